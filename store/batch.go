@@ -17,6 +17,7 @@ type Batch struct {
 	ThreadID    string       // owner of Patch, Messages, Fields, Checkpoints, Events and Delete; Thread.ID when empty
 	Run         *Run         // written whole, in place of what is there
 	NewRun      bool         // with Run: ErrExists when the id is taken
+	Outbound    []Outbound   // first messages to chats; those that are there stay as they are
 	Wishes      []Wish       // of any runs; those of runs that have ended are left out
 	Messages    []MessageRow // numbers the thread never gave, else ErrConflict
 	Fields      []FieldRow   // new versions only, else ErrConflict

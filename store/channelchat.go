@@ -17,7 +17,7 @@ type ChannelChat struct {
 	Alias     string // the topic it is another name of
 	Thread    string
 	Owner     string
-	Kind      string // private or group
+	Kind      string // private, group, or delivered: a message of the bot that a reply to goes on in Thread
 	Name      string
 	EnabledBy string // who let Fawn into the group
 	Settings  json.RawMessage
@@ -61,6 +61,24 @@ func (db *DB) ChannelChats(ctx context.Context, provider string, limit, offset i
 		})
 	if err != nil {
 		return nil, fmt.Errorf("list chats: %w", err)
+	}
+	return list, nil
+}
+
+// ChatsToTell returns the private chats of an owner, and the groups that Fawn was let into by anybody, without
+// topics, those used last first, at most limit.
+func (db *DB) ChatsToTell(ctx context.Context, owner string, limit int) ([]ChannelChat, error) {
+	list := []ChannelChat{}
+	err := db.each(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE topic = '' AND alias = '' AND
+		(kind = 'private' AND owner = ? OR kind = 'group' AND enabled_by <> '')
+		ORDER BY updated_at DESC, provider, chat LIMIT ?`, []any{orDefault(owner, DefaultOwner), limit},
+		func(rows *sql.Rows) (bool, error) {
+			c, err := scanChat(rows)
+			list = append(list, c)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list the chats of %s: %w", owner, err)
 	}
 	return list, nil
 }

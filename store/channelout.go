@@ -66,17 +66,33 @@ func (db *DB) PutOutbound(ctx context.Context, list []Outbound, names ...Channel
 	return nil
 }
 
-func (w *writer) putOutbound(o Outbound, keep bool) error {
-	query := `INSERT INTO channel_out(` + outboundColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const insertOutbound = `INSERT INTO channel_out(` + outboundColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(run, piece) DO NOTHING`
+
+const replaceOutbound = `INSERT INTO channel_out(` + outboundColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(run, piece) DO UPDATE SET place = excluded.place, message = excluded.message, state = excluded.state,
 		hash = excluded.hash, cursor = excluded.cursor, tries = excluded.tries, next_at = excluded.next_at,
 		error = excluded.error`
+
+func (o Outbound) args(now int64) []any {
+	return []any{o.Run, o.Piece, o.Provider, o.Chat, o.Topic, blob(o.Place), o.Message, o.State, o.Hash,
+		o.Cursor, o.Tries, millis(o.NextAt), o.Error, orNow(o.At, now)}
+}
+
+func (w *writer) putOutbound(o Outbound, keep bool) error {
+	query := replaceOutbound
 	if keep {
-		query = `INSERT INTO channel_out(` + outboundColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT(run, piece) DO NOTHING`
+		query = insertOutbound
 	}
-	return w.exec(query, o.Run, o.Piece, o.Provider, o.Chat, o.Topic, blob(o.Place), o.Message, o.State, o.Hash,
-		o.Cursor, o.Tries, millis(o.NextAt), o.Error, orNow(o.At, time.Now().UnixMilli()))
+	return w.exec(query, o.args(time.Now().UnixMilli())...)
+}
+
+func (p *batch) planOutbound() {
+	for _, o := range p.Outbound {
+		p.add("plan what a chat is told of run", o.Run, insertOutbound, o.args(p.now.UnixMilli())...)
+	}
 }
 
 // Outbound returns the messages of an answer.
@@ -121,6 +137,18 @@ func (db *DB) LostBefore(ctx context.Context, o Outbound) (lost bool, err error)
 func (db *DB) Undelivered(ctx context.Context, limit int) ([]Outbound, error) {
 	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE state IN ('failed', 'unknown')
 		ORDER BY at DESC, run, piece LIMIT ?`, limit)
+}
+
+// EndAnswer gives up what is left to send of an answer.
+func (db *DB) EndAnswer(ctx context.Context, run, reason string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`UPDATE channel_out SET state = 'failed', error = ?, tries = 0, next_at = 0
+			WHERE run = ? AND state IN ('planned', 'sending', 'open')`, reason, run)
+	}})
+	if err != nil {
+		return fmt.Errorf("give up the answer of run %s: %w", run, err)
+	}
+	return nil
 }
 
 // RenewAnswer has an answer sent anew, as new messages. ErrNotFound when there is none.

@@ -33,6 +33,7 @@ type Cron struct {
 	Overlap   string // "skip" starts nothing while the last run goes on
 	Title     string
 	Task      bool            // made as one of DeerFlow's scheduled tasks
+	Deliver   string          // the chat its results are sent to, as JSON; "" is none
 	Payload   json.RawMessage // the request for a run; nil is written as {}, like Metadata
 	Metadata  json.RawMessage
 	CreatedAt time.Time
@@ -40,14 +41,14 @@ type Cron struct {
 }
 
 const cronColumns = `id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at, enabled,
-	"after", "overlap", title, task, payload, metadata, created_at, updated_at`
+	"after", "overlap", title, task, deliver, payload, metadata, created_at, updated_at`
 
 func scanCron(row interface{ Scan(...any) error }) (c Cron, err error) {
 	var runAt, endAt, nextAt, created, updated int64
 	var payload, meta []byte
 	err = row.Scan(&c.ID, &c.Owner, &c.Kind, &c.Assistant, &c.Thread, &c.Schedule, &c.Timezone, &runAt, &endAt, &nextAt,
 		&c.Enabled,
-		&c.After, &c.Overlap, &c.Title, &c.Task, &payload, &meta, &created, &updated)
+		&c.After, &c.Overlap, &c.Title, &c.Task, &c.Deliver, &payload, &meta, &created, &updated)
 	c.Payload, c.Metadata = payload, meta
 	c.RunAt, c.EndAt, c.NextAt, c.CreatedAt, c.UpdatedAt = fromMillis(runAt), fromMillis(endAt), fromMillis(nextAt),
 		fromMillis(created), fromMillis(updated)
@@ -63,15 +64,15 @@ func millis(t time.Time) int64 {
 }
 
 func (w *writer) putCron(c Cron) error {
-	return w.exec(`INSERT INTO cron(`+cronColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	return w.exec(`INSERT INTO cron(`+cronColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET kind = excluded.kind, assistant = excluded.assistant, thread = excluded.thread,
 		schedule = excluded.schedule, timezone = excluded.timezone,
 		run_at = excluded.run_at, end_at = excluded.end_at, next_at = excluded.next_at, enabled = excluded.enabled,
 		"after" = excluded."after", "overlap" = excluded."overlap", title = excluded.title,
-		payload = excluded.payload, metadata = excluded.metadata, updated_at = excluded.updated_at`,
+		deliver = excluded.deliver, payload = excluded.payload, metadata = excluded.metadata, updated_at = excluded.updated_at`,
 		c.ID, c.Owner, c.Kind, c.Assistant, c.Thread, c.Schedule, c.Timezone, millis(c.RunAt), millis(c.EndAt),
-		millis(c.NextAt), c.Enabled, c.After, c.Overlap, c.Title, c.Task, object(c.Payload), object(c.Metadata),
-		millis(c.CreatedAt), millis(c.UpdatedAt))
+		millis(c.NextAt), c.Enabled, c.After, c.Overlap, c.Title, c.Task, c.Deliver,
+		object(c.Payload), object(c.Metadata), millis(c.CreatedAt), millis(c.UpdatedAt))
 }
 
 // CreateCron stores a new cron and returns it as stored. A thread it names must be there,
@@ -113,7 +114,7 @@ func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
 // returns false.
 func (db *DB) EachCron(ctx context.Context, owner string, f func(Cron) bool) error {
 	err := db.each(ctx, `SELECT id, owner, kind, assistant, thread, schedule, timezone, run_at, end_at, next_at,
-		enabled, "after", "overlap", title, task, '{}', metadata, created_at, updated_at
+		enabled, "after", "overlap", title, task, deliver, '{}', metadata, created_at, updated_at
 		FROM cron WHERE owner = ? ORDER BY created_at DESC, id DESC`,
 		[]any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 			c, err := scanCron(rows)

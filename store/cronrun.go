@@ -73,9 +73,15 @@ func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) err
 	return nil
 }
 
-// PutCronRun stores how a start goes on. One whose cron was deleted is forgotten.
-func (db *DB) PutCronRun(ctx context.Context, r CronRun) error {
+// PutCronRun stores how a start goes on, together with what a chat is told about it. One whose cron was
+// deleted is forgotten.
+func (db *DB) PutCronRun(ctx context.Context, r CronRun, told ...Outbound) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		for _, o := range told {
+			if err := w.putOutbound(o, true); err != nil {
+				return err
+			}
+		}
 		return w.exec(`UPDATE cron_run SET status = ?, error = ?, started_at = ?, finished_at = ? WHERE id = ?`,
 			r.Status, r.Error, millis(r.StartedAt), millis(r.FinishedAt), r.ID)
 	}})

@@ -78,6 +78,7 @@ func plan(b Batch, s setting) (*batch, error) {
 		return nil, err
 	}
 	p.putRun()
+	p.planOutbound()
 	p.putWishes()
 	p.putMessages()
 	p.putFields()
@@ -118,7 +119,7 @@ func (p *batch) add(what, of, sql string, args ...any) *stmt {
 // measure adds up about how many bytes and rows p writes.
 func (p *batch) measure() {
 	p.items = 1 + len(p.Messages) + len(p.Fields) + len(p.Checkpoints) + len(p.Events) + len(p.KV) + len(p.Audit) +
-		len(p.Spending) + len(p.Wishes)
+		len(p.Spending) + len(p.Wishes) + len(p.Outbound)
 	p.bytes = 256 * p.items
 	for _, s := range p.stmts {
 		for _, a := range s.args {

@@ -23,6 +23,16 @@ type Task struct {
 	Next     time.Time // when it runs next; zero is never
 	Paused   bool
 	Runs     []TaskRun // the latest starts, newest first
+	Chat     *TaskChat // of a chat app, that the results are sent to; nil is none
+}
+
+// TaskChat is a chat of a chat app that results can be sent to.
+type TaskChat struct {
+	Value string // what the form sends
+	App   string // its name
+	Name  string // of the person or group; empty is not known
+	Group bool
+	Gone  bool // it's no longer connected
 }
 
 // TaskRun is one start of a task.
@@ -34,6 +44,8 @@ type TaskRun struct {
 	Error    string
 	Began    time.Time // when it started, where that was late; else zero
 	Missed   int       // times that it made up for
+	Sent     string    // what became of its result: waiting, sent, failed or unknown; empty where none is sent
+	Unsent   string    // why it was not sent, in the reader's language
 }
 
 // TaskForm is what the form for a new task holds.
@@ -49,6 +61,8 @@ type TaskForm struct {
 	Agents  []string // that can be chosen
 	Agent   string   // one of them; empty is Fawn
 	Same    bool     // all runs are in one chat
+	Chats   []TaskChat
+	Chat    string // Value of one of them; empty is none
 	Problem string
 	Wrong   string // the field the problem is with; empty is none of them
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,10 +14,12 @@ import (
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/config"
+	"fawn/agent/schedule"
 	"fawn/sandbox/netguard"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/bots"
+	"fawn/web/ui/page"
 )
 
 // openChannels makes the bots of chat apps. Those that are configured start once the runs are there.
@@ -111,6 +114,13 @@ func guardedTransport(g *netguard.Guard) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext, t.Proxy = g.DialContext, nil
 	return t
+}
+
+// planResult is the message that the chat of a task gets.
+func (a *App) planResult(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error) {
+	d, _ := channels.ParseDestination(c.Deliver) // one that is not understood is nobody's
+	return a.channels.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Failed: failed,
+		Task: cmp.Or(c.Title, page.FirstWords(schedule.Prompt(c.Payload)), "Task")})
 }
 
 // takeUpload stores the files of a form in the uploads of a thread, as a request of the API would.

@@ -137,7 +137,7 @@ func imports() map[string][]string {
 		"web/ui/page":             {"agent", "agent/channels", "agent/config", "agent/llm/offline", "agent/runs", "sandbox", "sandbox/files", "store", "uploads", "views/...", "web/account", "web/errstatus", "web/httpx", "web/network", "web/principal", "web/ui/input"},
 		"web/ui/settings":         {"agent/...", "assets", "memory", "store", "uploads", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/account", "web/ui/page"},
 		"web/ui/share":            {"sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/conversation", "web/ui/export", "web/ui/files", "web/ui/page", "web/ui/turns"},
-		"web/ui/tasks":            {"agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
+		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/turns":            {"agent", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/runs/underway", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "web/ui/input", "web/ui/page"},
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},

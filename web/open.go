@@ -229,7 +229,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	plan := snap.File.Scheduler
 	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
-		Look: plan.PollInterval})
+		Look: plan.PollInterval, Plan: a.planResult,
+		Deliver: func(ctx context.Context, run string) error { return a.channels.Deliver(ctx, run) }})
 	a.channels = a.openChannels()
 	if err := a.routes(); err != nil {
 		return nil, err

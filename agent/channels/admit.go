@@ -79,12 +79,16 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 		return l.refuse(ctx, row, u, "too many messages", sayTooMany)
 	}
 	a := &admitted{row: row, u: u, who: w}
+	if a.thread, err = l.repliesTo(ctx, a); err != nil {
+		return err
+	}
 	if isCommand {
 		if cmd = b.known(cmd); w.limited() && personal(cmd) || w.guest && cmd.name == "models" && cmd.arg != "" {
 			return l.refuse(ctx, row, u, "command of a guest", sayGuest)
 		}
 		if cmd.now {
-			return l.obey(ctx, &admitted{row: row, u: u, who: w, cmd: cmd})
+			a.cmd = cmd
+			return l.obey(ctx, a)
 		}
 		a.cmd = cmd
 	}
@@ -107,7 +111,7 @@ func (l *line) group(ctx context.Context, row store.Inbound, u chat.Update, cmd 
 		g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = b.provider, u.Chat, "", "group", u.ChatName,
 			u.Sender.ID
 		own := settingsOf(g)
-		own.Host = w.owner
+		own.Host, own.Workspace = w.owner, u.Sender.Workspace
 		if g.Settings, err = agent.Encode(own); err != nil {
 			return nil, true, err
 		}

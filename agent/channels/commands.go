@@ -123,12 +123,22 @@ func (l *line) chat(ctx context.Context, a *admitted) (store.ChannelChat, error)
 		c = store.ChannelChat{Provider: l.b.provider, Chat: l.at.chat, Topic: l.at.topic}
 		err = nil
 	}
-	if c.Owner != a.who.owner { // somebody else's thread does not go on
-		c.Owner, c.Thread = a.who.owner, ""
+	if c.Owner != a.who.owner || c.Kind == kindResult { // somebody else's thread does not go on
+		c.Owner, c.Thread, c.Alias = a.who.owner, "", ""
 	}
-	c.Kind, c.Name = "private", a.u.Sender.Name
+	if a.thread != "" {
+		c.Thread = a.thread
+	}
+	c.Kind, c.Name = kindPrivate, a.u.Sender.Name
 	if a.u.Group {
-		c.Kind, c.Name = "group", a.u.ChatName
+		c.Kind, c.Name = kindGroup, a.u.ChatName
+		return c, err
+	}
+	own := settingsOf(c)
+	if own.Account != a.u.Sender.ID || own.Workspace != a.u.Sender.Workspace {
+		own.Account, own.Workspace = a.u.Sender.ID, a.u.Sender.Workspace
+		raw, failed := agent.Encode(own)
+		c.Settings, err = raw, errors.Join(err, failed)
 	}
 	return c, err
 }
@@ -193,6 +203,9 @@ type chatSettings struct {
 	Model   string `json:"model,omitempty"`
 	Members string `json:"members,omitempty"` // of a group: all or paired; empty is what the channel says
 	Host    string `json:"host,omitempty"`    // of a group: the owner whom guests are answered for
+	Account string `json:"account,omitempty"` // of a private chat: whose it is
+	// Workspace is that of Account, or of who let Fawn into the group.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 func settingsOf(c store.ChannelChat) (s chatSettings) {

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 		if name := os.Getenv(crashApp); name != "" {
 			crashChild(dir, name)
 		}
-		if _, err := open(context.Background(), setup{dir: dir, bot: newBot(os.Getenv(crashURL))}); err != nil {
+		if _, err := open(context.Background(), setup{dir: dir, bot: newBot(os.Getenv(crashURL)),
+			tasks: true}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fawn/agent/channels/chat"
@@ -28,6 +29,12 @@ type delivery struct {
 	before <-chan struct{} // closed when the answers before this one are delivered
 
 	begun chan struct{} // one token: the run is there
+	read  chan struct{} // closed when there is nothing more to read
+
+	ctx     context.Context
+	stop    context.CancelFunc
+	over    chan struct{} // closed when it no longer works
+	revoked atomic.Bool
 
 	mu   sync.Mutex
 	ans  answer
@@ -57,21 +64,28 @@ func (b *bot) deliver(first store.Outbound) {
 		return
 	}
 	d := &delivery{b: b, run: first.Run, at: place{first.Chat, first.Topic}, news: make(chan struct{}, 1),
-		begun: make(chan struct{}, 1)}
+		begun: make(chan struct{}, 1), read: make(chan struct{}), over: make(chan struct{})}
 	if err := json.Unmarshal(first.Place, &d.to); err != nil {
 		b.h.cfg.Log.Error("an answer cannot be delivered", "channel", b.provider, "run", first.Run, "err", err)
 		return
 	}
-	over := make(chan struct{})
-	d.before = b.tails[d.at]
+	d.ctx, d.stop = context.WithCancel(b.ctx)
+	if !d.to.Whole {
+		d.before = b.tails[d.at]
+	}
 	if !b.goes(func() {
-		defer close(over)
+		defer close(d.over)
 		d.work()
-		b.over(d, over)
+		d.refuse()
+		b.over(d, d.over)
 	}) {
+		d.stop()
 		return
 	}
-	b.answers[d.run], b.tails[d.at] = d, over
+	b.answers[d.run] = d
+	if !d.to.Whole {
+		b.tails[d.at] = d.over
+	}
 }
 
 // over forgets a delivery.
@@ -104,28 +118,28 @@ func (b *bot) renew(ctx context.Context, run string) error {
 }
 
 func (d *delivery) work() {
-	ctx, stop := context.WithCancel(d.b.ctx)
+	ctx := d.ctx
 	var reading sync.WaitGroup
 	defer reading.Wait()
-	defer stop()
+	defer d.stop()
 	if err := d.load(ctx); err != nil {
 		if ctx.Err() == nil {
 			d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
 		}
 		return
 	}
-	reading.Go(func() { d.read(ctx) })
-	if d.before != nil {
-		select {
-		case <-d.before:
-		case <-ctx.Done():
-			return
-		}
+	reading.Go(func() { d.reads(ctx) })
+	if d.line(ctx, d.over) != nil {
+		return
 	}
-	if err := d.recall(ctx); err != nil {
-		if ctx.Err() == nil {
-			d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
-		}
+	ok, err := d.permitted(ctx)
+	if err == nil && ok {
+		err = d.recall(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
+	}
+	if err != nil || !ok {
 		return
 	}
 	d.typing(ctx)
@@ -178,7 +192,7 @@ func (d *delivery) tell() {
 }
 
 func (d *delivery) typing(ctx context.Context) {
-	if row := d.rows["0"]; row == nil || row.Message != "" {
+	if row := d.rows["0"]; row == nil || row.Message != "" || d.to.Whole {
 		return
 	}
 	if d.b.pace.wait(ctx, d.to.To) == nil {

@@ -9,12 +9,19 @@ import (
 	"fawn/agent/runs/eventlog"
 )
 
-// read follows the run's log.
-func (d *delivery) read(ctx context.Context) {
-	err := d.follow(ctx)
+// reads follows the run's log.
+func (d *delivery) reads(ctx context.Context) {
+	err := error(nil)
+	if d.to.Whole {
+		err = d.awaitRun(ctx)
+	}
+	if err == nil {
+		err = d.follow(ctx)
+	}
 	d.mu.Lock()
 	d.done = err
 	d.mu.Unlock()
+	close(d.read)
 	d.tell()
 }
 

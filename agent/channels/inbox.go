@@ -88,6 +88,8 @@ func (b *bot) topic(ctx context.Context, u chat.Update) (string, error) {
 			continue
 		case err != nil:
 			return "", err
+		case c.Kind == kindResult: // the reply's own topic
+			continue
 		case c.Alias != "":
 			return c.Alias, nil
 		}

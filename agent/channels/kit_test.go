@@ -18,6 +18,7 @@ import (
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/runs"
+	"fawn/agent/schedule"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
@@ -92,6 +93,9 @@ type world struct {
 	runs     *runs.Manager
 	hub      *channels.Hub
 	dirs     files.Dirs
+	tasks    *schedule.Scheduler
+	stop     context.CancelFunc // of tasks
+	done     chan struct{}
 }
 
 type setup struct {
@@ -100,6 +104,7 @@ type setup struct {
 	bot      chat.Channel
 	settings func(*channels.Settings)
 	model    agent.Model
+	tasks    bool // scheduled tasks start
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -139,7 +144,25 @@ func open(ctx context.Context, s setup) (*world, error) {
 		s.settings(&set)
 	}
 	w.hub.Apply(set)
+	w.schedule(s.tasks)
 	return w, nil
+}
+
+// schedule makes the scheduler; on starts what is due.
+func (w *world) schedule(on bool) {
+	w.tasks = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: loud(), Look: 10 * time.Millisecond,
+		Plan: func(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error) {
+			d, _ := channels.ParseDestination(c.Deliver)
+			return w.hub.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Task: c.Title, Failed: failed})
+		}, Deliver: w.hub.Deliver})
+	ctx, stop := context.WithCancel(context.Background())
+	w.stop, w.done = stop, make(chan struct{})
+	go func() {
+		defer close(w.done)
+		if on {
+			w.tasks.Run(ctx)
+		}
+	}()
 }
 
 func start(t testing.TB, s setup) *world {
@@ -159,6 +182,9 @@ func (w *world) close() {
 	if w.db == nil {
 		return
 	}
+	w.stop()
+	<-w.done
+	w.tasks.Close()
 	w.hub.Close()
 	w.runs.Close()
 	_ = w.db.Close()

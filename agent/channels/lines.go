@@ -37,6 +37,8 @@ type admitted struct {
 	u   chat.Update
 	who who
 	cmd command // of those that wait for their place
+	// thread is the one whose result the message replies to, and which it goes on in.
+	thread string
 }
 
 // wake has a line look at its messages, or go on with a run.
@@ -186,6 +188,7 @@ func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wai
 		}
 		if len(batch) > 0 && (a.cmd.name != "" || a.who.owner != batch[0].who.owner ||
 			a.who.limited() != batch[0].who.limited() || len(batch) == together ||
+			a.thread != "" && a.thread != batch[0].thread ||
 			size+len(a.u.Text) > turnText) {
 			return batch, 0
 		}

@@ -56,7 +56,7 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 	if b.people.guessing(now, u.Sender.ID) {
 		return l.settle(ctx, row, store.InboundRefused, "too many wrong codes")
 	}
-	_, err := db.Connect(ctx, hashCode(code), store.Connection{ID: uuid.Must(uuid.NewV7()).String(),
+	conn, err := db.Connect(ctx, hashCode(code), store.Connection{ID: uuid.Must(uuid.NewV7()).String(),
 		Provider: b.provider, Account: u.Sender.ID, AccountName: u.Sender.Name, Workspace: u.Sender.Workspace,
 		WorkspaceName: u.Sender.WorkspaceName})
 	if errors.Is(err, store.ErrNotFound) {
@@ -70,9 +70,21 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 	if err != nil {
 		return err
 	}
+	if err := l.connected(ctx, u, conn); err != nil { // the code is used: it cannot be tried again
+		b.h.cfg.Log.Error("a connected account has no chat yet", "channel", b.provider, "err", err)
+	}
 	if err := l.settle(ctx, row, store.InboundDone, ""); err != nil {
 		return err
 	}
 	b.say(ctx, u, sayConnected)
 	return nil
+}
+
+// connected stores the chat of an account that was connected, and ends what goes to it for somebody who had it before.
+func (l *line) connected(ctx context.Context, u chat.Update, conn store.Connection) error {
+	c, err := l.chat(ctx, &admitted{u: u, who: who{owner: conn.Owner, connection: conn.ID}})
+	if err == nil {
+		err = l.b.h.cfg.DB.PutChannelChat(ctx, c)
+	}
+	return errors.Join(err, l.b.h.Revoked(ctx, l.b.provider))
 }

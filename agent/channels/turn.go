@@ -130,10 +130,13 @@ func (t *turn) reserve(ctx context.Context) (c store.ChannelChat, first store.Ou
 	if c, err = l.chat(ctx, last); err != nil {
 		return c, first, err
 	}
+	if to := t.batch[0].thread; to != "" { // and with it what was written right after
+		c.Thread = to
+	}
 	if c.Thread, err = t.thread(ctx, c); err != nil {
 		return c, first, err
 	}
-	if first, err = firstPiece(t.run, c, last.u); err != nil {
+	if first, err = firstPiece(t.run, c, last); err != nil {
 		return c, first, err
 	}
 	row, err := newThread(c, last)
@@ -300,13 +303,22 @@ type target struct {
 	To     chat.Address `json:"to"`
 	Reply  string       `json:"reply,omitempty"`
 	Thread string       `json:"thread"`
+	Owner  string       `json:"owner,omitempty"`
+	Asker  *chat.Person `json:"asker,omitempty"` // whose account is connected; without it the answer is sent in any case
+
+	Whole  bool   `json:"whole,omitempty"`  // sent when it's complete, to a chat that did not ask
+	Title  string `json:"title,omitempty"`  // of a task
+	Failed string `json:"failed,omitempty"` // why there is no run
 }
 
 // firstPiece is the first message of an answer, not yet sent.
-func firstPiece(run string, c store.ChannelChat, u chat.Update) (store.Outbound, error) {
-	to := target{To: u.Address, Thread: c.Thread}
-	if u.Group {
-		to.Reply = u.Message
+func firstPiece(run string, c store.ChannelChat, a *admitted) (store.Outbound, error) {
+	to := target{To: a.u.Address, Thread: c.Thread, Owner: c.Owner}
+	if a.u.Group {
+		to.Reply = a.u.Message
+	}
+	if a.who.connection != "" {
+		to.Asker = &chat.Person{ID: a.u.Sender.ID, Workspace: a.u.Sender.Workspace}
 	}
 	raw, err := agent.Encode(to)
 	if err != nil {

@@ -36,6 +36,8 @@ const (
 
 	filesOnly   = "Here are the files."
 	noText      = "I have no answer to that."
+	taskFailed  = "The task “%s” failed: %s"
+	taskStopped = "The task “%s” was stopped."
 	stoppedText = "Stopped."
 	failedText  = "Something went wrong: %s Send /again to see the answer again, or just write."
 	notSent     = "%s could not be sent here."

@@ -63,10 +63,10 @@ func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 	var files []posting
 	if v.final {
 		files, text = d.files(v, text)
-		text = join(join(d.note, text), v.ending)
-		if text == "" && len(files) == 0 {
+		if text == "" && len(files) == 0 && v.ending == "" {
 			text = noText
 		}
+		text = d.titled(join(d.note, text), v)
 	}
 	all := d.text.pieces(text, v.cut, limits)
 	switch {
@@ -215,6 +215,9 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 
 // alias makes replies to a message of the bot belong to its topic.
 func (d *delivery) alias(message string) []store.ChannelChat {
+	if d.to.Whole {
+		return d.remembered(message)
+	}
 	if !d.to.To.Group || d.at.topic == "" || message == "" || message == d.at.topic {
 		return nil
 	}

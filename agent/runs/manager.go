@@ -98,6 +98,11 @@ func New(cfg Config) *Manager {
 // running and queued runs first, "rollback" takes them back besides. The row returned is
 // stored. Errors: ErrInput, ErrBusy, ErrExists, ErrNotFound, ErrStorage, ErrClosed, *InterruptError.
 func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
+	return m.StartTelling(ctx, req)
+}
+
+// StartTelling is Start with first messages to chats that are stored together with the run, whose id they get.
+func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.Outbound) (store.Run, error) {
 	if err := m.withDefaults(ctx, &req); err != nil {
 		return store.Run{}, err
 	}
@@ -135,7 +140,12 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 		return store.Run{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // whether the row is stored must be known
-	if err := m.create(ctx, row, thread, isNew, status, out.wishes()); err != nil {
+	b := store.Batch{ThreadID: row.ThreadID, Run: &row, NewRun: true, Wishes: out.wishes()}
+	for _, o := range told {
+		o.Run = row.ID
+		b.Outbound = append(b.Outbound, o)
+	}
+	if err := m.create(ctx, b, thread, isNew, status); err != nil {
 		m.leave(e)
 		return store.Run{}, err
 	}
@@ -153,11 +163,10 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	return row, nil
 }
 
-// create stores the row of a run, with its thread when that is new, and what it wants to become
-// of others. The thread gets a status, unless that is "".
-func (m *Manager) create(ctx context.Context, run store.Run, thread store.Thread, isNew bool, status string,
-	wishes []store.Wish) error {
-	b := store.Batch{ThreadID: run.ThreadID, Run: &run, NewRun: true, Wishes: wishes}
+// create stores the batch that makes a run, with its thread when that is new. The thread gets a status, unless that
+// is "".
+func (m *Manager) create(ctx context.Context, b store.Batch, thread store.Thread, isNew bool, status string) error {
+	run := b.Run
 	patch := &store.ThreadPatch{MergeNew: graphOf(run.AssistantID), Touch: true}
 	if status != "" {
 		patch.Status = &status

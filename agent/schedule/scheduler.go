@@ -30,6 +30,11 @@ type Config struct {
 	Look time.Duration
 	// Now replaces the clock; nil means time.Now.
 	Now func() time.Time
+	// Plan makes the first message to the chat that the results of a cron are sent to: of a run on a thread, or
+	// why none could start. nil sends no results.
+	Plan func(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error)
+	// Deliver has the result of a run sent as it was planned, once the run has ended. It does not wait for that.
+	Deliver func(ctx context.Context, run string) error
 }
 
 // Scheduler starts what is due. Run is its only goroutine besides one for each run that it

@@ -102,10 +102,15 @@ func (s *Scheduler) unlessFollowed(start string) {
 
 // launch starts the run of a start that is stored.
 func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (store.CronRun, error) {
+	told, err := s.told(ctx, c, r, "")
+	if err != nil {
+		return r, err // likewise
+	}
 	req, err := requestOf(c, r)
 	if err == nil {
-		_, err = s.cfg.Runs.Start(ctx, req)
+		_, err = s.cfg.Runs.StartTelling(ctx, req, told...)
 	}
+	told = nil // is stored with the run
 	switch {
 	case errors.Is(err, runs.ErrClosed) || errors.Is(err, runs.ErrStorage) || ctx.Err() != nil && err != nil:
 		return r, err // taken up at the next start
@@ -114,16 +119,34 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	case err != nil:
 		s.cfg.Log.Warn("a scheduled run could not start", "cron", c.ID, "err", err)
 		r.Status, r.Error, r.FinishedAt = store.CronFailed, err.Error(), s.Now()
+		if told, err = s.told(ctx, c, r, r.Error); err != nil {
+			return r, err
+		}
 	default:
 		r.Status, r.StartedAt = store.CronRunning, s.Now()
 	}
-	if err := s.cfg.DB.PutCronRun(ctx, r); err != nil {
+	if err := s.cfg.DB.PutCronRun(ctx, r, told...); err != nil {
 		return r, err
 	}
 	if r.FinishedAt.IsZero() {
 		s.follow(c, r)
 	}
+	if c.Deliver != "" && s.cfg.Deliver != nil {
+		if err := s.cfg.Deliver(ctx, r.Run); err != nil { // it is stored, and sent by the next server at the latest
+			s.cfg.Log.Error("the result of a scheduled run is sent late", "cron", c.ID, "run", r.Run, "err", err)
+		}
+	}
 	return r, nil
+}
+
+// told is what the chat that the results of a cron are sent to gets: of a run, or why it could not start.
+func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, failed string) ([]store.Outbound, error) {
+	if c.Deliver == "" || s.cfg.Plan == nil {
+		return nil, nil
+	}
+	o, err := s.cfg.Plan(ctx, c, r.Thread, failed)
+	o.Run = r.Run
+	return []store.Outbound{o}, err
 }
 
 // requestOf is what the run manager is asked for.

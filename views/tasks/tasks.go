@@ -41,6 +41,17 @@ func nextText(ctx context.Context, t views.Task, now time.Time) string {
 	return moment(ctx, now, t.Next, zone(t))
 }
 
+// chatName is a chat of a chat app as people know it.
+func chatName(ctx context.Context, c views.TaskChat) string {
+	switch {
+	case c.Name == "":
+		return views.Safe(c.App)
+	case c.Group:
+		return i18n.C(ctx, "tasks.deliver.group", views.Safe(c.App), views.Safe(c.Name))
+	}
+	return views.Safe(c.App) + " · " + views.Safe(c.Name)
+}
+
 // zone is where the times of a task are told; one that is not known is UTC.
 func zone(t views.Task) *time.Location {
 	if loc, err := time.LoadLocation(t.Zone); err == nil {

@@ -238,6 +238,9 @@ func (s *Service) Remove(ctx context.Context, p channels.Provider) error {
 	if err := s.DB.DisconnectAll(ctx, p.Name); err != nil {
 		return err
 	}
+	if err := s.Hub.Revoked(ctx, p.Name); err != nil {
+		return err
+	}
 	s.Apply()
 	return nil
 }
@@ -314,7 +317,8 @@ func Explain(err error) string {
 	return err.Error()
 }
 
-// Revoke ends a connection of an owner and returns it. ErrNotFound when there is none of that id.
+// Revoke ends a connection of an owner, and what is being delivered to it, and returns it. ErrNotFound when
+// there is none of that id.
 func (s *Service) Revoke(ctx context.Context, owner, id string) (store.Connection, error) {
 	var one store.Connection
 	list, err := s.DB.Connections(ctx, owner)
@@ -324,7 +328,10 @@ func (s *Service) Revoke(ctx context.Context, owner, id string) (store.Connectio
 	if i := slices.IndexFunc(list, func(c store.Connection) bool { return c.ID == id }); i >= 0 {
 		one = list[i]
 	}
-	return one, s.DB.Disconnect(ctx, owner, id)
+	if err := s.DB.Disconnect(ctx, owner, id); err != nil {
+		return one, err
+	}
+	return one, s.Hub.Revoked(ctx, one.Provider)
 }
 
 // ChatChange is what changes about a chat; nil leaves it as it is.
@@ -358,5 +365,8 @@ func (s *Service) ChangeChat(ctx context.Context, provider, chat, by string, ch 
 			return c, err
 		}
 	}
-	return c, s.DB.PutChannelChat(ctx, c)
+	if err := s.DB.PutChannelChat(ctx, c); err != nil || c.EnabledBy != "" {
+		return c, err
+	}
+	return c, s.Hub.Revoked(ctx, provider)
 }

@@ -210,7 +210,12 @@ func (g *Gateway) connections(c echo.Context) error {
 }
 
 func (g *Gateway) disconnect(c echo.Context) error {
-	err := g.DB.Disconnect(c.Request().Context(), g.Owner(c), route.Param(c, "name"))
+	var err error
+	if ctx, id := c.Request().Context(), route.Param(c, "name"); g.Channels.Available() {
+		_, err = g.Channels.Revoke(ctx, g.Owner(c), id)
+	} else {
+		err = g.DB.Disconnect(ctx, g.Owner(c), id)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return httpx.Errorf(http.StatusNotFound, "Connection not found")
 	}

@@ -22,6 +22,9 @@ type taskBody struct {
 	Type     *string         `json:"schedule_type"`
 	Spec     json.RawMessage `json:"schedule_spec"`
 	Timezone *string         `json:"timezone"`
+	Deliver  json.RawMessage `json:"deliver_to"`
+
+	deliver *string // Deliver as it is stored, once it was looked up
 }
 
 func unprocessable(text string) error {
@@ -58,6 +61,9 @@ func (b taskBody) change(c *store.Cron, now time.Time, soonest time.Duration, lo
 	if b.Thread != nil {
 		c.Thread = *b.Thread
 	}
+	if b.deliver != nil {
+		c.Deliver = *b.deliver
+	}
 	if b.Mode != nil {
 		switch *b.Mode {
 		case freshThread:
@@ -69,6 +75,9 @@ func (b taskBody) change(c *store.Cron, now time.Time, soonest time.Duration, lo
 		default:
 			return unprocessable("Unsupported context_mode")
 		}
+	}
+	if c.Deliver != "" && c.Thread == "" && c.After == "delete" {
+		return httpx.Invalid("body", "deliver_to", "the threads of this cron are deleted when their runs end")
 	}
 	if b.Timezone != nil {
 		if _, err := schedule.Zone(*b.Timezone); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/channels"
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/web/api"
@@ -47,6 +48,8 @@ type scheduledJSON struct {
 	Runs       int             `json:"run_count"`
 	CreatedAt  string          `json:"created_at"`
 	UpdatedAt  string          `json:"updated_at"`
+
+	Deliver *channels.Destination `json:"deliver_to"`
 }
 
 // taskOf adds to a cron what its last starts were.
@@ -54,7 +57,7 @@ func (g *Gateway) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error)
 	out := scheduledJSON{ID: cron.ID, User: cron.Owner, Thread: route.TextOrNull(cron.Thread), Mode: freshThread,
 		Assistant: cron.Assistant, Title: cron.Title,
 		Prompt: schedule.Prompt(cron.Payload), Type: cron.Kind, Timezone: cron.Timezone,
-		Status: "enabled", Overlap: "enqueue", NextRun: route.StampOrNull(cron.NextAt),
+		Status: "enabled", Overlap: "enqueue", Deliver: destination(cron), NextRun: route.StampOrNull(cron.NextAt),
 		CreatedAt: wire.Stamp(cron.CreatedAt), UpdatedAt: wire.Stamp(cron.UpdatedAt)}
 	spec := map[string]string{"cron": cron.Schedule}
 	if cron.Kind == store.CronOnce {
@@ -149,7 +152,7 @@ func (g *Gateway) createTask(c echo.Context) error {
 	return g.answerTask(c, cron)
 }
 
-// taskParts looks up what a task names: its assistant, which is known by its id then, and its thread.
+// taskParts looks up what a task names: its assistant, which is known by its id then, its thread, and its chat.
 func (g *Gateway) taskParts(c echo.Context, b *taskBody) error {
 	if b.Agent != nil {
 		found, err := g.api.AssistantByID(c, *b.Agent)
@@ -157,6 +160,9 @@ func (g *Gateway) taskParts(c echo.Context, b *taskBody) error {
 			return err
 		}
 		b.Agent = &found.ID
+	}
+	if err := g.taskDestination(c, b); err != nil {
+		return err
 	}
 	return g.taskThread(c, *b)
 }
@@ -359,6 +365,8 @@ type scheduledRunJSON struct {
 	StartedAt    *string `json:"started_at"`
 	FinishedAt   *string `json:"finished_at"`
 	CreatedAt    string  `json:"created_at"`
+
+	Delivery *deliveryJSON `json:"delivery"`
 }
 
 func (g *Gateway) taskRuns(c echo.Context) error {
@@ -382,6 +390,9 @@ func (g *Gateway) taskRuns(c echo.Context) error {
 			FinishedAt: route.StampOrNull(r.FinishedAt), CreatedAt: wire.Stamp(r.DueAt)}
 		if !r.StartedAt.IsZero() {
 			out[i].Run = &r.Run
+		}
+		if out[i].Delivery, err = g.resultOf(c, r.Run); err != nil {
+			return err
 		}
 	}
 	return httpx.JSON(c, http.StatusOK, out)

@@ -138,6 +138,6 @@ func New(d Deps) (*UI, error) {
 	u.share = &share.Handlers{Handlers: u.Handlers, Files: u.files}
 	u.chats = chats.New(d.Site, u.runsCommands)
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
-	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents}
+	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents, Bots: d.Bots}
 	return u, nil
 }

@@ -4,6 +4,7 @@ package tasks
 import (
 	"fawn/agent/profile"
 	"fawn/agent/schedule"
+	"fawn/web/bots"
 	"fawn/web/ui/page"
 )
 
@@ -12,4 +13,5 @@ type Handlers struct {
 	*page.Site
 	Schedule *schedule.Scheduler // nil means no such page
 	Agents   *profile.Library    // nil has none
+	Bots     *bots.Service       // of chat apps; nil has none
 }

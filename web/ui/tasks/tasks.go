@@ -46,6 +46,9 @@ func (h *Handlers) tasksPage(c echo.Context, status int, p views.TasksPage) (err
 	if p.Form.Agents, err = h.agentNames(ctx); err != nil {
 		return err
 	}
+	if p.Form.Chats, err = h.chats(ctx); err != nil {
+		return err
+	}
 	p.Off = !h.Config.Current().File.Scheduler.Enabled
 	var ids []string
 	if err := h.DB.EachCron(ctx, principal.Owner(ctx),
@@ -53,7 +56,7 @@ func (h *Handlers) tasksPage(c echo.Context, status int, p views.TasksPage) (err
 		return err
 	}
 	for _, id := range ids {
-		t, err := h.task(ctx, id)
+		t, err := h.task(c, id)
 		if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
 			continue
 		}
@@ -79,7 +82,8 @@ func (h *Handlers) agentNames(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-func (h *Handlers) task(ctx context.Context, id string) (views.Task, error) {
+func (h *Handlers) task(c echo.Context, id string) (views.Task, error) {
+	ctx := c.Request().Context()
 	cron, err := h.DB.Cron(ctx, principal.Owner(ctx), id)
 	if err != nil {
 		return views.Task{}, err
@@ -93,6 +97,9 @@ func (h *Handlers) task(ctx context.Context, id string) (views.Task, error) {
 	if _, err := h.OwnThread(ctx, cron.Thread); err == nil {
 		t.ThreadID = cron.Thread
 	}
+	if t.Chat, err = h.chat(ctx, cron); err != nil {
+		return t, err
+	}
 	if t.Title == "" {
 		t.Title = page.FirstWords(t.Prompt)
 	}
@@ -105,6 +112,9 @@ func (h *Handlers) task(ctx context.Context, id string) (views.Task, error) {
 		}
 		if _, err := h.OwnThread(ctx, r.Thread); err == nil {
 			run.ThreadID = r.Thread
+		}
+		if err := h.sent(c, &run, r.Run); err != nil {
+			return t, err
 		}
 		t.Runs = append(t.Runs, run)
 	}
@@ -133,7 +143,11 @@ func (h *Handlers) addTask(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	cron, f, err := h.readTask(principal.Owner(c.Request().Context()), form)
+	ctx := c.Request().Context()
+	cron, f, err := h.readTask(principal.Owner(ctx), form)
+	if err == nil {
+		cron.Deliver, err = h.chosenChat(ctx, f.Chat)
+	}
 	if err == nil && cron.NextAt.IsZero() {
 		err = &taskProblem{"every", "tasks.never", nil}
 	}
@@ -146,7 +160,7 @@ func (h *Handlers) addTask(c echo.Context) error {
 		f.Problem = err.Error()
 		return h.tasksPage(c, http.StatusUnprocessableEntity, views.TasksPage{Form: f})
 	}
-	if err := h.createTask(c.Request().Context(), cron, f.Same); err != nil {
+	if err := h.createTask(ctx, cron, f.Same); err != nil {
 		return err
 	}
 	h.Schedule.Wake()
@@ -185,7 +199,8 @@ func (h *Handlers) readTask(owner string, form url.Values) (store.Cron, views.Ta
 	f := views.TaskForm{Title: page.Head(text("title"), page.MaxTitle),
 		Prompt: strings.TrimSpace(page.PlainText(form.Get("prompt"))), Every: form.Get("every"),
 		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone"),
-		Agent: text("agent"), Same: form.Get("chat") == "same"}
+		Agent: text("agent"), Same: form.Get("chat") == "same",
+		Chat: form.Get("deliver")}
 	if !slices.Contains(views.Weekdays(), f.Weekday) {
 		f.Weekday = "1"
 	}

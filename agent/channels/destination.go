@@ -1,0 +1,218 @@
+package channels
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/channels/chat"
+	"fawn/store"
+)
+
+// Destination is a chat that an answer is sent to when it's complete.
+type Destination struct {
+	Provider string `json:"provider"`
+	Chat     string `json:"chat"`
+	Topic    string `json:"topic,omitempty"`
+}
+
+// ParseDestination reads what [Destination.String] wrote; ok is false for nothing.
+func ParseDestination(text string) (d Destination, ok bool) {
+	return d, text != "" && json.Unmarshal([]byte(text), &d) == nil && d.Provider != ""
+}
+
+// String is the form that is stored.
+func (d Destination) String() string {
+	raw, err := agent.Encode(d)
+	if err != nil { // three strings always encode
+		return ""
+	}
+	return string(raw)
+}
+
+// Offer is a chat that somebody may have answers sent to.
+type Offer struct {
+	Destination
+	App   string // its name
+	Name  string // of the person or the group
+	Group bool
+}
+
+// mostOffers bounds how many chats are looked through.
+const mostOffers = 500
+
+// Offers are the chats that an owner may have answers sent to: the private ones of their connected accounts, and the
+// groups that they let a bot into. Chats whose bot doesn't run are left out.
+func (h *Hub) Offers(ctx context.Context, owner string) ([]Offer, error) {
+	list, err := h.cfg.DB.ChatsToTell(ctx, owner, mostOffers)
+	var out []Offer
+	for _, c := range list {
+		b := h.bot(c.Provider)
+		if b == nil {
+			continue
+		}
+		ok, err := h.reaches(ctx, owner, c)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, Offer{Destination{Provider: c.Provider, Chat: c.Chat}, b.conf().Name,
+				cmp.Or(c.Name, c.Chat), c.Kind == kindGroup})
+		}
+	}
+	return out, err
+}
+
+// Find is the offer of a chat; ok is false when an owner may not have answers sent there.
+func (h *Hub) Find(ctx context.Context, owner string, d Destination) (o Offer, ok bool, err error) {
+	b := h.bot(d.Provider)
+	if b == nil {
+		return o, false, nil
+	}
+	c, err := h.cfg.DB.ChannelChat(ctx, d.Provider, d.Chat, "")
+	if missing(err) {
+		return o, false, nil
+	}
+	if err == nil && d.Topic != "" {
+		ok, err = h.topic(ctx, c, d.Topic)
+	} else {
+		ok = err == nil
+	}
+	if !ok || err != nil {
+		return o, false, err
+	}
+	ok, err = h.reaches(ctx, owner, c)
+	return Offer{d, b.conf().Name, cmp.Or(c.Name, c.Chat), c.Kind == kindGroup}, ok, err
+}
+
+// topic tells whether a chat has a topic.
+func (h *Hub) topic(ctx context.Context, c store.ChannelChat, topic string) (bool, error) {
+	t, err := h.cfg.DB.ChannelChat(ctx, c.Provider, c.Chat, topic)
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil && t.Alias == "" && t.Kind == kindGroup, err
+}
+
+// reaches tells whether an owner may have answers sent to a chat, which is the row of the chat itself.
+func (h *Hub) reaches(ctx context.Context, owner string, c store.ChannelChat) (bool, error) {
+	own := settingsOf(c)
+	person := chat.Person{ID: cmp.Or(own.Account, c.Chat), Workspace: own.Workspace}
+	if c.Kind == kindGroup {
+		switch c.EnabledBy {
+		case "":
+			return false, nil
+		case owner: // in the browser
+			return true, nil
+		}
+		person.ID = c.EnabledBy
+	}
+	return h.owns(ctx, c.Provider, owner, person)
+}
+
+// owns tells whether a person on a platform is known as an owner.
+func (h *Hub) owns(ctx context.Context, provider, owner string, p chat.Person) (bool, error) {
+	c, err := h.cfg.DB.ConnectionOf(ctx, provider, p.ID, p.Workspace)
+	if err == nil || !missing(err) {
+		return c.Owner == owner, err
+	}
+	b := h.bot(provider)
+	return b != nil && owner == store.DefaultOwner && !h.current().RequireBound &&
+		slices.Contains(b.conf().Allowed, p.ID), nil
+}
+
+// Result is what is sent to a chat when a run has ended.
+type Result struct {
+	Owner  string
+	Thread string
+	Task   string // its title stands above the answer; empty for an answer in a conversation
+	Failed string // why its run did not start
+}
+
+// Plan is the first message to a chat, to be stored together with the run. One that may not be sent there is stored
+// as failed. Its Run is empty.
+func (h *Hub) Plan(ctx context.Context, d Destination, r Result) (store.Outbound, error) {
+	to := target{To: chat.Address{Chat: d.Chat, Topic: d.Topic}, Thread: r.Thread, Whole: true, Owner: r.Owner,
+		Title: agent.Head(r.Task, longestTitle), Failed: agent.Head(r.Failed, longestFailure)}
+	o := store.Outbound{Piece: "0", Provider: d.Provider, Chat: d.Chat, Topic: d.Topic, State: store.OutboundPlanned,
+		At: time.Now()}
+	c, err := h.cfg.DB.ChannelChat(ctx, d.Provider, d.Chat, "")
+	if err != nil && !missing(err) {
+		return o, err
+	}
+	to.To.Group = c.Kind == kindGroup
+	ok := false
+	if err == nil {
+		if ok, err = h.reaches(ctx, r.Owner, c); err != nil {
+			return o, err
+		}
+	}
+	if !ok {
+		o.State, o.Error = store.OutboundFailed, NotConnected
+	}
+	if o.Place, err = agent.Encode(to); err != nil {
+		return o, fmt.Errorf("where to send a result: %w", err)
+	}
+	return o, nil
+}
+
+const (
+	longestTitle   = 200 // bytes
+	longestFailure = 300
+)
+
+// NotConnected is why nothing is sent to a chat whose account was disconnected, or that its owner has no say in.
+const NotConnected = "this chat is no longer connected"
+
+// Kinds of a store.ChannelChat.
+const (
+	kindPrivate = "private"
+	kindGroup   = "group"
+	kindResult  = "delivered" // a message that a result was sent as
+)
+
+// ResultState is what became of an answer.
+type ResultState string
+
+// The states.
+const (
+	ResultWaits   ResultState = "waiting" // for its run, or for the platform
+	ResultSent    ResultState = "sent"
+	ResultFailed  ResultState = "failed"
+	ResultUnknown ResultState = "unknown" // a part of it may be missing
+)
+
+// StateOf is what became of an answer of these messages, and why it or a part of it is missing.
+func StateOf(rows []store.Outbound) (state ResultState, reason string) {
+	state = ResultSent
+	for _, o := range rows {
+		switch o.State {
+		case store.OutboundPlanned, store.OutboundSending, store.OutboundOpen:
+			return ResultWaits, o.Error
+		case store.OutboundFailed:
+			state, reason = ResultFailed, o.Error
+		case store.OutboundUnknown:
+			if state == ResultSent {
+				state = ResultUnknown
+			}
+		}
+	}
+	return state, reason
+}
+
+// Deliver has the result of a run sent when the run has ended, if it was planned. Where the bot isn't ready, it takes
+// the result up as soon as it is.
+func (h *Hub) Deliver(ctx context.Context, run string) error {
+	rows, err := h.cfg.DB.Outbound(ctx, run)
+	if err != nil || len(rows) == 0 || rows[0].State != store.OutboundPlanned {
+		return err
+	}
+	if b := h.bot(rows[0].Provider); b != nil && b.channel() != nil {
+		b.deliver(rows[0])
+	}
+	return nil
+}

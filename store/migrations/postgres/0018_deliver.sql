@@ -1,0 +1,1 @@
+ALTER TABLE cron ADD COLUMN deliver text COLLATE "C" NOT NULL DEFAULT '';

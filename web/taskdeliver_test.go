@@ -1,0 +1,94 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent/channels/chat/chattest"
+)
+
+// TestATaskSendsItsResultOverTheAPI to a chat of an account that its owner connected, and to no other; when the account
+// is disconnected, that is told wherever its results are.
+func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
+	f := chattest.NewTelegram(t)
+	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q}}\n",
+		chattest.TelegramToken, f.State().URL))
+	awaitRunning(t, s, true)
+	create := func(deliver string) answer {
+		return s.send(t, "POST", "/api/scheduled-tasks",
+			`{"title":"Morning report","prompt":"report","schedule_type":"cron","schedule_spec":{"cron":"0 0 1 1 *"},"timezone":"UTC","deliver_to":`+deliver+`}`)
+	}
+	const mine = `{"provider":"telegram","chat":"7"}`
+	for _, bad := range []string{mine, `{"provider":"telegram","chat":"-100"}`, `{"provider":"slack","chat":"7"}`,
+		`"7"`, `{}`} {
+		if a := create(bad); a.status != 422 || !strings.Contains(a.body, `"loc":["body","deliver_to"]`) {
+			t.Errorf("%s: %d %s", bad, a.status, a.body)
+		}
+	}
+	var offer struct{ Code string }
+	if err := json.Unmarshal([]byte(s.send(t, "POST", "/api/channels/telegram/connect", "").body), &offer); err != nil {
+		t.Fatal(err)
+	}
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/start " + offer.Code})
+	shows(t, s, f, "7", "Your account is connected")
+	if a := create(`{"provider":"telegram","chat":"8"}`); a.status != 422 ||
+		!strings.Contains(a.body, "isn't a chat of an account that you connected") {
+		t.Errorf("a stranger's chat: %d %s", a.status, a.body)
+	}
+	var task struct {
+		ID      string
+		Deliver map[string]string `json:"deliver_to"`
+	}
+	a := create(mine)
+	if err := json.Unmarshal([]byte(a.body), &task); err != nil || a.status != 200 || task.Deliver["chat"] != "7" {
+		t.Fatalf("%d %s %v", a.status, a.body, err)
+	}
+	path := "/api/scheduled-tasks/" + task.ID
+	for _, c := range []struct{ body, want string }{{`{"deliver_to":null}`, `"deliver_to":null`},
+		{`{"title":"Report"}`, `"deliver_to":null`}, {`{"deliver_to":` + mine + `}`, `"deliver_to":` + mine},
+		{`{"title":"Morning report"}`, `"deliver_to":` + mine}} {
+		if a := s.send(t, "PATCH", path, c.body); a.status != 200 || !strings.Contains(a.body, c.want) {
+			t.Errorf("%s: %d %s", c.body, a.status, a.body)
+		}
+	}
+	runs := func(want string) {
+		t.Helper()
+		var got string
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if got = s.send(t, "GET", path+"/runs?limit=1", "").body; strings.Contains(got, want) &&
+				strings.Contains(got, `"status":"success"`) {
+				return
+			}
+		}
+		t.Fatalf("the runs are %s, want %s", got, want)
+	}
+	s.send(t, "POST", path+"/trigger", "")
+	shows(t, s, f, "7", "Morning report\n\nScripted reply.")
+	runs(`"delivery":{"state":"sent","error":null}`)
+
+	var all struct{ Connections []struct{ ID string } }
+	if err := json.Unmarshal([]byte(s.send(t, "GET", "/api/channels/connections", "").body), &all); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.send(t, "DELETE", "/api/channels/connections/"+all.Connections[0].ID, ""); a.status != 204 {
+		t.Fatalf("disconnect: %d %s", a.status, a.body)
+	}
+	before := len(f.State().Shown("7"))
+	s.send(t, "POST", path+"/trigger", "")
+	runs(`"delivery":{"state":"failed","error":"this chat is no longer connected"}`)
+	if got := f.State().Shown("7"); len(got) != before {
+		t.Errorf("it was sent all the same: %+v", got)
+	}
+	a = s.send(t, "GET", "/api/channels/deliveries?state=failed", "")
+	if !strings.Contains(a.body, "no longer connected") {
+		t.Errorf("undelivered: %s", a.body)
+	}
+	page := s.send(t, "GET", "/workspace/scheduled-tasks", "").body
+	if strings.Count(page, "This chat is no longer connected, so results aren’t sent there.") != 2 ||
+		!strings.Contains(page, "result not sent") || !strings.Contains(page, "result sent") {
+		t.Errorf("the page: %s", page)
+	}
+}

@@ -1,0 +1,85 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/channels"
+	"fawn/store"
+	"fawn/views"
+	"fawn/web/principal"
+	"fawn/web/ui/page"
+)
+
+// chats are those that the results of somebody's tasks can be sent to.
+func (h *Handlers) chats(ctx context.Context) (out []views.TaskChat, err error) {
+	if !h.Bots.Available() {
+		return nil, nil
+	}
+	list, err := h.Bots.Hub.Offers(ctx, principal.Owner(ctx))
+	for _, o := range list {
+		out = append(out, chatOf(o))
+	}
+	return out, err
+}
+
+func chatOf(o channels.Offer) views.TaskChat {
+	return views.TaskChat{Value: o.Destination.String(), App: o.App, Name: page.Head(o.Name, page.MaxTitle),
+		Group: o.Group}
+}
+
+// chat is the one that the results of a task are sent to.
+func (h *Handlers) chat(ctx context.Context, cron store.Cron) (*views.TaskChat, error) {
+	d, ok := channels.ParseDestination(cron.Deliver)
+	if !ok {
+		return nil, nil
+	}
+	gone := &views.TaskChat{App: d.Provider, Gone: true}
+	if p, known := channels.ProviderOf(d.Provider); known {
+		gone.App = p.Display
+	}
+	if !h.Bots.Available() {
+		return gone, nil
+	}
+	o, ok, err := h.Bots.Hub.Find(ctx, cron.Owner, d)
+	if err != nil || !ok {
+		return gone, err
+	}
+	out := chatOf(o)
+	return &out, nil
+}
+
+// chosenChat checks the chat that a form names.
+func (h *Handlers) chosenChat(ctx context.Context, value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	if d, ok := channels.ParseDestination(value); ok && h.Bots.Available() {
+		_, found, err := h.Bots.Hub.Find(ctx, principal.Owner(ctx), d)
+		if err != nil {
+			return "", err
+		}
+		if found {
+			return d.String(), nil
+		}
+	}
+	return "", &taskProblem{"deliver", "tasks.wrong.deliver", nil}
+}
+
+// sent says what became of the result of a run.
+func (h *Handlers) sent(c echo.Context, r *views.TaskRun, run string) error {
+	rows, err := h.DB.Outbound(c.Request().Context(), run)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	state, reason := channels.StateOf(rows)
+	r.Sent = string(state)
+	switch {
+	case reason == channels.NotConnected:
+		r.Unsent = page.Say(c, "tasks.deliver.gone")
+	case reason != "":
+		r.Unsent = views.Safe(page.Head(reason, page.MaxTitle))
+	}
+	return nil
+}
