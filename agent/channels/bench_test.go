@@ -83,6 +83,7 @@ func firstText(b *testing.B) {
 func thousand(b *testing.B) {
 	const n = 1000
 	p := newPlatform(b)
+	p.page = 100 // as many as Telegram hands out at once
 	var mu sync.Mutex
 	visible := map[string]time.Time{}
 	all := make(chan struct{})

@@ -205,7 +205,7 @@ func (b *bot) resume() error {
 		return err
 	}
 	for _, first := range answers {
-		b.deliver(first)
+		b.deliver(first, false)
 	}
 	lines, err := db.OpenLines(b.ctx, b.provider)
 	if err != nil {

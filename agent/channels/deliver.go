@@ -41,8 +41,8 @@ type delivery struct {
 	done error         // why the log ended; errEnded for its end
 	news chan struct{} // one token: ans or done changed
 
-	note   string // before the text
-	rows   map[string]*store.Outbound
+	note   string                     // before the text
+	rows   map[string]*store.Outbound // nil before they are known
 	text   split
 	slow   time.Duration // between edits, 0 is the platform's own
 	rated  time.Time     // when the platform last complained
@@ -52,12 +52,13 @@ type delivery struct {
 }
 
 var (
-	errEnded   = errors.New("the run has ended")
-	errRemoved = errors.New("the run was deleted")
+	errEnded    = errors.New("the run has ended")
+	errRemoved  = errors.New("the run was deleted")
+	errNotBegun = errors.New("the run has not begun")
 )
 
-// deliver has an answer written unless that goes on already.
-func (b *bot) deliver(first store.Outbound) {
+// deliver has an answer written unless that goes on already. A new one has no other rows yet, nor a run.
+func (b *bot) deliver(first store.Outbound, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.answers[first.Run] != nil {
@@ -65,6 +66,9 @@ func (b *bot) deliver(first store.Outbound) {
 	}
 	d := &delivery{b: b, run: first.Run, at: place{first.Chat, first.Topic}, news: make(chan struct{}, 1),
 		begun: make(chan struct{}, 1), read: make(chan struct{}), over: make(chan struct{})}
+	if fresh {
+		d.rows = map[string]*store.Outbound{first.Piece: &first}
+	}
 	if err := json.Unmarshal(first.Place, &d.to); err != nil {
 		b.h.cfg.Log.Error("an answer cannot be delivered", "channel", b.provider, "run", first.Run, "err", err)
 		return
@@ -113,7 +117,7 @@ func (b *bot) renew(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	b.deliver(rows[0])
+	b.deliver(rows[0], false)
 	return nil
 }
 
@@ -122,13 +126,14 @@ func (d *delivery) work() {
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer d.stop()
+	fresh := d.rows != nil
 	if err := d.load(ctx); err != nil {
 		if ctx.Err() == nil {
 			d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
 		}
 		return
 	}
-	reading.Go(func() { d.reads(ctx) })
+	reading.Go(func() { d.reads(ctx, fresh) })
 	if d.line(ctx, d.over) != nil {
 		return
 	}
@@ -161,7 +166,11 @@ func (d *delivery) work() {
 	}
 }
 
+// load reads the rows of the answer, unless they are known.
 func (d *delivery) load(ctx context.Context) error {
+	if d.rows != nil {
+		return nil
+	}
 	rows, err := d.b.h.cfg.DB.Outbound(ctx, d.run)
 	d.rows = map[string]*store.Outbound{}
 	for _, r := range rows {

@@ -212,7 +212,7 @@ func (h *Hub) Deliver(ctx context.Context, run string) error {
 		return err
 	}
 	if b := h.bot(rows[0].Provider); b != nil && b.channel() != nil {
-		b.deliver(rows[0])
+		b.deliver(rows[0], false)
 	}
 	return nil
 }

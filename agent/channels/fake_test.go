@@ -34,6 +34,7 @@ type platform struct {
 	polled   int                    // greatest offset asked for
 	fault    func(op string) string // "rate", "gone", "message", "error", "drop" (act, then cut the connection)
 	calls    map[string]int
+	page     int                     // most updates of a poll
 	saw      func(chat, text string) // is told what people see; mu is held
 }
 
@@ -47,7 +48,7 @@ type shown struct {
 func (s *shown) text() string { return s.Texts[len(s.Texts)-1] }
 
 func newPlatform(t testing.TB) *platform {
-	p := &platform{wake: make(chan struct{}), calls: map[string]int{}, byID: map[string]*shown{}}
+	p := &platform{wake: make(chan struct{}), calls: map[string]int{}, byID: map[string]*shown{}, page: 3}
 	server := httptest.NewServer(p)
 	p.url = server.URL
 	t.Cleanup(server.Close)
@@ -214,7 +215,7 @@ func (p *platform) poll(w http.ResponseWriter, r *http.Request) {
 		list, wake := p.updates[min(from, len(p.updates)):], p.wake
 		p.mu.Unlock()
 		if len(list) > 0 {
-			json.NewEncoder(w).Encode(list[:min(len(list), 3)])
+			json.NewEncoder(w).Encode(list[:min(len(list), p.page)])
 			return
 		}
 		select {

@@ -10,13 +10,13 @@ import (
 )
 
 // reads follows the run's log.
-func (d *delivery) reads(ctx context.Context) {
+func (d *delivery) reads(ctx context.Context, fresh bool) {
 	err := error(nil)
 	if d.to.Whole {
 		err = d.awaitRun(ctx)
 	}
 	if err == nil {
-		err = d.follow(ctx)
+		err = d.follow(ctx, fresh)
 	}
 	d.mu.Lock()
 	d.done = err
@@ -26,29 +26,42 @@ func (d *delivery) reads(ctx context.Context) {
 }
 
 // follow reads the run until its end. A reader that was opened in the moment in which the run came to life, or after
-// the server began to stop, sees nothing: then another one is opened.
-func (d *delivery) follow(ctx context.Context) error {
-	for wait := lookAgain; ; {
-		err := d.look(ctx)
+// the server began to stop, sees nothing: then another one is opened. Of a run that is not there yet, begun will tell.
+func (d *delivery) follow(ctx context.Context, fresh bool) error {
+	wait, err := lookAgain, errNotBegun
+	if !fresh {
+		err = d.look(ctx)
+	}
+	for {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errEnded), errors.Is(err, errRemoved), errors.Is(err, runs.ErrClosed):
 			return err
+		case errors.Is(err, errNotBegun):
+			wait = notBegun
 		case err != nil:
 			d.b.h.cfg.Log.Warn("the run of an answer cannot be read; trying again", "channel", d.b.provider,
 				"run", d.run, "err", err)
 		}
+		t := time.NewTimer(wait)
 		select {
 		case <-d.begun:
 			wait = lookAgain
-		case <-time.After(wait):
+		case <-t.C:
 			wait = min(2*wait, time.Second)
 		case <-ctx.Done():
-			return ctx.Err()
 		}
+		t.Stop()
+		err = d.look(ctx)
 	}
 }
+
+// Times between two looks at a run: one that does not go on yet, and one that is not there.
+const (
+	lookAgain = 20 * time.Millisecond
+	notBegun  = 5 * time.Second
+)
 
 // look reads what there is of the run. nil means that there may be more.
 func (d *delivery) look(ctx context.Context) error {
@@ -65,12 +78,15 @@ func (d *delivery) look(ctx context.Context) error {
 	return d.ended(ctx)
 }
 
-// removed is errRemoved when the run is gone, and nil when it has not begun. A run is stored after the row of its
-// answer, and before its messages are done with: looked for in this order, one that comes and ends meanwhile is not
-// missed.
+// removed is errRemoved when the run is gone, and errNotBegun when it is still to come. A run is stored after the row
+// of its answer, and before its messages are done with: looked for in this order, one that comes and ends meanwhile is
+// not missed.
 func (d *delivery) removed(ctx context.Context) error {
 	open, err := d.b.h.cfg.DB.RunInbound(ctx, d.run)
-	if err != nil || len(open) > 0 {
+	if err == nil && len(open) > 0 {
+		err = errNotBegun
+	}
+	if err != nil {
 		return err
 	}
 	if _, err := d.b.h.cfg.DB.Run(ctx, d.run); !missing(err) {
@@ -108,9 +124,6 @@ func (b *bot) waits(run string, yes bool) {
 	d.mu.Unlock()
 	d.tell()
 }
-
-// lookAgain is how soon it is looked again for a run that does not go on yet.
-const lookAgain = 20 * time.Millisecond
 
 // readTo takes in what a reader has.
 func (d *delivery) readTo(ctx context.Context, r *eventlog.Reader) error {

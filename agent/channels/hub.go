@@ -60,8 +60,9 @@ type Bot struct {
 
 // Hub runs the bots. A Hub without bots has no goroutines.
 type Hub struct {
-	cfg   Config
-	slots slots
+	cfg    Config
+	slots  slots // of runs
+	writes slots // of turns that are being stored
 
 	applying sync.Mutex // held by who starts and stops bots
 
@@ -76,8 +77,12 @@ func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Hub{cfg: cfg, bots: map[string]*bot{}}
+	return &Hub{cfg: cfg, bots: map[string]*bot{}, writes: slots{max: writesAtOnce}}
 }
+
+// writesAtOnce is how many turns are stored at a time, so that a commit is not so long that what a platform delivers
+// waits for it.
+const writesAtOnce = 16
 
 // stopTime is how long calls that are under way get when a bot stops.
 const stopTime = 3 * time.Second
@@ -172,65 +177,3 @@ func (h *Hub) current() Settings {
 
 // ErrNoBot means that a platform is not set up, or its bot does not run.
 var ErrNoBot = errors.New("this channel is not running")
-
-// slots bound how many runs of chats go on at once.
-type slots struct {
-	mu   sync.Mutex
-	max  int
-	used int
-	next chan struct{} // closed when a slot may be free
-}
-
-func (s *slots) resize(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.max = n
-	s.tell()
-}
-
-// tell wakes who waits. mu is held.
-func (s *slots) tell() {
-	if s.next != nil {
-		close(s.next)
-		s.next = nil
-	}
-}
-
-// try takes a slot if one is free.
-func (s *slots) try() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.used >= s.max {
-		return false
-	}
-	s.used++
-	return true
-}
-
-func (s *slots) take(ctx context.Context) error {
-	for {
-		s.mu.Lock()
-		if s.used < s.max {
-			s.used++
-			s.mu.Unlock()
-			return nil
-		}
-		if s.next == nil {
-			s.next = make(chan struct{})
-		}
-		next := s.next
-		s.mu.Unlock()
-		select {
-		case <-next:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (s *slots) give() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used--
-	s.tell()
-}

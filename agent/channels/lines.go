@@ -27,7 +27,9 @@ type line struct {
 	resumes []string // runs of the last server to go on with; guarded by b.mu
 
 	// What follows belongs to the goroutine.
+	rows []store.Inbound     // the oldest that waited when it was last looked
 	let  map[int64]*admitted // messages that were let in and wait
+	busy map[int64]bool      // those of the turn under way, which may not be stored as that yet
 	turn chan struct{}       // closed when the turn under way is over
 }
 
@@ -84,8 +86,10 @@ func (b *bot) retire(l *line) bool {
 
 func (l *line) loop() {
 	ctx := l.b.ctx
+	look := true
 	for failures := 0; ; {
-		wait, err := l.step(ctx)
+		wait, err := l.step(ctx, look)
+		look = true
 		if err != nil && ctx.Err() == nil {
 			failures++
 			wait = min(time.Second<<min(failures, 6), time.Minute)
@@ -107,6 +111,7 @@ func (l *line) loop() {
 		case <-l.wakes:
 		case <-l.turn:
 			l.turn = nil
+			look = len(l.rows) == lookAhead
 		case <-late:
 		case <-ctx.Done():
 		}
@@ -116,18 +121,12 @@ func (l *line) loop() {
 	}
 }
 
-// step lets new messages in or refuses them, and starts the next turn if none is under way. It returns how long the
-// next one waits for more.
-func (l *line) step(ctx context.Context) (time.Duration, error) {
-	rows, err := l.b.h.cfg.DB.WaitingInbound(ctx, l.b.provider, l.at.chat, l.at.topic, lookAhead)
-	if err != nil {
-		return 0, err
-	}
-	for _, row := range rows {
-		if l.let[row.N] == nil {
-			if err := l.admit(ctx, row); err != nil {
-				return 0, err
-			}
+// step lets new messages in or refuses them, if it is to look for some, and starts the next turn if none is under way.
+// It returns how long the next one waits for more.
+func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
+	if look {
+		if err := l.look(ctx); err != nil {
+			return 0, err
 		}
 	}
 	for l.turn == nil {
@@ -135,7 +134,7 @@ func (l *line) step(ctx context.Context) (time.Duration, error) {
 			l.begin(func() { l.goOn(ctx, run) })
 			break
 		}
-		batch, wait := l.next(rows, time.Now())
+		batch, wait := l.next(l.rows, time.Now())
 		if wait > 0 || len(batch) == 0 {
 			return wait, nil
 		}
@@ -147,12 +146,34 @@ func (l *line) step(ctx context.Context) (time.Duration, error) {
 			}
 			continue
 		}
+		l.busy = map[int64]bool{}
 		for _, a := range batch {
 			delete(l.let, a.row.N)
+			l.busy[a.row.N] = true
 		}
 		l.begin(func() { l.answer(ctx, batch) })
 	}
 	return 0, nil
+}
+
+// look lets new messages in or refuses them.
+func (l *line) look(ctx context.Context) (err error) {
+	select {
+	case <-l.wakes: // for what is found now
+	default:
+	}
+	l.rows, err = l.b.h.cfg.DB.WaitingInbound(ctx, l.b.provider, l.at.chat, l.at.topic, lookAhead)
+	if err != nil {
+		return err
+	}
+	for _, row := range l.rows {
+		if l.let[row.N] == nil && !l.busy[row.N] {
+			if err := l.admit(ctx, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // begin starts the turn of a line in a goroutine of the bot.

@@ -31,6 +31,14 @@ type turn struct {
 	l     *line
 	run   string
 	batch []*admitted
+	kept  *reserved // what is stored of it, nil before anything is
+}
+
+// reserved is where a turn goes on and its answer goes.
+type reserved struct {
+	chat  store.ChannelChat
+	first store.Outbound
+	fresh bool // nothing of the run was stored before
 }
 
 // answer makes a turn of messages and returns when its run has ended, or the bot is to stop.
@@ -116,75 +124,85 @@ func (t *turn) insist(ctx context.Context, do func() error) {
 
 // queue stores the turn and shows in its chat that it has to wait.
 func (t *turn) queue(ctx context.Context) error {
-	_, first, err := t.reserve(ctx)
+	r, err := t.reserve(ctx)
 	if err == nil {
-		t.l.b.deliver(first)
+		t.l.b.deliver(r.first, r.fresh)
 		t.l.b.waits(t.run, true)
 	}
 	return err
 }
 
 // reserve stores that the messages are this run's. It may be called again.
-func (t *turn) reserve(ctx context.Context) (c store.ChannelChat, first store.Outbound, err error) {
+func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
+	if t.kept != nil {
+		return *t.kept, nil
+	}
 	l, last := t.l, t.batch[len(t.batch)-1]
-	if c, err = l.chat(ctx, last); err != nil {
-		return c, first, err
+	if err := l.b.h.writes.take(ctx); err != nil {
+		return r, err
+	}
+	defer l.b.h.writes.give()
+	if r.chat, err = l.chat(ctx, last); err != nil {
+		return r, err
 	}
 	if to := t.batch[0].thread; to != "" { // and with it what was written right after
-		c.Thread = to
+		r.chat.Thread = to
 	}
-	if c.Thread, err = t.thread(ctx, c); err != nil {
-		return c, first, err
+	if r.chat.Thread, err = t.thread(ctx, r.chat); err != nil {
+		return r, err
 	}
-	if first, err = firstPiece(t.run, c, last); err != nil {
-		return c, first, err
+	if r.first, err = firstPiece(t.run, r.chat, last); err != nil {
+		return r, err
 	}
-	row, err := newThread(c, last)
+	row, err := newThread(r.chat, last)
 	if err != nil {
-		return c, first, err
+		return r, err
 	}
 	var numbers []int64
-	fresh := 0
+	waited := 0
 	for _, a := range t.batch {
 		numbers = append(numbers, a.row.N)
 		if a.row.State != store.InboundStarted {
-			fresh++
+			waited++
 		}
 	}
-	turn := store.ChannelTurn{Run: t.run, Numbers: numbers, Chat: c, Thread: &row, Out: first}
+	turn := store.ChannelTurn{Run: t.run, Numbers: numbers, Chat: r.chat, Thread: &row, Out: r.first}
 	if err := l.b.h.cfg.DB.BeginTurn(ctx, turn); err != nil {
-		return c, first, err
+		return r, err
 	}
 	for _, a := range t.batch {
 		a.row.State = store.InboundStarted
 	}
-	if fresh > 0 {
-		l.b.taken(fresh)
+	if waited > 0 {
+		l.b.taken(waited)
 	}
-	return c, first, nil
+	kept := r
+	t.kept = &kept
+	r.fresh = waited == len(t.batch)
+	return r, nil
 }
 
 // begin stores the turn, starts its run and follows it. It may be called again.
 func (t *turn) begin(ctx context.Context) error {
 	l, cfg := t.l, &t.l.b.h.cfg
-	c, first, err := t.reserve(ctx)
+	r, err := t.reserve(ctx)
 	if err != nil {
 		return err
 	}
-	l.b.deliver(first)
+	l.b.deliver(r.first, r.fresh)
 	l.b.waits(t.run, false)
-	req, err := t.request(ctx, c)
+	req, err := t.request(ctx, r.chat)
 	if err != nil {
 		return err
 	}
 	_, err = cfg.Runs.Start(ctx, req)
-	l.b.begun(t.run)
 	switch {
 	case err == nil || errors.Is(err, runs.ErrExists):
 		return t.follow(ctx)
 	case errors.Is(err, runs.ErrInput):
 		return t.end(ctx, store.InboundFailed, err.Error())
 	}
+	t.kept = nil // the thread may be gone
 	return err
 }
 
@@ -278,6 +296,7 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 
 // follow waits for the end of the run and is done with its messages.
 func (t *turn) follow(ctx context.Context) error {
+	t.l.b.begun(t.run)
 	run, err := t.l.b.h.cfg.Runs.Wait(ctx, t.run)
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
@@ -295,7 +314,9 @@ func (t *turn) end(ctx context.Context, state, reason string) error {
 	for _, a := range t.batch {
 		numbers = append(numbers, a.row.N)
 	}
-	return t.l.b.h.cfg.DB.SettleInbound(ctx, state, reason, numbers...)
+	err := t.l.b.h.cfg.DB.SettleInbound(ctx, state, reason, numbers...)
+	t.l.b.begun(t.run) // or it never will be
+	return err
 }
 
 // target says where an answer goes; the first row of each answer keeps it.

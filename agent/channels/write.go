@@ -159,6 +159,9 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 	}
 	d.edited = time.Now()
 	row.Hash, row.Cursor, row.State, row.Error = h, v.cursor, store.OutboundOpen, ""
+	if v.final { // stored with the end of the answer; until then the edit may be repeated
+		return 0, nil
+	}
 	return 0, d.put(ctx, row)
 }
 
@@ -184,9 +187,12 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	if l.CanEdit && !l.Keyed {
 		body = placeholder
 	}
+	planned := body == placeholder && row.State == store.OutboundPlanned && row.Piece == "0" // and stored as that
 	row.State = store.OutboundSending
-	if err := d.put(ctx, row); err != nil {
-		return err
+	if !planned { // a placeholder may come twice, so that it is not noted that there may be one
+		if err := d.put(ctx, row); err != nil {
+			return err
+		}
 	}
 	post := chat.Post{Text: body, Key: key("out", d.run+"/"+row.Piece+"/"+row.At.UTC().Format(time.RFC3339Nano)),
 		ReplyTo: d.to.Reply}

@@ -78,17 +78,26 @@ type socket struct {
 	quit context.CancelFunc
 	work sync.WaitGroup
 
-	ahead  chan []byte // what was read and not yet asked for; nil before batch is called
-	rest   [][]byte    // what batch gives first
-	broken error       // why ahead is closed
+	rest  [][]byte // what batch gives first
+	ahead *ahead   // nil before batch is called
 }
 
 // How much is read ahead, and handed out at once.
 const (
-	readAhead  = 16
-	batchMost  = 64
+	batchMost  = 512
 	batchBytes = 4 << 20
 )
+
+// ahead is what was read and not yet asked for.
+type ahead struct {
+	mu     sync.Mutex
+	frames [][]byte
+	bytes  int
+	broken error // why no more comes
+
+	more chan struct{} // one token: there is more, or broken
+	room chan struct{} // one token: frames were taken
+}
 
 // dial connects. A platform that answers other than by switching protocols gives a *statusError.
 func (c *client) dial(ctx context.Context, op, address string, header http.Header) (*socket, error) {
@@ -151,31 +160,58 @@ func (s *socket) batch(ctx context.Context) (all [][]byte, err error) {
 	if all, s.rest = s.rest, nil; len(all) > 0 {
 		return all, nil
 	}
-	for size := 0; len(all) < batchMost && size < batchBytes; {
-		var data []byte
-		open := true
-		if len(all) == 0 {
-			select {
-			case data, open = <-s.ahead:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		} else {
-			select {
-			case data, open = <-s.ahead:
-			default:
-				return all, nil
-			}
+	for {
+		if all, err = s.ahead.take(); len(all) > 0 || err != nil {
+			return all, err
 		}
-		if !open {
-			break
+		select {
+		case <-s.ahead.more:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		all, size = append(all, data), size+len(data)
 	}
-	if len(all) == 0 {
-		return nil, s.broken
+}
+
+// take gives what there is, and the error when there will be no more.
+func (a *ahead) take() (all [][]byte, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.frames) == 0 {
+		return nil, a.broken
 	}
+	all, a.frames, a.bytes = a.frames, nil, 0
+	signal(a.room)
 	return all, nil
+}
+
+// put adds a message.
+func (a *ahead) put(data []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.frames, a.bytes = append(a.frames, data), a.bytes+len(data)
+	signal(a.more)
+}
+
+// full tells that nothing more should be put before take.
+func (a *ahead) full() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bytes >= batchBytes || len(a.frames) >= batchMost
+}
+
+func (a *ahead) end(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.broken = err
+	signal(a.more)
+}
+
+// signal leaves a token.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // readAhead reads until the socket ends or is closed.
@@ -183,20 +219,22 @@ func (s *socket) readAhead(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	before := s.quit
 	s.quit = func() { cancel(); before() }
-	s.ahead = make(chan []byte, readAhead)
+	a := &ahead{more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	s.ahead = a
 	s.work.Go(func() {
-		defer close(s.ahead)
 		for {
 			data, err := s.read(ctx)
 			if err != nil {
-				s.broken = err
+				a.end(err)
 				return
 			}
-			select {
-			case s.ahead <- data:
-			case <-ctx.Done():
-				s.broken = ctx.Err()
-				return
+			for a.put(data); a.full(); {
+				select {
+				case <-a.room:
+				case <-ctx.Done():
+					a.end(ctx.Err())
+					return
+				}
 			}
 		}
 	})
