@@ -18,6 +18,7 @@ type Batch struct {
 	Run         *Run         // written whole, in place of what is there
 	NewRun      bool         // with Run: ErrExists when the id is taken
 	Outbound    []Outbound   // first messages to chats; those that are there stay as they are
+	Line        *Line        // of ThreadID
 	Wishes      []Wish       // of any runs; those of runs that have ended are left out
 	Messages    []MessageRow // numbers the thread never gave, else ErrConflict
 	Fields      []FieldRow   // new versions only, else ErrConflict

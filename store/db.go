@@ -22,6 +22,8 @@ var (
 	// ErrConflict means a row that is written only once (message, field version,
 	// checkpoint, event) is there already.
 	ErrConflict = errors.New("conflict")
+	// ErrBusy means that runs are in line where none may be.
+	ErrBusy = errors.New("runs are in line")
 	// ErrFull means the disk is full or does not take writes any more.
 	ErrFull = errors.New("disk full or failing")
 	// ErrClosed means the database or the lane is closed.

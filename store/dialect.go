@@ -17,6 +17,7 @@ var sqliteWords = strings.NewReplacer(
 	"{day}", "strftime('%Y-%m-%d', (", // of a moment in milliseconds
 	"{day end}", ") / 1000, 'unixepoch')",
 	"{text}", "CAST(", "{text end}", " AS TEXT)", // of bytes
+	"{lock}", "", // the rows that are selected
 	"{like}", "LIKE", // whatever the case of letters is
 	"{position}", "instr", // of a text in another, from 1
 	"{bytes}", "BLOB", // the type
@@ -43,6 +44,7 @@ var postgresWords = strings.NewReplacer(
 	"{json}", "as_json(", "{json end}", ")",
 	"{day}", "to_char(to_timestamp((", "{day end}", ") / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
 	"{text}", "body_text(", "{text end}", ")",
+	"{lock}", " FOR NO KEY UPDATE",
 	"{like}", "ILIKE",
 	"{position}", "strpos",
 	"{bytes}", "bytea",

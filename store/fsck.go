@@ -22,7 +22,7 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 	err := db.view(ctx, nil, func(v view) error {
 		c.tx = v.tx
 		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.numbers, c.parents, c.cards, c.events,
-			c.busy, c.blobs} {
+			c.busy, c.lines, c.blobs} {
 			if err := f(); err != nil {
 				return translate(err)
 			}

@@ -77,6 +77,24 @@ func (c *checker) busy() error {
 const idleBusy = ` WHERE status = 'busy' AND NOT EXISTS
 	(SELECT 1 FROM run r WHERE r.thread = t.id AND r.status IN ('pending', 'running'))`
 
+// lines must have all open runs that do not wait aside, and one front each.
+func (c *checker) lines() error {
+	return c.each(`SELECT thread, id, status, line, front, held, due_at > 0, parent <> '' FROM run r
+		WHERE CASE WHEN status NOT IN ('pending', 'running') OR parent <> '' OR held = 1 OR due_at > 0
+			THEN line > 0 OR front = 1 OR (due_at > 0 AND status <> 'pending') ELSE line = 0 END
+		OR line > 0 AND front <> CASE WHEN EXISTS
+			(SELECT 1 FROM run o WHERE o.thread = r.thread AND o.line > 0 AND o.line < r.line) THEN 0 ELSE 1 END`, nil,
+		func(rows *sql.Rows) error {
+			var thread, run, status string
+			var line, front, held int
+			var due, child bool
+			err := rows.Scan(&thread, &run, &status, &line, &front, &held, &due, &child)
+			c.add("Run %s of thread %s is %s and stands in line at %d (front %d, held %d, delayed %v, helper %v).", run,
+				thread, status, line, front, held, due, child)
+			return err
+		})
+}
+
 // events checks that what ended runs say about their numbers is so, and that no thread
 // could give a number a second time.
 func (c *checker) events() error {

@@ -77,6 +77,7 @@ func plan(b Batch, s setting) (*batch, error) {
 	if err := p.patchThread(); err != nil {
 		return nil, err
 	}
+	p.joinLine()
 	p.putRun()
 	p.planOutbound()
 	p.putWishes()
@@ -88,6 +89,7 @@ func plan(b Batch, s setting) (*batch, error) {
 	}
 	p.putEvents()
 	p.remove()
+	p.moveLine()
 	p.putKV()
 	p.putAudit()
 	p.putSpending()
@@ -102,7 +104,7 @@ func (p *batch) complete() error {
 		return errors.New("thread without id")
 	case p.Run != nil && (p.Run.ID == "" || p.Run.ThreadID == ""):
 		return errors.New("run without id or thread")
-	case p.ThreadID == "" && (p.Patch != nil || p.Delete != nil ||
+	case p.ThreadID == "" && (p.Patch != nil || p.Delete != nil || p.Line != nil ||
 		len(p.Messages)+len(p.Fields)+len(p.Checkpoints)+len(p.Events) > 0):
 		return errors.New("rows without thread id")
 	}
@@ -148,9 +150,15 @@ func (p *batch) askThreads() {
 	for _, id := range ids {
 		if id != "" {
 			p.stmts = append(p.stmts, askThread(id))
+			if p.movesLine() {
+				p.stmts[len(p.stmts)-1].sql = lockThread
+			}
 		}
 	}
 }
+
+// lockThread also keeps others from changing the thread's line.
+const lockThread = `SELECT 1 FROM thread WHERE id = ?{lock}`
 
 // askThread refuses what follows when there is no such thread.
 func askThread(id string) stmt {

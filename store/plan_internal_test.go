@@ -33,7 +33,7 @@ func TestPlansAreWhatBatchesSay(t *testing.T) {
 		"rows alone": {Batch{ThreadID: "t", Run: &Run{ID: "r", ThreadID: "u"}, Messages: step.Messages[:1],
 			Events: step.Events}, false, `thread t: SELECT 1 FROM thread! / thread u: SELECT 1 FROM thread! /
 			run r: INSERT INTO run! / number messages of thread t: UPDATE thread / write messages of thread t: INSERT INTO message /
-			write events of thread t: INSERT INTO event / number events of thread t: UPDATE thread`},
+			write events of thread t: INSERT INTO event / number events of thread t: UPDATE thread / line of thread u: UPDATE run`},
 		"back": {Batch{ThreadID: "t", Patch: &ThreadPatch{Head: &head}, Delete: &Delete{Checkpoints: []string{"c3"},
 			EventsFrom: 4, EventsTo: 6, MessagesFrom: 3}}, false, `thread t: UPDATE thread! /
 			delete checkpoint c3: DELETE FROM checkpoint / delete checkpoint c3: DELETE FROM checkpoint /

@@ -47,6 +47,11 @@ func (db *DB) Repair(ctx context.Context) ([]string, error) {
 				WHERE top < (SELECT max(m.n) FROM message m WHERE m.thread = thread.id)`},
 			{"forgot %d blobs of rows that are gone", `DELETE` + unusedUses},
 			{"deleted %d blobs that nothing refers to", `DELETE` + unusedBlobs},
+			{"took %d runs out of line that have ended", `UPDATE run SET line = 0, front = 0, due_at = 0
+				WHERE (line > 0 OR due_at > 0) AND status NOT IN ('pending', 'running')`},
+			{"put %d runs to the front of their lines", `UPDATE run SET front = 1 WHERE line > 0 AND id IN
+				(SELECT id FROM run r WHERE NOT EXISTS (SELECT 1 FROM run f WHERE f.thread = r.thread AND f.front = 1)
+				AND line = (SELECT min(l.line) FROM run l WHERE l.thread = r.thread AND l.line > 0))`},
 			{"set %d busy threads to idle on which nothing runs", `UPDATE thread AS t SET status = 'idle'` + idleBusy},
 		} {
 			if err := w.mend(&did, m.did, m.query); err != nil {

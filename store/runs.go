@@ -28,29 +28,30 @@ type Run struct {
 	LastSeq        int64           `json:"-"`               // number of its last event
 	Attempt        int             `json:"-"`               // how often it was started
 	Held           bool            `json:"-"`               // pending, and in no line until it is released
+	DueAt          time.Time       `json:"-"`               // pending, and in no line until then
 	Wish           string          `json:"-"`               // what is to become of it; only read, see [Wish]
 	CreatedAt      time.Time       `json:"created_at"`
 	UpdatedAt      time.Time       `json:"updated_at"` // zero times are written as now
 }
 
 const runColumns = `id, thread, assistant, owner, status, multitask, stop_reason, error, base_checkpoint,
-	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at, parent, held`
+	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at, parent, held, due_at`
 
 // readRun selects what scanRun takes.
 var readRun = `SELECT ` + runColumns + `, wish, ` + helperSums("run.id")
 
 func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
-	var created, updated int64
+	var created, updated, due int64
 	var meta, kwargs, usage, helpers []byte
 	err = row.Scan(&r.ID, &r.ThreadID, &r.AssistantID, &r.Owner, &r.Status, &r.Multitask, &r.StopReason, &r.Error,
 		&r.BaseCheckpoint,
-		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &r.Parent, &r.Held,
+		&meta, &kwargs, &usage, &r.FirstSeq, &r.LastSeq, &r.Attempt, &created, &updated, &r.Parent, &r.Held, &due,
 		&r.Wish, &helpers)
 	if err == nil {
 		r.Helpers, err = helpersOf(helpers)
 	}
 	r.Metadata, r.Kwargs, r.Usage = meta, kwargs, usage
-	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
+	r.CreatedAt, r.UpdatedAt, r.DueAt = fromMillis(created), fromMillis(updated), fromMillis(due)
 	return r, translate(err)
 }
 
@@ -139,26 +140,54 @@ func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error
 	return runs, nil
 }
 
-func (p *batch) putRun() {
-	r, now := p.Run, p.now.UnixMilli()
-	if r == nil {
-		return
-	}
-	query := `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT(id) DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
+// How the row of a run is written: one that stands in line gets its place when it is made, and one
+// that is not open any more stands nowhere.
+const (
+	runRow = `INSERT INTO run(` + runColumns + `, line, front)
+		VALUES (?1, ?2, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `
+	runAside  = runRow + `0, 0) ON CONFLICT(id) `
+	runInLine = runRow + lastPlace + `, ` + firstOrNot + `) ON CONFLICT(id) `
+	runAgain  = `DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
 		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
 		error = excluded.error, base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata,
 		kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
 		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent,
-		held = excluded.held`
-	if p.NewRun {
-		query = `INSERT INTO run(` + runColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT(id) DO NOTHING`
+		held = excluded.held, due_at = excluded.due_at`
+
+	newAside    = runAside + `DO NOTHING`
+	newInLine   = runInLine + `DO NOTHING`
+	writeAside  = runAside + runAgain
+	writeInLine = runInLine + runAgain
+	writeEnded  = runAside + runAgain + `, line = 0, front = 0`
+)
+
+func (p *batch) putRun() {
+	r, now := p.Run, p.now.UnixMilli()
+	if r == nil {
+		return
+	}
+	held, due, hold := r.Held, millis(r.DueAt), p.Line != nil && p.Line.Hold
+	inLine := r.inLine() && !hold
+	if r.Status != "pending" {
+		held, due = false, 0
+	}
+	var query string
+	switch {
+	case p.NewRun && inLine:
+		query = newInLine
+	case p.NewRun:
+		query, held = newAside, held || hold && due == 0
+	case inLine:
+		query = writeInLine
+	case r.open():
+		query = writeAside
+	default:
+		query = writeEnded
 	}
 	p.add("run", r.ID, query, r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask,
 		r.StopReason, r.Error, r.BaseCheckpoint, object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq,
-		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent, r.Held).must = ErrExists
+		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent, held, due).must = ErrExists
 }
 
 // Wish is what is to become of a run that has not ended. It is written when it is uttered, so that
@@ -168,20 +197,14 @@ type Wish struct {
 	Wish string // one of those below
 }
 
-// Wishes. A run that is to be taken back stays so; one that is released leaves no trace but that it
-// is not held any more.
+// Wishes. A run that is to be taken back stays so.
 const (
 	WishInterrupt = "interrupt"
 	WishRollback  = "rollback"
-	WishRelease   = "release"
 )
 
 func (p *batch) putWishes() {
 	for _, w := range p.Wishes {
-		if w.Wish == WishRelease {
-			p.add("release run", w.Run, `UPDATE run SET held = 0 WHERE id = ? AND status = 'pending'`, w.Run)
-			continue
-		}
 		p.add("wish about run", w.Run, `UPDATE run SET wish = ? WHERE id = ? AND status IN ('pending', 'running')
 			AND wish <> 'rollback'`, w.Wish, w.Run)
 	}

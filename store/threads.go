@@ -71,10 +71,11 @@ func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, 
 	return t, nil
 }
 
-// BusyThreads returns the ids of all threads whose status is busy.
-func (db *DB) BusyThreads(ctx context.Context) ([]string, error) {
+// StuckThreads returns the ids of all threads whose status is busy though no run is in line.
+func (db *DB) StuckThreads(ctx context.Context) ([]string, error) {
 	var ids []string
-	err := db.each(ctx, `SELECT id FROM thread WHERE status = 'busy' ORDER BY id`, nil,
+	err := db.each(ctx, `SELECT id FROM thread WHERE status = 'busy' AND NOT EXISTS
+		(SELECT 1 FROM run WHERE run.thread = thread.id AND front = 1) ORDER BY id`, nil,
 		func(rows *sql.Rows) (bool, error) {
 			var id string
 			err := rows.Scan(&id)
@@ -82,7 +83,7 @@ func (db *DB) BusyThreads(ctx context.Context) ([]string, error) {
 			return true, err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("list busy threads: %w", err)
+		return nil, fmt.Errorf("list stuck threads: %w", err)
 	}
 	return ids, nil
 }

@@ -19,10 +19,8 @@ const idlePoll = 20 * time.Millisecond
 // from any more. The new checkpoint's source is "update"; what runs next and the thread's
 // place in lists stay.
 func (m *Manager) Retitle(ctx context.Context, thread, from, to string) error {
-	brief := make(chan struct{})
-	defer close(brief)
 	for {
-		l, err := m.hold(ctx, thread, brief)
+		l, err := m.hold(ctx, thread, true)
 		if err == nil {
 			return m.retitle(ctx, l, thread, from, to)
 		}
@@ -37,12 +35,10 @@ func (m *Manager) Retitle(ctx context.Context, thread, from, to string) error {
 
 // whenIdle waits for the end of the run that is in the way, or a moment.
 func (m *Manager) whenIdle(ctx context.Context, thread string) error {
-	m.mu.Lock()
 	var done <-chan struct{}
-	if l := m.threads[thread]; l != nil && l.active != nil {
-		done = l.active.done
+	if e := m.atWork(thread); e != nil {
+		done = e.done
 	}
-	m.mu.Unlock()
 	timer := time.NewTimer(idlePoll)
 	defer timer.Stop()
 	var moment <-chan time.Time
@@ -61,7 +57,7 @@ func (m *Manager) whenIdle(ctx context.Context, thread string) error {
 // retitle writes the title. Whoever else wants the thread waits for it, as it is not long
 // and nobody has asked for it.
 func (m *Manager) retitle(ctx context.Context, l *lineup, thread, from, to string) error {
-	defer m.release(ctx, l, thread)
+	defer m.release(l, thread)
 	_, err := m.amend(ctx, thread, func(_ context.Context, s *agent.State) (agent.State, error) {
 		if s.Title == nil || *s.Title != from {
 			return agent.State{}, nil

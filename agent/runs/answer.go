@@ -11,8 +11,11 @@ import (
 // checkAnswer refuses a run that answers a question which is not open. While the thread is
 // at work nobody can know: then the run finds out when it starts.
 func (m *Manager) checkAnswer(ctx context.Context, e *entry) error {
-	if !request.Resumes(e.cmd.Resume) || m.atWork(e.req.Thread) {
+	if !request.Resumes(e.cmd.Resume) {
 		return nil
+	}
+	if _, err := m.db.Front(ctx, e.req.Thread); !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
 	base, err := e.req.Base()
 	if err != nil {
@@ -26,12 +29,4 @@ func (m *Manager) checkAnswer(ctx context.Context, e *entry) error {
 		return err
 	}
 	return request.CheckResume(m.from(ctx, e.req.Thread, b.Head, &state), &state, e.cmd.Resume)
-}
-
-// atWork tells whether a thread has a run at work or in line.
-func (m *Manager) atWork(thread string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	l := m.threads[thread]
-	return l != nil && l.busy()
 }

@@ -85,60 +85,33 @@ func (m *Manager) drop(ctx context.Context, e *entry) error {
 	taken := e.stage
 	m.mu.Unlock()
 	var err error
-	ctx = context.WithoutCancel(ctx)
+	ctx, rest := context.WithoutCancel(ctx), &store.Line{AsHead: true}
 	switch taken {
 	case stageErased:
-		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Delete: &store.Delete{Runs: []string{e.run.ID}}})
+		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Delete: &store.Delete{Runs: []string{e.run.ID}},
+			Line: rest})
 	case stageDropped:
 		e.run.Status, e.run.UpdatedAt = Interrupted, time.Now()
-		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run)})
+		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run), Line: rest})
 		defer m.hooked()
 	}
 	e.log.Abandon()
-	rest, restErr := Resting(ctx, m.db, e.run.ThreadID)
-	if l := m.forget(e, restErr == nil); l != nil {
-		m.vacate(l, e.run.ThreadID, known(rest), func() { l.write = nil })
-	}
+	m.mu.Lock()
+	m.over(e)
+	m.mu.Unlock()
+	m.look(e.run.ThreadID)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	return nil
 }
 
-// forget lets go of a run that was taken out of its line. It returns the line, held, when the
-// thread's status, if known, is to be written now.
-func (m *Manager) forget(e *entry, known bool) *lineup {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.over(e)
-	l := m.line(e.run.ThreadID)
-	l.dirty = true
-	if known && l.active == nil && l.write == nil && !m.closed {
-		l.write = &write{}
-		return l
-	}
-	m.dispatch(e.run.ThreadID)
-	return nil
-}
-
 // CancelAll ends every live run of a thread and waits for them.
 func (m *Manager) CancelAll(ctx context.Context, thread string) error {
-	m.mu.Lock()
-	var ids []string
-	for id, e := range m.runs {
-		if e.stage.aside() && e.run.ThreadID == thread {
-			ids = append(ids, id)
-		}
+	ids, err := m.open(ctx, thread)
+	if err != nil {
+		return err
 	}
-	if l := m.threads[thread]; l != nil {
-		for _, e := range slices.Backward(l.queue) { // the queue first, so that nothing new starts
-			ids = append(ids, e.run.ID)
-		}
-		if l.active != nil {
-			ids = append(ids, l.active.run.ID)
-		}
-	}
-	m.mu.Unlock()
 	for _, id := range ids {
 		if err := m.Cancel(ctx, thread, id, true); err != nil && !errors.Is(err, ErrNotCancelable) &&
 			!errors.Is(err, ErrNotFound) {
@@ -148,57 +121,112 @@ func (m *Manager) CancelAll(ctx context.Context, thread string) error {
 	return nil
 }
 
+// open are the runs of a thread that have not ended: those aside first and the one at work last, so
+// that nothing new starts when they end in this order.
+func (m *Manager) open(ctx context.Context, thread string) (ids []string, err error) {
+	held, err := m.db.HeldRuns(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	delayed, err := m.db.DelayedRuns(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range slices.Concat(held, delayed) {
+		ids = append(ids, run.ID)
+	}
+	line, err := m.db.Line(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Backward(line) {
+		ids = append(ids, p.Run)
+	}
+	if e := m.atWork(thread); e != nil && !slices.Contains(ids, e.run.ID) {
+		ids = append(ids, e.run.ID)
+	}
+	return ids, nil
+}
+
 // Exclusive runs f while no run of the thread is active or can start; ErrBusy when one is.
 func (m *Manager) Exclusive(ctx context.Context, thread string, f func(context.Context) error) error {
-	l, err := m.hold(ctx, thread, nil)
+	l, err := m.hold(ctx, thread, false)
 	if err != nil {
 		return err
 	}
-	defer m.release(ctx, l, thread)
+	defer m.release(l, thread)
 	return f(ctx)
 }
 
-// release gives the line of a thread back.
-func (m *Manager) release(ctx context.Context, l *lineup, thread string) {
+// release gives a thread back.
+func (m *Manager) release(l *lineup, thread string) {
 	defer m.wg.Done()
-	rest := func() (string, error) { return Resting(context.WithoutCancel(ctx), m.db, thread) }
-	m.vacate(l, thread, rest, func() { l.write = nil })
+	m.mu.Lock()
+	if l.write.over != nil {
+		close(l.write.over)
+	}
+	l.write = nil
+	m.mu.Unlock()
+	m.look(thread)
 }
 
-// hold takes the line of a thread for an exclusive write. It waits for a run whose end is
-// on show to be gone, and for writes that are brief. With a channel the write is brief
-// itself; whoever holds the line closes it behind the release.
-func (m *Manager) hold(ctx context.Context, thread string, brief chan struct{}) (*lineup, error) {
+// hold takes a thread for an exclusive write. It waits for a run whose end is on show to be gone,
+// and for writes that are brief.
+func (m *Manager) hold(ctx context.Context, thread string, brief bool) (*lineup, error) {
 	for {
-		m.mu.Lock()
-		l := m.line(thread)
-		var gone <-chan struct{}
-		leaving := l.active
-		if leaving != nil {
-			gone = leaving.done
+		l, gone, err := m.tryHold(thread, brief)
+		if err != nil {
+			return nil, err
 		}
-		switch {
-		case m.closed:
-			m.mu.Unlock()
-			return nil, ErrClosed
-		case l.write != nil && l.write.over != nil:
-			gone = l.write.over
-		case l.write != nil || l.busy():
-			m.mu.Unlock()
-			return nil, fmt.Errorf("thread %s: %w", thread, ErrBusy)
-		case leaving == nil:
-			l.write = &write{over: brief}
-			m.wg.Add(1)
-			m.mu.Unlock()
-			return l, nil
+		if l != nil {
+			return l, m.alone(ctx, l, thread)
 		}
-		m.mu.Unlock()
 		select {
 		case <-gone:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// tryHold takes a thread on which nothing is done here, or says what to wait for.
+func (m *Manager) tryHold(thread string, brief bool) (_ *lineup, gone <-chan struct{}, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.line(thread)
+	defer m.tidy(thread)
+	switch {
+	case m.closed:
+		return nil, nil, ErrClosed
+	case l.write != nil && l.write.over != nil:
+		return nil, l.write.over, nil
+	case l.write != nil || l.active != nil && !l.active.log.Over():
+		return nil, nil, fmt.Errorf("thread %s: %w", thread, ErrBusy)
+	case l.active != nil:
+		return nil, l.active.done, nil
+	}
+	l.write = &write{}
+	if brief {
+		l.write.over = make(chan struct{})
+	}
+	m.wg.Add(1)
+	return l, nil, nil
+}
+
+// alone gives a thread back when a run is in line.
+func (m *Manager) alone(ctx context.Context, l *lineup, thread string) error {
+	err := m.settleOwed(ctx, thread)
+	if err == nil {
+		_, err = m.db.Front(ctx, thread)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err == nil:
+		err = fmt.Errorf("thread %s: %w", thread, ErrBusy)
+	}
+	m.release(l, thread)
+	return err
 }
 
 // DeleteThread ends the thread's runs and removes its rows, then its files.

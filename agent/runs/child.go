@@ -271,12 +271,7 @@ func (m *Manager) cancelChild(thread, run string) bool {
 // CancelTask ends the child that works for a call of the thread's active run; the run goes on,
 // told by the result of the call. ErrNotFound when there is none.
 func (m *Manager) CancelTask(thread, call string) error {
-	m.mu.Lock()
-	var e *entry
-	if l := m.threads[thread]; l != nil {
-		e = l.active
-	}
-	m.mu.Unlock()
+	e := m.atWork(thread)
 	if e == nil || !e.family.cancel(e.family.in(runevent.Below("", call))) {
 		return fmt.Errorf("helper for call %.80s: %w", call, ErrNotFound)
 	}

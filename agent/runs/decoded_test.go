@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fawn/agent/runs"
+	"fawn/agent/runs/decoded"
 )
 
 func (s suite) DeletedThreadsForgetDecodedMessages(t *testing.T) {
@@ -47,8 +48,8 @@ func (s suite) DecodedMessagesAreBounded(t *testing.T) {
 		thread := fmt.Sprint("t", i)
 		w.end(t, w.start(t, thread, big), runs.Success)
 		w.end(t, w.start(t, thread, "again"), runs.Success)
-		if bytes, n := w.m.DecodedBytes(); bytes > runs.MaxDecoded || n == 0 {
-			t.Fatalf("%d bytes of %d threads are kept, at most %d may", bytes, n, runs.MaxDecoded)
+		if bytes, n := w.m.DecodedBytes(); bytes > decoded.Most || n == 0 {
+			t.Fatalf("%d bytes of %d threads are kept, at most %d may", bytes, n, decoded.Most)
 		}
 	}
 	if _, n := w.m.DecodedBytes(); n == 6 {

@@ -1,78 +1,81 @@
 package runs
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"slices"
+	"errors"
 	"time"
 
 	"fawn/store"
 )
 
-// laterThan tells whether a run whose row is stored is still to wait.
-func laterThan(now time.Time, run store.Run, req *Request) bool {
+const (
+	dueAtOnce = 64        // delayed runs that are put into line before more are looked for
+	longSleep = time.Hour // of the caretaker, at most
+)
+
+// dueAt is when a run is to start that is asked for now, the zero time for at once.
+func dueAt(req *Request, now time.Time) time.Time {
 	wait, err := req.Delay()
-	return err == nil && run.CreatedAt.Add(wait).After(now)
+	if err != nil || wait == 0 { // checked when the entry was made
+		return time.Time{}
+	}
+	return now.Add(wait)
 }
 
-// setAside keeps a run for later, in one of the stages aside. Until it is due or released it
-// stands in no line: its thread is free for other runs and for writes.
-func (m *Manager) setAside(e *entry, to stage, strategy string) error {
+// expect lets the caretaker know of delayed runs. There is none before the first of them.
+func (m *Manager) expect() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return ErrClosed
+		return
 	}
-	if l := m.threads[e.run.ThreadID]; l != nil && l.busy() && strategy == "reject" {
-		return fmt.Errorf("thread %s: %w", e.run.ThreadID, ErrBusy)
+	if m.delayed == nil {
+		m.delayed = make(chan struct{}, 1)
+		m.wg.Go(m.caretake)
 	}
-	e.become(to)
-	m.runs[e.run.ID] = e
-	return nil
+	select {
+	case m.delayed <- struct{}{}:
+	default: // not yet seen the last one
+	}
 }
 
-// arm starts the clock of a run that was set aside and whose row is stored. mu is held.
-func (m *Manager) arm(e *entry) {
-	if e.stage != stageDelayed || m.closed {
-		return
-	}
-	wait, err := e.req.Delay()
-	if err != nil { // checked when the entry was made
-		wait = 0
-	}
-	e.clock = time.AfterFunc(time.Until(e.run.CreatedAt.Add(wait)), func() { m.due(e) })
-}
-
-// due puts a run into line whose time has come. What it refuses or ends is decided now, but
-// for "reject", which was decided when it was made.
-func (m *Manager) due(e *entry) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed || e.stage != stageDelayed {
-		return
-	}
-	out := m.enter(m.line(e.run.ThreadID), e, e.run.Multitask)
-	m.dispatch(e.run.ThreadID)
-	if out.wish == "" {
-		return
-	}
-	m.wg.Go(func() {
-		m.wish(e.run.ThreadID, out.wishes()...)
-		for _, q := range out.queued {
-			if err := m.drop(context.Background(), q); err != nil {
-				m.logger.Error("an interrupted run could not be stored", "thread", q.run.ThreadID, "run", q.run.ID,
-					"err", err)
-			}
+// caretake puts delayed runs into line when they are due.
+func (m *Manager) caretake() {
+	timer := time.NewTimer(longSleep)
+	defer timer.Stop()
+	for {
+		select {
+		case <-m.delayed:
+		case <-timer.C:
+		case <-m.ctx.Done():
+			return
 		}
-	})
+		timer.Reset(m.letDueIn())
+	}
 }
 
-// stopClock keeps a run that waits for its time from becoming due. mu is held.
-func (e *entry) stopClock() {
-	if e.clock != nil {
-		e.clock.Stop()
+// letDueIn puts those into line whose time has come, and returns how long it is to the next one.
+// What one of them refuses or ends is decided now, but for "reject", which was decided when it was
+// made. Until then its thread is free for other runs and for writes.
+func (m *Manager) letDueIn() time.Duration {
+	now := time.Now()
+	list, next, err := m.db.DueRuns(m.ctx, now, dueAtOnce)
+	for _, run := range list {
+		strategy := run.Multitask
+		if strategy == "reject" {
+			strategy = ""
+		}
+		if lost := m.letIn(m.ctx, run, strategy); !errors.Is(lost, store.ErrNotFound) { // ended meanwhile
+			err = errors.Join(err, lost)
+		}
 	}
+	switch {
+	case err != nil && m.ctx.Err() == nil:
+		m.logger.Error("runs that are due could not be started", "err", err)
+		return lookAgain
+	case next.IsZero():
+		return longSleep
+	}
+	return min(longSleep, max(0, time.Until(next)))
 }
 
 // Delayed is a run that waits for its time.
@@ -83,17 +86,13 @@ type Delayed struct {
 
 // Delayed returns the runs of a thread that are to start later, the next one first.
 func (m *Manager) Delayed(thread string) []Delayed {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []Delayed
-	for _, e := range m.runs {
-		if e.stage != stageDelayed || e.run.ThreadID != thread {
-			continue
-		}
-		if wait, err := e.req.Delay(); err == nil {
-			out = append(out, Delayed{e.run, e.run.CreatedAt.Add(wait)})
-		}
+	list, err := m.db.DelayedRuns(m.ctx, thread)
+	if err != nil && !m.leaving() {
+		m.logger.Error("the delayed runs of a thread could not be read", "thread", thread, "err", err)
 	}
-	slices.SortFunc(out, func(a, b Delayed) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Run.ID, b.Run.ID)) })
+	var out []Delayed
+	for _, run := range list {
+		out = append(out, Delayed{run, run.DueAt})
+	}
 	return out
 }

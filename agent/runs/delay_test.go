@@ -84,7 +84,7 @@ func (s suite) DelayIsKeptAcrossARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soon.CreatedAt = soon.CreatedAt.Add(-hour * time.Second) // it is an hour later now
+	soon.DueAt = soon.DueAt.Add(-hour * time.Second) // it is an hour later now
 	if err := errors.Join(db.Commit(t.Context(), store.Batch{Run: &soon}), db.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,9 @@ import (
 	"fawn/store"
 )
 
-// execute drives one run from its first event to its last. It owns e.run. It returns the
-// status of the thread when nothing else is left to run.
-func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
+// execute drives one run from its first event to its last. It owns e.run. It tells whether how the
+// run ended is stored.
+func (m *Manager) execute(ctx context.Context, e *entry) (stored bool) {
 	ctx, ended := m.observe(traced(ctx, e.req.Trace), e.run)
 	defer func() { ended(e.run) }()
 	rec, outcome, err := m.drive(ctx, e)
@@ -32,7 +32,7 @@ func (m *Manager) execute(ctx context.Context, e *entry) (rest string) {
 // conclude stores how a run ended. It is apart from execute since a stack keeps room for what a
 // function has yet to do, here for as long as a model answers.
 func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder, outcome agent.Outcome,
-	err error) (rest string) {
+	err error) (stored bool) {
 	e.family.end(cmp.Or(context.Cause(ctx), errParentEnded))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
@@ -43,16 +43,16 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		defer rec.Close()
 	}
 	if m.settling(e) {
-		rest, undoErr := m.undo(ending, e, rec)
+		undoErr := m.undo(ending, e, rec)
 		if undoErr == nil {
-			return rest
+			return true
 		}
 		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID,
 			"run", e.run.ID, "err", undoErr)
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
 		e.log.Abandon()
-		return Busy
+		return true
 	}
 	m.closeChildren(ending, e.goOn.childRows())
 	e.run.Metadata = e.remarks.over(e.run.Metadata)
@@ -61,42 +61,43 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		m.logger.Warn("run failed", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
 	if rec == nil { // nothing was written yet: the row is all there is
-		m.settleRow(ending, e, rest)
-		return rest
+		return m.settleRow(ending, e, rest)
 	}
 	changes, done := m.changed(ending, e.run)
-	kept, stored := m.ending(e.run.ID)
-	end := recorder.End{Run: e.run, Failure: failure, Keep: slices.Concat(webhooks(e.run), changes, kept)}
+	kept, told := m.ending(e.run.ID)
+	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(webhooks(e.run), changes, kept)}
 	if err == nil {
 		end.Halt = outcome.Next
 	}
-	end.Thread = m.statusAfter(e.run.ThreadID, rest)
 	err = rec.Finish(ending, end)
 	if errors.Is(err, ErrStorage) { // what failed has made room
-		end.Thread = m.statusAfter(e.run.ThreadID, rest)
 		err = rec.Finish(ending, end)
 	}
 	if err != nil {
 		m.logger.Error("the end of a run could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		e.run.FirstSeq, e.run.LastSeq = rec.Span()
-		m.settleRow(ending, e, rest)
-		return rest
+		return m.settleRow(ending, e, rest)
 	}
 	done()
-	stored()
-	return rest
+	told()
+	return true
 }
 
 // settleRow stores only the statuses and lets readers go.
-func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) {
+func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored bool) {
 	e.run.UpdatedAt = time.Now()
-	status := m.statusAfter(e.run.ThreadID, rest)
-	err := m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run),
-		Patch: &store.ThreadPatch{Status: &status, Touch: true}})
+	err := m.storeEnd(ctx, e.run, rest)
 	if err != nil {
 		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
 	e.log.Abandon()
+	return err == nil
+}
+
+// storeEnd stores a run that has ended, and the status of its thread.
+func (m *Manager) storeEnd(ctx context.Context, run store.Run, rest string) error {
+	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
+		Patch: &store.ThreadPatch{Touch: true}, Line: &store.Line{Rest: rest, Promote: recorder.EndsWell(run, rest)}})
 }
 
 // prepare reads what a run starts from.

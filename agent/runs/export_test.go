@@ -26,32 +26,21 @@ func (m *Manager) Dropped(run string) bool {
 	return l != nil && l.Dropped() > 0
 }
 
-// MaxDecoded bounds what DecodedBytes may return.
-const MaxDecoded = maxDecoded
-
 // DecodedBytes is what the messages kept decoded count for.
 func (m *Manager) DecodedBytes() (bytes, threads int) {
-	m.decoded.mu.Lock()
-	defer m.decoded.mu.Unlock()
-	return m.decoded.bytes, len(m.decoded.threads)
+	ids, bytes := m.decoded.Threads()
+	return bytes, len(ids)
 }
 
 // DecodedAsStored compares each message kept decoded, and still good, with what its row holds.
 func (m *Manager) DecodedAsStored(ctx context.Context) error {
-	m.decoded.mu.Lock()
-	threads := make(map[string]map[int64]kept, len(m.decoded.threads))
-	for id, t := range m.decoded.threads {
-		now, err := m.db.SnapshotOf(ctx, store.Checkpoint{Thread: id})
+	ids, _ := m.decoded.Threads()
+	for _, thread := range ids {
+		now, err := m.db.SnapshotOf(ctx, store.Checkpoint{Thread: thread})
 		if err != nil {
 			return err
 		}
-		if t.incarnation == now.Incarnation {
-			threads[id] = t.messages
-		}
-	}
-	m.decoded.mu.Unlock()
-	for thread, messages := range threads {
-		card := store.Card{}
+		messages, card := m.decoded.Of(thread, now.Incarnation), store.Card{}
 		for n := range messages {
 			card.Messages = append(card.Messages, store.Range{From: n, To: n})
 		}
@@ -64,9 +53,9 @@ func (m *Manager) DecodedAsStored(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !reflect.DeepEqual(fresh, messages[row.N].message) {
+			if !reflect.DeepEqual(fresh, messages[row.N].Message) {
 				return fmt.Errorf("thread %s: message %d is kept as %+v, stored as %s", thread, row.N,
-					messages[row.N].message, row.Body)
+					messages[row.N].Message, row.Body)
 			}
 		}
 	}

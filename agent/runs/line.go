@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"fawn/agent/runs/eventlog"
@@ -13,19 +12,26 @@ import (
 	"fawn/store"
 )
 
-// lineup is a thread's turn-taking. It exists only while something is in it.
+// lookAgain is how long a line waits that could not be read or moved on.
+const lookAgain = time.Second
+
+// lineup is what this server does on a thread. Who stands in line is in the rows of the runs, see
+// [store.Line]; whoever changes them looks afterwards whether it is somebody's turn. It exists only
+// while something is in it.
 type lineup struct {
 	active *entry
-	write  *write // the exclusive write that is under way
-	dirty  bool   // the thread's row may say busy because of a run that is not here any more
-	queue  []*entry
+	write  *write     // the exclusive write that is under way
+	owed   *store.Run // has ended here, and its row does not say so yet
+
+	looking bool
+	again   bool // something has changed since
 }
 
 // write is an exclusive write on a thread. Of a brief one over is closed at its end: others
 // wait for it instead of giving up.
 type write struct{ over chan struct{} }
 
-// entry is a live run.
+// entry is a run whose readers are here: it is at work, or waits.
 type entry struct {
 	run    store.Run
 	req    Request
@@ -42,11 +48,10 @@ type entry struct {
 
 	// guarded by Manager.mu
 	stage stage
-	clock *time.Timer        // of a run that waits for its time
 	rec   *recorder.Recorder // takes announcements; nil until the agent works
 }
 
-// line is the line of a thread, which need not have one yet. mu is held.
+// line is what is done on a thread, perhaps nothing. mu is held.
 func (m *Manager) line(thread string) *lineup {
 	l := m.threads[thread]
 	if l == nil {
@@ -56,100 +61,35 @@ func (m *Manager) line(thread string) *lineup {
 	return l
 }
 
-// busy says whether a run is at work or waits. One whose end is already on show counts as
-// gone, though its last words to the manager are still under way: who saw a run end may
-// start the next one at once. mu of the manager is held.
-func (l *lineup) busy() bool {
-	return len(l.queue) > 0 || l.active != nil && !l.active.log.Over()
+// tidy forgets a thread on which nothing is done. mu is held.
+func (m *Manager) tidy(thread string) {
+	if l := m.threads[thread]; l != nil && l.active == nil && l.write == nil && l.owed == nil && !l.looking {
+		delete(m.threads, thread)
+	}
 }
 
-// join puts e into its thread's line by a strategy. The caller stores the wishes about the runs
-// it returns, and drops those that were queued.
-func (m *Manager) join(e *entry, strategy string) (out overtaken, err error) {
+// enroll lets readers come to a run that is about to be stored.
+func (m *Manager) enroll(e *entry, to stage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return out, ErrClosed
+		return ErrClosed
 	}
-	l := m.line(e.run.ThreadID)
-	if l.busy() && strategy == "reject" {
-		return out, fmt.Errorf("thread %s: %w", e.run.ThreadID, ErrBusy)
+	if m.runs[e.run.ID] != nil {
+		return fmt.Errorf("run %s: %w", e.run.ID, ErrExists)
 	}
+	e.become(to)
 	m.runs[e.run.ID] = e
-	return m.enter(l, e, strategy), nil
+	return nil
 }
 
-// overtaken are the runs that another one ends by its strategy.
-type overtaken struct {
-	active string   // id of the one at work, or ""
-	queued []*entry // taken out of the line
-	wish   string
-}
-
-// wishes are what is to be stored about them, once the rows of those in line are.
-func (o overtaken) wishes() (list []store.Wish) {
-	if o.active != "" {
-		list = append(list, store.Wish{Run: o.active, Wish: o.wish})
-	}
-	for _, q := range o.queued {
-		<-q.stored // the store answers in any case
-		list = append(list, store.Wish{Run: q.run.ID, Wish: o.wish})
-	}
-	return list
-}
-
-// enter puts e behind the others, or in their place. mu is held.
-func (m *Manager) enter(l *lineup, e *entry, strategy string) (out overtaken) {
-	if undo := strategy == store.WishRollback; l.busy() && (undo || strategy == store.WishInterrupt) {
-		out.wish = strategy
-		if l.active != nil && l.active.stage != stageSettled {
-			m.end(l.active, undo)
-			out.active = l.active.run.ID
-		}
-		out.queued, l.queue = l.queue, nil
-		for _, q := range out.queued {
-			q.takeOut(undo)
-		}
-	}
-	l.admit(e)
-	return out
-}
-
-// admit puts a run into line, behind the others. mu of the manager is held.
-func (l *lineup) admit(e *entry) {
-	if e.become(stageQueued) {
-		e.run.Held = false
-		l.queue, l.dirty = append(l.queue, e), true
-	}
-}
-
-// remove takes a run out of the line. mu of the manager is held.
-func (l *lineup) remove(e *entry) {
-	l.queue = slices.DeleteFunc(l.queue, func(q *entry) bool { return q == e })
-}
-
-// isStored says whether the row of a run in line is stored.
-func (e *entry) isStored() bool {
-	select {
-	case <-e.stored:
-		return true
-	default:
-		return false
-	}
-}
-
-// leave takes an entry out of the line whose row could not be stored.
+// leave lets go of a run whose row could not be stored.
 func (m *Manager) leave(e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e.become(stageUnstored)
 	close(e.stored)
-	e.stopClock()
-	if l := m.threads[e.run.ThreadID]; l != nil {
-		l.remove(e)
-	}
 	m.over(e)
-	m.dispatch(e.run.ThreadID)
 }
 
 // over forgets a run that has ended or will never start. mu is held.
@@ -160,87 +100,236 @@ func (m *Manager) over(e *entry) {
 	}
 }
 
-// dispatch starts the next run of a thread when nothing holds it. mu is held.
-func (m *Manager) dispatch(thread string) {
+// overtake ends the runs in line with a wish, after one that has left it with them.
+func (m *Manager) overtake(ctx context.Context, thread, strategy string) {
+	if strategy != store.WishInterrupt && strategy != store.WishRollback {
+		return
+	}
+	line, err := m.db.Line(ctx, thread)
+	if err != nil {
+		m.logger.Error("a line could not be read", "thread", thread, "err", err)
+		return
+	}
+	for _, p := range line {
+		if p.Wish == "" {
+			continue
+		}
+		e, drop := m.endLive(thread, p.Run, p.Wish == store.WishRollback)
+		if !drop {
+			continue
+		}
+		if err := m.drop(ctx, e); err != nil {
+			m.logger.Error("an interrupted run could not be stored", "thread", thread, "run", p.Run, "err", err)
+		}
+	}
+}
+
+// look starts the next run of a thread if it can start.
+func (m *Manager) look(thread string) { m.lookAt(thread, nil) }
+
+// lookAt is look for a caller who may know which run is at the front.
+func (m *Manager) lookAt(thread string, e *entry) {
+	if !m.beginLook(thread) {
+		return
+	}
+	if e != nil && m.endLook(thread, e) {
+		return
+	}
+	for {
+		e, err := m.next(thread)
+		if err != nil && !m.leaving() {
+			m.logger.Error("the next run of a thread could not be found", "thread", thread, "err", err)
+			m.lookLater(thread)
+		}
+		if m.endLook(thread, e) {
+			return
+		}
+	}
+}
+
+func (m *Manager) leaving() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
+// beginLook says that nothing holds the thread, and that nobody else looks.
+func (m *Manager) beginLook(thread string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.line(thread)
+	if m.closed || l.active != nil || l.write != nil || l.looking {
+		l.again = true
+		m.tidy(thread)
+		return false
+	}
+	l.looking, l.again = true, false
+	return true
+}
+
+// endLook starts e, unless that is nil or a write has come in between. It is false when there is to
+// be looked again.
+func (m *Manager) endLook(thread string, e *entry) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.line(thread)
+	free := l.write == nil && !m.closed
+	if free && e != nil && (e.stage == stageQueued || e.become(stageQueued)) {
+		l.looking = false
+		m.begin(l, e)
+		return true
+	}
+	if l.again && free {
+		l.again = false
+		return false
+	}
+	l.looking = false
+	m.tidy(thread)
+	return true
+}
+
+// lookLater looks again after a moment, when the store may answer.
+func (m *Manager) lookLater(thread string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	m.wg.Go(func() {
+		timer := time.NewTimer(lookAgain)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			m.look(thread)
+		case <-m.ctx.Done():
+		}
+	})
+}
+
+// next is the run at the front of a thread's line, nil when it is none that can start. Those that
+// are to end instead end.
+func (m *Manager) next(thread string) (*entry, error) {
+	ctx := context.Background()
+	if err := m.settleOwed(ctx, thread); err != nil {
+		return nil, err
+	}
+	for {
+		front, err := m.db.Front(ctx, thread)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, err := m.entryOf(ctx, front)
+		if err != nil {
+			return nil, err
+		}
+		if e == nil {
+			continue
+		}
+		if front.Wish == "" || front.Status != Pending {
+			return e, nil
+		}
+		if e, drop := m.endLive(thread, front.Run, front.Wish == store.WishRollback); drop {
+			err = m.drop(ctx, e)
+		} else { // whoever ends it looks again
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+var errNobody = errors.New("nobody works on the run")
+
+// entryOf is the entry of a run that is stored; nil when it is not at the front any more.
+func (m *Manager) entryOf(ctx context.Context, at store.Place) (*entry, error) {
+	m.mu.Lock()
+	e := m.runs[at.Run]
+	m.mu.Unlock()
+	if e != nil {
+		return e, nil
+	}
+	run, err := m.db.Run(ctx, at.Run)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case run.Status == Pending:
+		e, err = storedEntry(run)
+	default:
+		err = errNobody
+	}
+	if err != nil {
+		return nil, m.fail(ctx, run, err)
+	}
+	return e, m.enroll(e, stageQueued)
+}
+
+// owes says that the end of a run of the thread is not stored.
+func (m *Manager) owes(thread string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	l := m.threads[thread]
-	if l == nil || l.active != nil || l.write != nil {
-		return
+	return l != nil && l.owed != nil
+}
+
+// settleOwed stores the end of a run that could not be stored when it ended.
+func (m *Manager) settleOwed(ctx context.Context, thread string) error {
+	m.mu.Lock()
+	run := m.line(thread).owed
+	m.mu.Unlock()
+	if run == nil {
+		return nil
 	}
-	if len(l.queue) == 0 {
-		delete(m.threads, thread)
-		return
+	rest := Idle
+	if run.Status == Failed {
+		rest = ThreadError
+	} else if at, err := Resting(ctx, m.db, thread); err == nil {
+		rest = at
 	}
-	e := l.queue[0]
-	if !e.isStored() || m.closed || !e.become(stageWorking) {
-		return
+	ctx, cancel := m.db.UnlessStuck(ctx, recorder.Patience)
+	defer cancel()
+	err := m.storeEnd(ctx, *run, rest)
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+		return err
 	}
-	l.active, l.queue = e, l.queue[1:]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.line(thread).owed = nil
+	return nil
+}
+
+// begin lets a run work. mu is held.
+func (m *Manager) begin(l *lineup, e *entry) {
+	thread := e.run.ThreadID
+	e.become(stageWorking)
+	l.active = e
 	m.announce(thread)
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	e.cancel = cancel
 	m.wg.Go(func() {
 		defer cancel(nil)
-		rest := m.execute(ctx, e)
+		stored := m.execute(ctx, e)
 		m.hooked()
-		m.promote(l, e, rest)
-		m.vacate(l, thread, known(rest), func() {
-			l.active = nil
-			m.over(e)
-		})
+		m.vacate(l, e, stored)
+		m.look(thread) // before anybody is told, who may want to see the next one at work
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.over(e)
 	})
 }
 
-// vacate gives a line free that was held or active until now, and starts the next run. Before
-// it, the status of a thread on which nothing is left to run is written, unless the run that
-// ended has written it already. No run can start meanwhile; those that join write busy again
-// when they begin. rest finds that status; free is called with mu held.
-func (m *Manager) vacate(l *lineup, thread string, rest func() (string, error), free func()) {
-	for !m.vacated(l, thread, free) {
-		if err := m.writeStatus(thread, rest); err != nil && !errors.Is(err, store.ErrNotFound) {
-			m.logger.Error("a thread's status could not be stored", "thread", thread, "err", err)
-		}
-	}
-}
-
-func (m *Manager) writeStatus(thread string, rest func() (string, error)) error {
-	status, err := rest()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := m.db.UnlessStuck(context.Background(), recorder.Patience)
-	defer cancel()
-	return m.db.Commit(ctx, store.Batch{ThreadID: thread, Patch: &store.ThreadPatch{Status: &status}})
-}
-
-// known is a status that need not be looked for.
-func known(status string) func() (string, error) {
-	return func() (string, error) { return status, nil }
-}
-
-// vacated frees the line, unless the thread's status is to be written first.
-func (m *Manager) vacated(l *lineup, thread string, free func()) bool {
+// vacate gives the thread of a run free.
+func (m *Manager) vacate(l *lineup, e *entry, stored bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l.dirty && len(l.queue) == 0 {
-		l.dirty = false
-		return false
+	l.active = nil
+	if !stored {
+		l.owed = &e.run
+		m.over(e)
 	}
-	free()
-	m.dispatch(thread)
-	return true
-}
-
-// statusAfter is what an ending run writes as its thread's status: rest, unless more runs
-// are queued.
-func (m *Manager) statusAfter(thread, rest string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	l := m.threads[thread]
-	if l == nil {
-		return rest
-	}
-	if l.dirty = len(l.queue) > 0; l.dirty {
-		return Busy
-	}
-	return rest
 }

@@ -10,16 +10,17 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
 
 // decode turns a stored snapshot into a state. known has messages that need no decoding; it
 // may be nil.
-func decode(s store.Snapshot, known map[int64]kept) (agent.State, error) {
+func decode(s store.Snapshot, known map[int64]decoded.Kept) (agent.State, error) {
 	st := agent.State{Messages: make([]*agent.Message, 0, len(s.Messages)+8)}
 	for _, row := range s.Messages {
-		m := known[row.N].message
+		m := known[row.N].Message
 		if m == nil {
 			var err error
 			if m, err = agent.ParseMessage(row.Body); err != nil {
@@ -62,12 +63,12 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 	if err != nil {
 		return agent.State{}, b, err
 	}
-	known := m.decoded.of(thread, snap.Incarnation)
+	known := m.decoded.Of(thread, snap.Incarnation)
 	st, err := decode(snap, known)
 	if err != nil {
 		return st, b, err
 	}
-	m.decoded.keep(thread, snap.Incarnation, known, snap.Messages, st.Messages)
+	m.decoded.Keep(thread, snap.Incarnation, known, snap.Messages, st.Messages)
 	b.Messages = st.Messages[:len(st.Messages):len(st.Messages)]
 	b.Rows = make([]int64, len(snap.Messages))
 	for i, row := range snap.Messages {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/request"
 	"fawn/store"
@@ -54,8 +55,8 @@ type Config struct {
 	Steps func() StepLimits
 }
 
-// Manager owns "one active run per thread". All its state is behind one mutex; no I/O
-// happens under it.
+// Manager owns "one active run per thread". Whose turn it is, is in the rows of the runs; the manager
+// has what is at work here. All its state is behind one mutex; no I/O happens under it.
 type Manager struct {
 	db     *store.DB
 	build  Build
@@ -74,13 +75,14 @@ type Manager struct {
 	mu      sync.Mutex
 	closed  bool
 	threads map[string]*lineup
-	runs    map[string]*entry // live: queued or running
+	runs    map[string]*entry // live: waiting or running
+	delayed chan struct{}     // wakes the caretaker of delayed runs; nil before the first one
 
 	children map[string]*entry // runs at work inside others, with the one of those that is in a line
 
 	listeners map[string]*news // of threads somebody follows
 	hooks     chan struct{}    // see Webhooks
-	decoded   decoded
+	decoded   decoded.Cache
 }
 
 // New makes a Manager. Call [Manager.Recover] before the first run and [Manager.Close] at
@@ -126,40 +128,45 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	if err := m.checkAnswer(ctx, e); err != nil {
 		return store.Run{}, err
 	}
-	row := e.run // the entry is the run's own once it is in line
-	var out overtaken
-	status := Busy
-	if laterThan(time.Now(), row, &e.req) {
-		status, err = "", m.setAside(e, stageDelayed, row.Multitask)
-	} else if e.req.Hold && m.holdBack(e) {
-		status, row.Held = "", true
-	} else {
-		out, err = m.join(e, row.Multitask)
+	row, waits := e.run, stageQueued // the entry is the run's own once it is stored
+	switch {
+	case !row.DueAt.IsZero():
+		waits = stageDelayed
+	case e.req.Hold:
+		waits = stageHeld
 	}
-	if err != nil {
+	if err := m.enroll(e, waits); err != nil {
 		return store.Run{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // whether the row is stored must be known
-	b := store.Batch{ThreadID: row.ThreadID, Run: &row, NewRun: true, Wishes: out.wishes()}
+	b := store.Batch{ThreadID: row.ThreadID, Run: &row, NewRun: true,
+		Line: &store.Line{Strategy: row.Multitask, Hold: waits == stageHeld}}
 	for _, o := range told {
 		o.Run = row.ID
 		b.Outbound = append(b.Outbound, o)
 	}
-	if err := m.create(ctx, b, thread, isNew, status); err != nil {
+	status := ""
+	if waits == stageQueued {
+		status = Busy
+	}
+	err = m.create(ctx, b, thread, isNew, status)
+	if errors.Is(err, ErrBusy) && m.owes(row.ThreadID) {
+		m.look(row.ThreadID)
+		err = m.create(ctx, b, thread, isNew, status)
+	}
+	if err != nil {
 		m.leave(e)
 		return store.Run{}, err
 	}
-	m.mu.Lock()
 	close(e.stored)
-	m.arm(e)
-	m.dispatch(row.ThreadID)
-	m.mu.Unlock()
-	for _, q := range out.queued {
-		if err := m.drop(ctx, q); err != nil {
-			m.logger.Error("an interrupted run could not be stored", "thread", row.ThreadID, "run", q.run.ID,
-				"err", err)
-		}
+	if waits == stageDelayed {
+		m.expect()
+		return row, nil
 	}
+	if waits == stageQueued {
+		m.overtake(ctx, row.ThreadID, row.Multitask)
+	}
+	m.look(row.ThreadID)
 	return row, nil
 }
 
@@ -183,6 +190,8 @@ func (m *Manager) create(ctx context.Context, b store.Batch, thread store.Thread
 		err = m.db.Commit(ctx, b)
 	}
 	switch {
+	case errors.Is(err, store.ErrBusy):
+		return fmt.Errorf("thread %s: %w", run.ThreadID, ErrBusy)
 	case errors.Is(err, store.ErrExists):
 		return fmt.Errorf("run %s: %w", run.ID, ErrExists)
 	case errors.Is(err, store.ErrNotFound): // deleted meanwhile
@@ -214,7 +223,7 @@ func newEntry(req Request) (*entry, error) {
 	now := time.Now()
 	run := store.Run{ID: req.ID, ThreadID: req.Thread, AssistantID: req.AssistantID, Status: Pending,
 		Multitask: req.Multitask, Owner: cmp.Or(req.Owner, store.DefaultOwner), Metadata: object(req.Metadata),
-		Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now}
+		Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now, DueAt: dueAt(&req, now)}
 	return &entry{run: run, req: req, in: in, cmd: cmd, log: eventlog.New(0), stored: make(chan struct{}),
 		done: make(chan struct{})}, nil
 }
@@ -259,21 +268,27 @@ func (m *Manager) log(run string) *eventlog.Log {
 
 // Active is the id of the thread's running or next run, or "".
 func (m *Manager) Active(thread string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	l := m.threads[thread]
-	switch {
-	case l == nil:
-		return ""
-	case l.active != nil:
-		return l.active.run.ID
-	case len(l.queue) > 0:
-		return l.queue[0].run.ID
+	if e := m.atWork(thread); e != nil {
+		return e.run.ID
 	}
-	return ""
+	front, err := m.db.Front(m.ctx, thread)
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !m.leaving() {
+		m.logger.Error("the front of a line could not be read", "thread", thread, "err", err)
+	}
+	return front.Run
 }
 
-// Live counts runs which are queued or running.
+// atWork is the run that works on a thread, or nil.
+func (m *Manager) atWork(thread string) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.threads[thread]; l != nil {
+		return l.active
+	}
+	return nil
+}
+
+// Live counts runs which wait or are running.
 func (m *Manager) Live() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -299,6 +314,9 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 	return r, err
 }
 
+// Rest lets go of what only makes the next turns quicker: for a server without work.
+func (m *Manager) Rest() { m.decoded.Clear() }
+
 // Close stops all runs, keeping what they have shown, and waits for them. The next server goes
 // on with them as after a crash; with [Config.Mark] they end as interrupted. Queued runs stay
 // pending and start again with the next server.
@@ -311,7 +329,6 @@ func (m *Manager) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever
-		e.stopClock()
 		e.log.Abandon()
 		m.over(e)
 	}

@@ -62,7 +62,6 @@ func (m *Manager) Recover(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("recover runs: %w", err)
 	}
-	line = slices.DeleteFunc(line, func(e *entry) bool { return e == nil })
 	for thread, frames := range tail {
 		if err := m.keepNumbers(ctx, thread, frames); err != nil {
 			return fmt.Errorf("read events of thread %s: %w", thread, err)
@@ -71,15 +70,23 @@ func (m *Manager) Recover(ctx context.Context) error {
 	if err := m.db.ClearTail(ctx); err != nil {
 		return fmt.Errorf("clear the tail: %w", err)
 	}
-	if err := m.freeThreads(ctx, line); err != nil {
+	if err := m.freeThreads(ctx); err != nil {
 		return err
 	}
 	if err := m.removeRest(ctx); err != nil {
 		return err
 	}
+	line = slices.DeleteFunc(line, func(e *entry) bool { return e == nil })
 	for _, e := range line {
 		if err := m.rejoin(e); err != nil {
 			return err
+		}
+	}
+	for _, e := range line {
+		if e.goOn != nil { // it has been at work
+			m.lookAt(e.run.ThreadID, e)
+		} else {
+			m.look(e.run.ThreadID)
 		}
 	}
 	return nil
@@ -92,7 +99,8 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 		return nil, m.rollBack(ctx, run)
 	case run.Status == Pending && run.Wish != "":
 		run.Status, run.UpdatedAt = Interrupted, time.Now()
-		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run})
+		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
+			Line: &store.Line{AsHead: true}})
 	case run.Status == Pending:
 		return storedEntry(run)
 	case run.Wish != "" || m.mark || run.Attempt >= maxAttempts:
@@ -260,56 +268,33 @@ func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
 		m.closeChildren(ctx, rowsOf(children))
 	}
 	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), time.Now()
-	status := ThreadError
-	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
-		Patch: &store.ThreadPatch{Status: &status, Touch: true}})
+	return m.storeEnd(ctx, run, ThreadError)
 }
 
-// freeThreads makes threads idle which say busy although nothing will run on them.
-func (m *Manager) freeThreads(ctx context.Context, line []*entry) error {
-	waiting := map[string]bool{}
-	for _, e := range line {
-		if e.run.Status == Running || !e.holds() && !laterThan(time.Now(), e.run, &e.req) {
-			waiting[e.run.ThreadID] = true
-		}
-	}
-	busy, err := m.db.BusyThreads(ctx)
+// freeThreads gives threads that say busy the status they have by their lines.
+func (m *Manager) freeThreads(ctx context.Context) error {
+	stuck, err := m.db.StuckThreads(ctx)
 	if err != nil {
 		return err
 	}
-	for _, id := range busy {
-		if waiting[id] {
-			continue
-		}
-		rest, err := Resting(ctx, m.db, id)
+	for _, id := range stuck {
+		err := m.db.Commit(ctx, store.Batch{ThreadID: id, Line: &store.Line{AsHead: true}})
 		if err != nil {
 			return err
 		}
-		if err := m.db.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Status: &rest}}); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-// rejoin puts a run of the time before in line.
+// rejoin takes up a run of the time before where it waited.
 func (m *Manager) rejoin(e *entry) error {
-	const strategy = "enqueue" // whatever it was to end has ended
-	var err error
+	waits := stageQueued
 	switch {
-	case e.holds():
-		err = m.setAside(e, stageHeld, strategy)
-	case e.run.Status == Pending && laterThan(time.Now(), e.run, &e.req):
-		err = m.setAside(e, stageDelayed, strategy)
-	default:
-		_, err = m.join(e, strategy)
+	case e.run.Status == Pending && e.run.Held:
+		waits = stageHeld
+	case e.run.Status == Pending && !e.run.DueAt.IsZero():
+		waits = stageDelayed
+		defer m.expect()
 	}
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.arm(e)
-	m.dispatch(e.run.ThreadID)
-	return nil
+	return m.enroll(e, waits)
 }

@@ -23,7 +23,20 @@ func (m *Manager) RemoveThread(ctx context.Context, thread string) error {
 	if err != nil {
 		return err
 	}
+	m.abandon(thread)
 	return m.forgetFiles(ctx, thread)
+}
+
+// abandon lets go of the runs of a thread whose rows are gone.
+func (m *Manager) abandon(thread string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.runs {
+		if e.run.ThreadID == thread && e.become(stageUnstored) {
+			e.log.Abandon()
+			m.over(e)
+		}
+	}
 }
 
 // forgetFiles removes the files of a thread whose rows are gone.

@@ -30,18 +30,12 @@ func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) e
 	return m.await(ctx, e, drop, wait, store.WishRollback)
 }
 
-// undo takes a live run back and lets its readers go. It returns the status of its thread.
-func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (rest string, err error) {
+// undo takes a live run back and lets its readers go.
+func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (err error) {
 	batch := func(first, last int64) (store.Batch, error) {
 		run := e.run
 		run.FirstSeq = first
-		b, status, err := m.undoing(ctx, run, last)
-		if err != nil {
-			return b, err
-		}
-		rest, status = status, m.statusAfter(run.ThreadID, status)
-		b.Patch.Status = &status
-		return b, nil
+		return m.undoing(ctx, run, last)
 	}
 	if rec != nil {
 		err = rec.TakeBack(ctx, runevent.End{Status: Interrupted}, batch)
@@ -51,22 +45,21 @@ func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (r
 		err = fmt.Errorf("%w: roll back run %s: %w", ErrStorage, e.run.ID, failed)
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	e.log.Abandon()
-	return rest, nil
+	return nil
 }
 
-// undoing is the batch that takes a run back, with its events up to last, and the status
-// of its thread after it.
-func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b store.Batch, rest string, err error) {
+// undoing is the batch that takes a run back, with its events up to last.
+func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b store.Batch, err error) {
 	p, err := m.past(ctx, run)
 	if err != nil {
-		return b, "", err
+		return b, err
 	}
 	children, err := m.db.ChildRuns(ctx, run.ID)
 	if err != nil {
-		return b, "", err
+		return b, err
 	}
 	d := &store.Delete{Runs: append(children, run.ID), MessagesFrom: p.row}
 	if run.FirstSeq > 0 {
@@ -75,7 +68,7 @@ func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b sto
 	var base, before store.Checkpoint
 	if run.BaseCheckpoint != "" {
 		if base, err = m.db.Checkpoint(ctx, run.ThreadID, "", run.BaseCheckpoint); err != nil {
-			return b, "", err
+			return b, err
 		}
 	}
 	_, err = m.db.Checkpoints(ctx, run.ThreadID, "", "", 1, func(c store.Checkpoint) bool {
@@ -96,21 +89,22 @@ func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b sto
 		return false
 	})
 	if err != nil {
-		return b, "", err
+		return b, err
 	}
 	title, err := m.titleAt(ctx, before)
 	if err != nil {
-		return b, "", err
+		return b, err
 	}
-	rest = Idle
+	rest := Idle
 	if len(before.Next) > 0 {
 		rest = ThreadInterrupted
 	}
-	b = store.Batch{ThreadID: run.ThreadID, Delete: d, Patch: &store.ThreadPatch{Status: &rest, Touch: true}}
+	b = store.Batch{ThreadID: run.ThreadID, Delete: d, Patch: &store.ThreadPatch{Touch: true},
+		Line: &store.Line{Rest: rest}}
 	if len(d.Checkpoints) > 0 {
 		b.Patch.Head, b.Patch.Title, b.Patch.StateTouch = &before.ID, &title, true
 	}
-	return b, rest, nil
+	return b, nil
 }
 
 // titleAt is the title in the state at a checkpoint.
@@ -133,7 +127,7 @@ func (m *Manager) rollBack(ctx context.Context, run store.Run) error {
 	if err != nil {
 		return err
 	}
-	b, _, err := m.undoing(ctx, run, last)
+	b, err := m.undoing(ctx, run, last)
 	if err != nil {
 		return err
 	}

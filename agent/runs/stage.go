@@ -8,7 +8,7 @@ const (
 	stageNew      stage = iota // in no line yet
 	stageDelayed               // waits for its time, in no line
 	stageHeld                  // waits until the run before it has ended well, or it is released
-	stageQueued                // in its thread's line
+	stageQueued                // in its thread's line, or free to come into it
 	stageWorking               // its thread's active run
 	stageUndoing               // active, and to be rolled back
 	stageSettled               // active, and how it ends is decided
@@ -41,9 +41,6 @@ func (e *entry) become(to stage) bool {
 	return false
 }
 
-// aside says that the run waits outside its thread's line and blocks nothing.
-func (s stage) aside() bool { return s == stageDelayed || s == stageHeld }
-
 // active says that the run has its thread for itself.
 func (s stage) active() bool { return s == stageWorking || s == stageUndoing || s == stageSettled }
 
@@ -60,11 +57,8 @@ func (m *Manager) end(e *entry, undo bool) (drop bool) {
 		if undo {
 			e.become(stageErased)
 		}
-	case e.takeOut(undo):
-		if l := m.threads[e.run.ThreadID]; l != nil {
-			l.remove(e)
-		}
-		return true
+	default:
+		return e.takeOut(undo)
 	}
 	return false
 }
@@ -75,11 +69,7 @@ func (e *entry) takeOut(undo bool) bool {
 	if undo {
 		to = stageErased
 	}
-	if !e.become(to) {
-		return false
-	}
-	e.stopClock()
-	return true
+	return e.become(to)
 }
 
 // settling closes the time in which a run can still be rolled back, and tells whether it

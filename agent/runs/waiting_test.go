@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"fawn/agent"
@@ -112,4 +113,28 @@ func (s suite) HeldRunsWaitAfterARestart(t *testing.T) {
 	if err := w.m.DeleteThread(t.Context(), "t1"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// RunsKeepTheirPlacesAcrossARestart: one that was held came later into line than it was made.
+func (s suite) RunsKeepTheirPlacesAcrossARestart(t *testing.T) {
+	dir := t.TempDir()
+	w := s.open(t, dir, parrotAgent())
+	first := w.startAs(t, "t1", "hang one", "")
+	w.until(t, first, text("one"))
+	held := w.held(t, "t1", "three")
+	second := w.startAs(t, "t1", "two", "enqueue")
+	if err := w.m.Release("t1", held.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	w = s.open(t, dir, parrotAgent())
+	if err := w.m.Cancel(t.Context(), "t1", first.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	w.end(t, second, runs.Success)
+	w.end(t, held, runs.Success)
+	if got := texts(w.state(t, "t1", "")); !strings.HasSuffix(got, "human:two\nai:re: two\nhuman:three\nai:re: three") {
+		t.Errorf("messages:\n%s", got)
+	}
+	w.sound(t)
 }

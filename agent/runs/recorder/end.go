@@ -15,10 +15,13 @@ import (
 type End struct {
 	Run     store.Run // with its status
 	Failure *runevent.Failure
-	Thread  string     // status of the thread
+	Thread  string     // status of the thread when no other run is in line
 	Halt    []string   // where the run stopped, when it is not complete
 	Keep    []store.KV // what is stored with its end
 }
+
+// EndsWell tells whether a run has ended so that what waits behind it goes on.
+func EndsWell(run store.Run, thread string) bool { return run.Status == "success" && thread == "idle" }
 
 // Finish stores the end of the run: what is still open, the failure if any, the terminal
 // event and the statuses, all in one batch.
@@ -79,7 +82,7 @@ func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 		return b, err
 	}
 	b.Run, b.KV = &run, end.Keep
-	b.Patch = &store.ThreadPatch{Status: &end.Thread, Touch: true}
+	b.Patch, b.Line = &store.ThreadPatch{Touch: true}, &store.Line{Rest: end.Thread, Promote: EndsWell(run, end.Thread)}
 	return b, nil
 }
 

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The line of a thread is in the rows of its runs: those in it have places, and the first one is at
+// the front, at work or about to be. A run leaves the line with the batch that ends or deletes it,
+// and the next one comes to the front in the same. Whoever changes a line has the thread's row
+// first, so that two changes of it never meet halfway.
+
+// Line is what a batch does to the line of its thread, beside what follows from its runs.
+type Line struct {
+	// Strategy is how the new run Run, or Enter, takes its place: "reject" gives ErrBusy when others
+	// are in line, "interrupt" and "rollback" leave that wish with them. Run stays aside when it is due
+	// later, and does not touch others then.
+	Strategy string
+	Hold     bool   // Run stays aside when others are in line
+	Enter    string // a run that waits aside takes its place, ErrNotFound when there is none of that name
+	Promote  bool   // the first held run takes its place if no other run is in line
+
+	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, unless that is
+	// "", or what its head says.
+	Rest   string
+	AsHead bool
+}
+
+// lineOf has a row when there are runs in line of the thread ?2.
+const lineOf = `(SELECT 1 FROM run WHERE thread = ?2 AND line > 0)`
+
+// lastPlace is behind all others in the line of the thread ?2.
+const lastPlace = `(SELECT coalesce(max(line), 0) + 1 FROM run WHERE thread = ?2 AND line > 0)`
+
+// firstOrNot is 1 for a run that comes into an empty line.
+const firstOrNot = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 ELSE 1 END`
+
+// inLine says that the run has a place from its first row on.
+func (r *Run) inLine() bool {
+	return r.Parent == "" && r.open() && !r.Held && r.DueAt.IsZero()
+}
+
+func (r *Run) open() bool { return r.Status == "pending" || r.Status == "running" }
+
+// movesLine says that p may change a line.
+func (p *batch) movesLine() bool {
+	return p.Line != nil || p.Delete != nil && len(p.Delete.Runs) > 0 ||
+		p.Run != nil && p.Run.Parent == "" && (p.NewRun || !p.Run.open())
+}
+
+// joinLine comes before the row of the new run.
+func (p *batch) joinLine() {
+	l := p.Line
+	if l == nil {
+		return
+	}
+	if l.Strategy == "reject" && l.Enter == "" {
+		p.add("line of thread", p.ThreadID, `SELECT 1 WHERE NOT EXISTS
+			(SELECT 1 FROM run WHERE thread = ? AND line > 0)`, p.ThreadID).must = ErrBusy
+	}
+	comes := l.Enter != "" || p.Run != nil && p.NewRun && p.Run.inLine() && !l.Hold
+	if comes && (l.Strategy == WishInterrupt || l.Strategy == WishRollback) {
+		p.add("wish about runs of thread", p.ThreadID, `UPDATE run SET wish = ?
+			WHERE thread = ? AND line > 0 AND wish <> 'rollback'`, l.Strategy, p.ThreadID)
+	}
+}
+
+// moveLine comes behind everything that may take runs out of the line.
+func (p *batch) moveLine() {
+	threads := map[string]bool{}
+	if p.Run != nil && p.Run.Parent == "" && !p.Run.open() {
+		threads[p.Run.ThreadID] = true
+	}
+	if p.Delete != nil && len(p.Delete.Runs) > 0 {
+		threads[p.ThreadID] = true
+	}
+	if l := p.Line; l != nil {
+		p.takePlaces(l)
+	}
+	for thread := range threads {
+		p.add("line of thread", thread, `UPDATE run SET front = 1 WHERE front = 0 AND id =
+			(SELECT id FROM run WHERE thread = ? AND line > 0 ORDER BY line LIMIT 1)`, thread)
+	}
+	if p.Line != nil {
+		p.restThread(p.Line)
+	}
+}
+
+// takePlaces puts runs into line that wait aside.
+func (p *batch) takePlaces(l *Line) {
+	const enter = `UPDATE run SET held = 0, due_at = 0, line = ` + lastPlace + `, front = ` + firstOrNot + `
+		WHERE id = `
+	if l.Hold && p.Run != nil {
+		p.add("line of thread", p.ThreadID, enter+`?1 AND held = 1 AND NOT EXISTS `+lineOf, p.Run.ID, p.ThreadID)
+	}
+	if l.Enter != "" {
+		p.add("run", l.Enter, enter+`?1 AND thread = ?2 AND status = 'pending' AND line = 0 AND parent = ''`,
+			l.Enter, p.ThreadID).must = ErrNotFound
+	}
+	if l.Promote {
+		p.add("line of thread", p.ThreadID, enter+`(SELECT id FROM run WHERE thread = ?2 AND status = 'pending'
+			AND held = ?1 ORDER BY created_at, id LIMIT 1) AND NOT EXISTS `+lineOf, 1, p.ThreadID)
+	}
+}
+
+func (p *batch) restThread(l *Line) {
+	const set = `UPDATE thread SET status = CASE WHEN EXISTS ` + lineOf + ` THEN 'busy' `
+	switch {
+	case l.AsHead:
+		p.add("thread", p.ThreadID, set+`WHEN EXISTS (SELECT 1 FROM checkpoint c
+			WHERE c.thread = ?2 AND c.ns = ?1 AND c.id = thread.head AND c.next NOT IN ('[]', 'null'))
+			THEN 'interrupted' ELSE 'idle' END WHERE id = ?2`, "", p.ThreadID)
+	case l.Rest != "":
+		p.add("thread", p.ThreadID, set+`ELSE ?1 END WHERE id = ?2`, l.Rest, p.ThreadID)
+	case l.Hold || l.Enter != "" || l.Promote:
+		p.add("thread", p.ThreadID, `UPDATE thread SET status = 'busy' WHERE id = ? AND EXISTS
+			(SELECT 1 FROM run WHERE thread = thread.id AND line > 0)`, p.ThreadID)
+	}
+}
+
+// Place is a run in line.
+type Place struct{ Run, Status, Wish string }
+
+// Line returns the runs in line of a thread, the one at the front first.
+func (db *DB) Line(ctx context.Context, thread string) (list []Place, err error) {
+	err = db.each(ctx, `SELECT id, status, wish FROM run WHERE thread = ? AND line > 0 ORDER BY line`, []any{thread},
+		func(rows *sql.Rows) (bool, error) {
+			var p Place
+			err := rows.Scan(&p.Run, &p.Status, &p.Wish)
+			list = append(list, p)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("line of thread %s: %w", thread, err)
+	}
+	return list, nil
+}
+
+// Front returns the run at the front of a thread's line, or ErrNotFound.
+func (db *DB) Front(ctx context.Context, thread string) (p Place, err error) {
+	s, err := db.stmt(ctx, `SELECT id, status, wish FROM run WHERE thread = ? AND front = 1`)
+	if err == nil {
+		err = s.QueryRowContext(ctx, clean(thread)).Scan(&p.Run, &p.Status, &p.Wish)
+	}
+	if err = translate(err); err != nil && !errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("front of thread %s: %w", thread, err)
+	}
+	return p, err
+}
+
+// HeldRuns returns the runs of a thread that are held, oldest first.
+func (db *DB) HeldRuns(ctx context.Context, thread string) ([]Run, error) {
+	return db.runs(ctx, readRun+` FROM run WHERE thread = ? AND status = 'pending' AND held = 1
+		ORDER BY created_at, id`, thread)
+}
+
+// DelayedRuns returns the runs of a thread that are to start later, the next one first.
+func (db *DB) DelayedRuns(ctx context.Context, thread string) ([]Run, error) {
+	return db.runs(ctx, readRun+` FROM run WHERE thread = ? AND status = 'pending' AND due_at > 0
+		ORDER BY due_at, id`, thread)
+}
+
+// DueRuns returns the runs of all threads that were to start until a moment, the earliest first and
+// not more than limit, and when the one behind them is due, the zero time for none.
+func (db *DB) DueRuns(ctx context.Context, until time.Time, limit int) (due []Run, next time.Time, err error) {
+	due, err = db.runs(ctx, readRun+` FROM run WHERE due_at > 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?`,
+		until.UnixMilli(), limit)
+	if err != nil || len(due) == limit {
+		return due, until, err
+	}
+	var at int64
+	s, err := db.stmt(ctx, `SELECT coalesce(min(due_at), 0) FROM run WHERE due_at > ?`)
+	if err == nil {
+		err = s.QueryRowContext(ctx, until.UnixMilli()).Scan(&at)
+	}
+	if err != nil {
+		return nil, next, fmt.Errorf("next run that is due: %w", translate(err))
+	}
+	return due, fromMillis(at), nil
+}
