@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -216,11 +217,17 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 	for i := range 6 {
 		a := s.send(t, "POST", "/api/v1/auth/login/local", form.Encode(), "Content-Type", kind)
 		if i < 5 && a.status == http.StatusUnauthorized && strings.Contains(a.body, "invalid_credentials") ||
-			i == 5 && a.status == http.StatusTooManyRequests && a.header.Get("Retry-After") == "60" {
+			i == 5 && a.status == http.StatusTooManyRequests && aMinute(a.header.Get("Retry-After")) {
 			continue
 		}
 		t.Errorf("wrong password %d: %d %s", i+1, a.status, a.body)
 	}
+}
+
+// aMinute says that so many seconds are left of one.
+func aMinute(seconds string) bool {
+	n, err := strconv.Atoi(seconds)
+	return err == nil && n > 0 && n <= 60
 }
 
 func TestWithoutAccountsAuthRoutesAnswerForTheLocalUser(t *testing.T) {
