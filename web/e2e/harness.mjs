@@ -126,6 +126,7 @@ export const startChat = async (dir) => {
     ...about,
     say: (From, Name, Text, more = {}) => fetch(url + '/said', { method: 'POST', body: JSON.stringify({ From, Name, Text, ...more }) }),
     shown: async (chat) => (await fetch(`${url}/shown?chat=${chat}`).then((r) => r.json()) ?? []).map((m) => m.Text),
+    messages: async (chat) => await fetch(`${url}/shown?chat=${chat}`).then((r) => r.json()) ?? [],
     broken: () => readFileSync(log, 'utf8'), // what the platform would not have taken
     stop: () => end(child),
   };

@@ -65,9 +65,18 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	if req.Context, err = agent.Encode(options); err != nil {
 		return err
 	}
-	_, err = u.Runs.Start(ctx, req)
+	also, err := u.alsoSent(ctx, own, form)
+	if err != nil {
+		return err
+	}
+	run, err := u.Runs.StartTelling(ctx, req, also...)
 	if errors.Is(err, runs.ErrBusy) {
 		return conversation.ErrBusy
+	}
+	if err == nil && also != nil {
+		if err := u.Bots.Hub.Deliver(ctx, run.ID); err != nil { // it is sent by the next server at the latest
+			u.Log.Error("an answer is sent late", "thread", req.Thread, "run", run.ID, "err", err)
+		}
 	}
 	chose := form.Has("mode") || form.Has("model")
 	if err != nil || !chose && with == u.talkOf(ctx, own) {

@@ -88,6 +88,13 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 		box.Partner = u.partner(c.Request().Context(), u.talkOf(c.Request().Context(), t))
 	}
 	u.choices(c, t, &box)
+	to, also, err := u.origin(c.Request().Context(), t)
+	if err != nil {
+		return box, err
+	}
+	if also {
+		box.Also = to.App
+	}
 	if box.Servers = u.hasServers(); box.Servers {
 		off, err := u.Switches.Off(c.Request().Context(), thread)
 		if err != nil {

@@ -77,7 +77,7 @@ func (h *Handlers) sent(c echo.Context, r *views.TaskRun, run string) error {
 	r.Sent = string(state)
 	switch {
 	case reason == channels.NotConnected:
-		r.Unsent = page.Say(c, "tasks.deliver.gone")
+		r.Unsent = page.Say(c, "tasks.unsent.gone")
 	case reason != "":
 		r.Unsent = views.Safe(page.Head(reason, page.MaxTitle))
 	}
