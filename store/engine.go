@@ -28,6 +28,9 @@ type engine interface {
 	// works counts the statements that were carried out.
 	works() uint64
 
+	// self is the number of this server among those that ever had the database.
+	self() int64
+
 	// lastTail is the last row of the tail at the start, 0 when it is empty.
 	lastTail(ctx context.Context) (int64, error)
 	// upkeep does what is good for the database in a pause. With forget, what was deleted is not

@@ -139,3 +139,10 @@ func (db *DB) KeptRows() (bytes, threads int) {
 	}
 	return bytes, len(db.rows.threads)
 }
+
+// GiveAway lets another server have a run.
+func (db *DB) GiveAway(ctx context.Context, run string, node int64) error {
+	return db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`UPDATE run SET node = ? WHERE id = ?`, node, run)
+	}})
+}

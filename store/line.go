@@ -38,6 +38,9 @@ const lastPlace = `(SELECT coalesce(max(line), 0) + 1 FROM run WHERE thread = ?2
 // firstOrNot is 1 for a run that comes into an empty line.
 const firstOrNot = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 ELSE 1 END`
 
+// ifFirst begins what a run that comes into an empty line has, and others have not; "?3 AS BIGINT) END" ends it.
+const ifFirst = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 ELSE CAST(`
+
 // inLine says that the run has a place from its first row on.
 func (r *Run) inLine() bool {
 	return r.Parent == "" && r.open() && !r.Held && r.DueAt.IsZero()
@@ -81,8 +84,8 @@ func (p *batch) moveLine() {
 		p.takePlaces(l)
 	}
 	for thread := range threads {
-		p.add("line of thread", thread, `UPDATE run SET front = 1 WHERE front = 0 AND id =
-			(SELECT id FROM run WHERE thread = ? AND line > 0 ORDER BY line LIMIT 1)`, thread)
+		p.add("line of thread", thread, `UPDATE run SET front = 1, node = ?2 WHERE front = 0 AND id =
+			(SELECT id FROM run WHERE thread = ?1 AND line > 0 ORDER BY line LIMIT 1)`, thread, p.node)
 	}
 	if p.Line != nil {
 		p.restThread(p.Line)
@@ -91,18 +94,19 @@ func (p *batch) moveLine() {
 
 // takePlaces puts runs into line that wait aside.
 func (p *batch) takePlaces(l *Line) {
-	const enter = `UPDATE run SET held = 0, due_at = 0, line = ` + lastPlace + `, front = ` + firstOrNot + `
-		WHERE id = `
+	const enter = `UPDATE run SET held = 0, due_at = 0, line = ` + lastPlace + `, front = ` + firstOrNot + `,
+		node = ` + ifFirst + `?3 AS BIGINT) END WHERE id = `
 	if l.Hold && p.Run != nil {
-		p.add("line of thread", p.ThreadID, enter+`?1 AND held = 1 AND NOT EXISTS `+lineOf, p.Run.ID, p.ThreadID)
+		p.add("line of thread", p.ThreadID, enter+`?1 AND held = 1 AND NOT EXISTS `+lineOf, p.Run.ID, p.ThreadID,
+			p.node)
 	}
 	if l.Enter != "" {
 		p.add("run", l.Enter, enter+`?1 AND thread = ?2 AND status = 'pending' AND line = 0 AND parent = ''`,
-			l.Enter, p.ThreadID).must = ErrNotFound
+			l.Enter, p.ThreadID, p.node).must = ErrNotFound
 	}
 	if l.Promote {
 		p.add("line of thread", p.ThreadID, enter+`(SELECT id FROM run WHERE thread = ?2 AND status = 'pending'
-			AND held = ?1 ORDER BY created_at, id LIMIT 1) AND NOT EXISTS `+lineOf, 1, p.ThreadID)
+			AND held = ?1 ORDER BY created_at, id LIMIT 1) AND NOT EXISTS `+lineOf, 1, p.ThreadID, p.node)
 	}
 }
 
@@ -122,14 +126,17 @@ func (p *batch) restThread(l *Line) {
 }
 
 // Place is a run in line.
-type Place struct{ Run, Status, Wish string }
+type Place struct {
+	Run, Status, Wish string
+	Node              int64 // that has it when it is at the front, 0 for none
+}
 
 // Line returns the runs in line of a thread, the one at the front first.
 func (db *DB) Line(ctx context.Context, thread string) (list []Place, err error) {
-	err = db.each(ctx, `SELECT id, status, wish FROM run WHERE thread = ? AND line > 0 ORDER BY line`, []any{thread},
-		func(rows *sql.Rows) (bool, error) {
+	err = db.each(ctx, `SELECT id, status, wish, node FROM run WHERE thread = ? AND line > 0 ORDER BY line`,
+		[]any{thread}, func(rows *sql.Rows) (bool, error) {
 			var p Place
-			err := rows.Scan(&p.Run, &p.Status, &p.Wish)
+			err := rows.Scan(&p.Run, &p.Status, &p.Wish, &p.Node)
 			list = append(list, p)
 			return true, err
 		})
@@ -141,9 +148,9 @@ func (db *DB) Line(ctx context.Context, thread string) (list []Place, err error)
 
 // Front returns the run at the front of a thread's line, or ErrNotFound.
 func (db *DB) Front(ctx context.Context, thread string) (p Place, err error) {
-	s, err := db.stmt(ctx, `SELECT id, status, wish FROM run WHERE thread = ? AND front = 1`)
+	s, err := db.stmt(ctx, `SELECT id, status, wish, node FROM run WHERE thread = ? AND front = 1`)
 	if err == nil {
-		err = s.QueryRowContext(ctx, clean(thread)).Scan(&p.Run, &p.Status, &p.Wish)
+		err = s.QueryRowContext(ctx, clean(thread)).Scan(&p.Run, &p.Status, &p.Wish, &p.Node)
 	}
 	if err = translate(err); err != nil && !errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("front of thread %s: %w", thread, err)

@@ -24,6 +24,7 @@ type stmt struct {
 type setting struct {
 	now                   time.Time
 	incarnation           int64 // of a thread that the batch makes
+	node                  int64 // whose batch it is
 	noEvents              bool
 	auditRows, auditBytes int64
 }
@@ -48,8 +49,8 @@ func (p *batch) shrinks() bool { return p.removesThread() || p.Delete != nil && 
 
 // setting is that of this moment.
 func (w *writer) setting() setting {
-	return setting{now: time.Now(), incarnation: 1 + rand.Int64N(1<<62), noEvents: w.noEvents, auditRows: w.auditRows,
-		auditBytes: w.auditBytes}
+	return setting{now: time.Now(), incarnation: 1 + rand.Int64N(1<<62), node: w.node, noEvents: w.noEvents,
+		auditRows: w.auditRows, auditBytes: w.auditBytes}
 }
 
 // plan says what b writes, in the order of the fields of Batch. Text is made fit for all kinds of

@@ -143,10 +143,10 @@ func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error
 // How the row of a run is written: one that stands in line gets its place when it is made, and one
 // that is not open any more stands nowhere.
 const (
-	runRow = `INSERT INTO run(` + runColumns + `, line, front)
+	runRow = `INSERT INTO run(` + runColumns + `, line, front, node)
 		VALUES (?1, ?2, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `
-	runAside  = runRow + `0, 0) ON CONFLICT(id) `
-	runInLine = runRow + lastPlace + `, ` + firstOrNot + `) ON CONFLICT(id) `
+	runAside  = runRow + `0, 0, 0) ON CONFLICT(id) `
+	runInLine = runRow + lastPlace + `, ` + firstOrNot + `, ` + ifFirst + `?21 AS BIGINT) END) ON CONFLICT(id) `
 	runAgain  = `DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
 		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
 		error = excluded.error, base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata,
@@ -159,7 +159,7 @@ const (
 	newInLine   = runInLine + `DO NOTHING`
 	writeAside  = runAside + runAgain
 	writeInLine = runInLine + runAgain
-	writeEnded  = runAside + runAgain + `, line = 0, front = 0`
+	writeEnded  = runAside + runAgain + `, line = 0, front = 0, node = 0`
 )
 
 func (p *batch) putRun() {
@@ -185,9 +185,13 @@ func (p *batch) putRun() {
 	default:
 		query = writeEnded
 	}
-	p.add("run", r.ID, query, r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask,
+	args := []any{r.ID, r.ThreadID, r.AssistantID, orDefault(r.Owner, DefaultOwner), r.Status, r.Multitask,
 		r.StopReason, r.Error, r.BaseCheckpoint, object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq,
-		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent, held, due).must = ErrExists
+		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent, held, due}
+	if inLine {
+		args = append(args, p.node)
+	}
+	p.add("run", r.ID, query, args...).must = ErrExists
 }
 
 // Wish is what is to become of a run that has not ended. It is written when it is uttered, so that

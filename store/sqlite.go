@@ -172,6 +172,9 @@ func (e *sqliteEngine) runOne(s *stmt) (rows int64, err error) {
 	return 1, nil
 }
 
+// self is the same for all, as a file has one server at a time.
+func (e *sqliteEngine) self() int64 { return 1 }
+
 func (e *sqliteEngine) exec(query string) error {
 	_, err := e.change(query, nil)
 	return err

@@ -57,6 +57,7 @@ type job struct {
 // writer has the only goroutine that writes. Fields without a note belong to it.
 type writer struct {
 	engine    engine
+	node      int64 // see engine.self; constant
 	dir       string
 	log       *slog.Logger
 	noEvents  bool
@@ -93,7 +94,7 @@ type writer struct {
 
 func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, error) {
 	w := &writer{
-		engine: e, dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
+		engine: e, node: e.self(), dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
 		auditRows: AuditRows, auditBytes: AuditBytes, tails: map[string]*threadTail{},
 		tidy: true, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}

@@ -20,7 +20,7 @@ func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) err
 		return nil
 	}
 	if e == nil {
-		return m.cancelEnded(ctx, thread, run)
+		return m.cancelOther(ctx, thread, run, wait)
 	}
 	return m.await(ctx, e, drop, wait, store.WishInterrupt)
 }
@@ -65,7 +65,8 @@ func (m *Manager) await(ctx context.Context, e *entry, drop, wait bool, wish str
 	}
 }
 
-func (m *Manager) cancelEnded(ctx context.Context, thread, run string) error {
+// cancelOther cancels a run that is not here: it has ended, or another server has it.
+func (m *Manager) cancelOther(ctx context.Context, thread, run string, wait bool) error {
 	r, err := m.db.Run(ctx, run)
 	switch {
 	case errors.Is(err, store.ErrNotFound) || err == nil && thread != "" && r.ThreadID != thread:
@@ -74,6 +75,8 @@ func (m *Manager) cancelEnded(ctx context.Context, thread, run string) error {
 		return err
 	case r.Status == Interrupted:
 		return nil
+	case !Done(r.Status):
+		return m.endElsewhere(ctx, r, store.WishInterrupt, wait)
 	}
 	return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
 }

@@ -221,6 +221,17 @@ func (m *Manager) next(thread string) (*entry, error) {
 		if err != nil {
 			return nil, err
 		}
+		if front.Node == 0 {
+			err = m.db.Claim(ctx, front.Run)
+			if errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+		} else if front.Node != m.node {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 		e, err := m.entryOf(ctx, front)
 		if err != nil {
 			return nil, err
@@ -267,6 +278,13 @@ func (m *Manager) entryOf(ctx context.Context, at store.Place) (*entry, error) {
 		return nil, m.fail(ctx, run, err)
 	}
 	return e, m.enroll(e, stageQueued)
+}
+
+// has says that a run is at work or waits here.
+func (m *Manager) has(run string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.runs[run] != nil
 }
 
 // owes says that the end of a run of the thread is not stored.

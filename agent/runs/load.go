@@ -15,32 +15,6 @@ import (
 	"fawn/store"
 )
 
-// decode turns a stored snapshot into a state. known has messages that need no decoding; it
-// may be nil.
-func decode(s store.Snapshot, known map[int64]decoded.Kept) (agent.State, error) {
-	st := agent.State{Messages: make([]*agent.Message, 0, len(s.Messages)+8)}
-	for _, row := range s.Messages {
-		m := known[row.N].Message
-		if m == nil {
-			var err error
-			if m, err = agent.ParseMessage(row.Body); err != nil {
-				return st, fmt.Errorf("decode stored message %d: %w", row.N, err)
-			}
-		}
-		st.Messages = append(st.Messages, m)
-	}
-	for name, body := range s.Fields {
-		f, ok := agent.FieldByName(name)
-		if !ok { // a newer version wrote it
-			continue
-		}
-		if err := f.Decode(&st, body); err != nil {
-			return st, err
-		}
-	}
-	return st, nil
-}
-
 // load reads a thread's state at a checkpoint ("" is the head; a thread without one is
 // empty) and where a recorder goes on from there.
 func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, recorder.Base, error) {
@@ -64,7 +38,7 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 		return agent.State{}, b, err
 	}
 	known := m.decoded.Of(thread, snap.Incarnation)
-	st, err := decode(snap, known)
+	st, err := decoded.State(snap, known)
 	if err != nil {
 		return st, b, err
 	}
@@ -148,4 +122,4 @@ func AppendValuesWithImages(dst []byte, s store.Snapshot, full bool) []byte {
 }
 
 // State decodes a snapshot, for readers which need more than bodies.
-func State(s store.Snapshot) (agent.State, error) { return decode(s, nil) }
+func State(s store.Snapshot) (agent.State, error) { return decoded.State(s, nil) }

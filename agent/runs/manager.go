@@ -59,6 +59,7 @@ type Config struct {
 // has what is at work here. All its state is behind one mutex; no I/O happens under it.
 type Manager struct {
 	db     *store.DB
+	node   int64 // that of db; only runs that it has are at work here
 	build  Build
 	remove func(string) error
 
@@ -89,7 +90,7 @@ type Manager struct {
 // the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &Manager{db: cfg.DB, build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
+	return &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx,
 		stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
 		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}

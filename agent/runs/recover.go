@@ -27,6 +27,9 @@ const StopOrphan = "orphan_recovered"
 // third attempt, are closed: partial text is kept, tool calls without a result are closed,
 // the run is marked and its thread is no longer busy. Queued runs start again.
 func (m *Manager) Recover(ctx context.Context) error {
+	if err := m.db.TakeOver(ctx); err != nil {
+		return err
+	}
 	open, err := m.db.OpenRuns(ctx)
 	if err != nil {
 		return fmt.Errorf("list open runs: %w", err)
@@ -88,6 +91,9 @@ func (m *Manager) Recover(ctx context.Context) error {
 		} else {
 			m.look(e.run.ThreadID)
 		}
+	}
+	if m.db.Shared() {
+		m.wg.Go(m.hear)
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) e
 			return fmt.Errorf("run %s: %w", run, ErrNotFound)
 		case err != nil:
 			return err
+		case !Done(r.Status) && !m.has(run):
+			return m.endElsewhere(ctx, r, store.WishRollback, wait)
 		}
 		return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
 	}

@@ -2,6 +2,7 @@
 package decoded
 
 import (
+	"fmt"
 	"sync"
 
 	"fawn/agent"
@@ -103,6 +104,32 @@ func (d *Cache) Threads() (ids []string, bytes int) {
 		ids = append(ids, id)
 	}
 	return ids, d.bytes
+}
+
+// State turns a stored snapshot into a state. known has messages that need no decoding; it
+// may be nil.
+func State(s store.Snapshot, known map[int64]Kept) (agent.State, error) {
+	st := agent.State{Messages: make([]*agent.Message, 0, len(s.Messages)+8)}
+	for _, row := range s.Messages {
+		m := known[row.N].Message
+		if m == nil {
+			var err error
+			if m, err = agent.ParseMessage(row.Body); err != nil {
+				return st, fmt.Errorf("decode stored message %d: %w", row.N, err)
+			}
+		}
+		st.Messages = append(st.Messages, m)
+	}
+	for name, body := range s.Fields {
+		f, ok := agent.FieldByName(name)
+		if !ok { // a newer version wrote it
+			continue
+		}
+		if err := f.Decode(&st, body); err != nil {
+			return st, err
+		}
+	}
+	return st, nil
 }
 
 // drop forgets a thread. Called with mu held.
