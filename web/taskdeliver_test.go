@@ -34,6 +34,10 @@ func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
 	}
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/start " + offer.Code})
 	shows(t, s, f, "7", "Your account is connected")
+	if a := s.send(t, "GET", "/api/channels/destinations", ""); a.body !=
+		`{"chats":[{"provider":"telegram","chat":"7","name":"Ada","group":false}]}` {
+		t.Errorf("the choice: %s", a.body)
+	}
 	if a := create(`{"provider":"telegram","chat":"8"}`); a.status != 422 ||
 		!strings.Contains(a.body, "isn't a chat of an account that you connected") {
 		t.Errorf("a stranger's chat: %d %s", a.status, a.body)
@@ -53,6 +57,9 @@ func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
 		if a := s.send(t, "PATCH", path, c.body); a.status != 200 || !strings.Contains(a.body, c.want) {
 			t.Errorf("%s: %d %s", c.body, a.status, a.body)
 		}
+	}
+	if a := s.send(t, "PATCH", "/api/runs/crons/"+task.ID, `{"on_run_completed":"delete"}`); a.status != 422 {
+		t.Errorf("the threads would be deleted before they are sent: %d %s", a.status, a.body)
 	}
 	runs := func(want string) {
 		t.Helper()

@@ -115,7 +115,9 @@ func (b cronBody) change(c *store.Cron, now time.Time) error {
 		if *b.After != "keep" && *b.After != "delete" {
 			return httpx.Invalid("body", "on_run_completed", "want keep or delete, got %q", route.Cut(*b.After, 40))
 		}
-		c.After = *b.After
+		if c.After = *b.After; c.After == "delete" && c.Deliver != "" {
+			return httpx.Invalid("body", "on_run_completed", "results are sent to a chat; set deliver_to to null")
+		}
 	}
 	if b.Enabled != nil {
 		c.Enabled = *b.Enabled

@@ -36,6 +36,7 @@ func (g *Gateway) channelRoutes() []route.Route {
 		route.On("GET", "/channels/chats", operator, "listChannelChats", g.channelChats),
 		route.On("PATCH", "/channels/chats/{name}/{chat_id}", operator, "changeChannelChat", g.onProvider(g.changeChat)),
 		route.On("DELETE", "/channels/chats/{name}/{chat_id}", operator, "forgetChannelChat", g.onProvider(g.forgetChat)),
+		route.On("GET", "/channels/destinations", user, "listChannelDestinations", g.destinations),
 		route.On("GET", "/channels/deliveries", operator, "listChannelDeliveries", g.deliveries),
 		route.On("POST", "/channels/deliveries/{run_id}/retry", operator, "retryChannelDelivery", g.retryDelivery),
 	}

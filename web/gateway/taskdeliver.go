@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/labstack/echo/v4"
 
@@ -45,6 +46,28 @@ func destination(cron store.Cron) *channels.Destination {
 		return nil
 	}
 	return &d
+}
+
+// destinationJSON is a chat that results can be sent to.
+type destinationJSON struct {
+	Provider string `json:"provider"`
+	Chat     string `json:"chat"`
+	Name     string `json:"name"`
+	Group    bool   `json:"group"`
+}
+
+func (g *Gateway) destinations(c echo.Context) error {
+	out := []destinationJSON{}
+	if g.Channels.Available() {
+		list, err := g.Channels.Hub.Offers(c.Request().Context(), g.Owner(c))
+		if err != nil {
+			return err
+		}
+		for _, o := range list {
+			out = append(out, destinationJSON{o.Provider, o.Chat, o.Name, o.Group})
+		}
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"chats": out})
 }
 
 // deliveryJSON is what became of the result of a run.
