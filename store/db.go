@@ -42,9 +42,18 @@ type Config struct {
 	Readers int          // most read connections at once, default 4, or 8 with URL
 	Addr    string       // address this process serves, written into the lock for whoever is refused
 	Log     *slog.Logger // nil means slog.Default()
+	// What follows is for a PostgreSQL: how long this process may be silent before another takes over (default
+	// DefaultLease), who is told, at once and once, that it may not write any more, and what others are told
+	// about it.
+	Lease             time.Duration
+	Lost              func(error)
+	Version, Settings string
+	Timeout           time.Duration // longest that a statement may take, default a minute, none when negative
 	// Committed is told how long each commit took, and what became of it; nil = nobody.
 	Committed func(took time.Duration, err error)
 	NoEvents  bool // for measurements only: appended deltas and events are dropped and called durable at once
+
+	folder string // id of the data folder that is held, "" for none
 }
 
 // DB is an open data folder. Its methods are safe for concurrent use.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,11 +29,16 @@ func (e *LockedError) Error() string {
 }
 
 // dirLock is the hold on a data folder. The file stays, the hold is the system's.
-type dirLock struct{ f *os.File }
+type dirLock struct {
+	f      *os.File
+	folder string // an id of the folder, always the same, and another one for a copy of it
+}
 
 type lockHolder struct {
-	PID  int    `json:"pid"`
-	Addr string `json:"addr"`
+	PID    int    `json:"pid"`
+	Addr   string `json:"addr"`
+	Folder string `json:"folder,omitempty"`
+	File   uint64 `json:"file,omitempty"` // number of this file in its file system, which a copy's is not
 }
 
 func lockDir(dir, addr string) (*dirLock, error) {
@@ -45,8 +51,13 @@ func lockDir(dir, addr string) (*dirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
-	l := &dirLock{f}
-	b, err := json.Marshal(lockHolder{PID: os.Getpid(), Addr: addr})
+	h := readHolder(path)
+	if n := fileNumber(f); h.Folder == "" || h.File != n {
+		h.Folder, h.File = rand.Text(), n
+	}
+	l := &dirLock{f, h.Folder}
+	h.PID, h.Addr = os.Getpid(), addr
+	b, err := json.Marshal(h)
 	if err == nil {
 		err = f.Truncate(0)
 	}

@@ -40,3 +40,13 @@ func hold(f *os.File) (_ *os.File, held bool, err error) {
 	}
 	return f, false, nil
 }
+
+// fileNumber tells a file from a copy of it, 0 when that is not known.
+func fileNumber(f *os.File) uint64 {
+	if info, err := f.Stat(); err == nil {
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			return uint64(s.Ino)
+		}
+	}
+	return 0
+}

@@ -31,3 +31,12 @@ func holdForReading(path string) (f *os.File, held bool, err error) {
 	f, err = os.Open(path)
 	return f, errors.Is(err, errSharing), err
 }
+
+// fileNumber tells a file from a copy of it, 0 when that is not known.
+func fileNumber(f *os.File) uint64 {
+	var info syscall.ByHandleFileInformation
+	if syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info) != nil {
+		return 0
+	}
+	return uint64(info.FileIndexHigh)<<32 | uint64(info.FileIndexLow)
+}

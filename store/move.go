@@ -48,6 +48,7 @@ func Move(ctx context.Context, from, to Config, name string, dry bool) (tables [
 	if (from.URL == "") == (to.URL == "") {
 		return nil, errors.New("move rows: from SQLite to PostgreSQL or back")
 	}
+	from.Timeout, to.Timeout = -1, -1 // a table is read by one statement
 	src, err := Open(ctx, from)
 	if err != nil {
 		return nil, err
@@ -139,6 +140,11 @@ func (m *mover) all(dry bool) (moved []MovedTable, err error) {
 	}
 	if err := m.to.run([]stmt{{what: "begin", of: "move", sql: "BEGIN"}}); err != nil {
 		return nil, err
+	}
+	if e, ok := m.to.(*postgresEngine); ok {
+		if err := e.run([]stmt{e.fence(), endless}); err != nil {
+			return nil, errors.Join(err, e.exec("ROLLBACK"))
+		}
 	}
 	end := "ROLLBACK"
 	defer func() { err = errors.Join(err, m.to.run([]stmt{{what: "end", of: "move", sql: end}})) }()

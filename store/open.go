@@ -64,6 +64,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 		return nil, err
 	}
 	undo = append(undo, lock.release)
+	cfg.folder = lock.folder
 
 	var e engine
 	if cfg.URL == "" {

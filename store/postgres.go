@@ -19,28 +19,30 @@ import (
 const (
 	pgPatience = 10 * time.Second // how long a group is tried again while the database cannot be reached
 	pgPause    = 100 * time.Millisecond
+	codeIdle   = "25P03" // a transaction in which nothing happened was ended
 )
 
-// postgresEngine keeps everything in a schema of PostgreSQL: one connection writes, some read. The
-// connection that writes holds a lock of the database, so that nobody else can while it lives; when
-// it is lost, the row in node tells whether somebody else came in between.
+// errWritten means that a group is there already.
+var errWritten = errors.New("group was written before")
+
+// postgresEngine keeps everything in a schema of PostgreSQL: one connection writes, some read. Whatever is
+// written begins with the fence, which proves that this process still is a node.
 type postgresEngine struct {
 	cfg     *pgx.ConnConfig // of the connection that writes
 	schema  string
-	addr    string
 	log     *slog.Logger
 	readers *sql.DB
+	node    *pgNode       // nil while it is opened
 	done    atomic.Uint64 // statements that were carried out
 
 	// What follows belongs to the goroutine that writes.
-	pool      *sql.DB // of conn alone
-	conn      *sql.Conn
-	raw       *pgx.Conn // what conn is made of
-	pid       uint32    // of the server's process behind the last raw
-	node      int64     // our row, 0 before there is one
-	committed int64     // number of the last group that was written
-	stmts     map[string]*sql.Stmt
-	bound     map[string]string // statements as they are sent
+	pool   *sql.DB // of conn alone
+	conn   *sql.Conn
+	raw    *pgx.Conn // what conn is made of
+	pid    uint32    // of the server's process behind the last raw
+	groups int64     // number of the last group
+	stmts  map[string]*sql.Stmt
+	bound  map[string]string // statements as they are sent
 }
 
 func (e *postgresEngine) reads() *sql.DB           { return e.readers }
@@ -53,23 +55,37 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 	if len(g.before)+len(g.after) == 0 && !g.hasWork() {
 		return nil
 	}
-	number, began, ran := e.committed+1, time.Now(), map[*job]bool{}
+	e.groups++
+	began, ran := time.Now(), map[*job]bool{}
 	for tries := 0; ; tries++ {
 		err := e.connect(context.Background())
+		if err == nil {
+			err = e.node.ended()
+		}
 		if err == nil && tries > 0 {
 			var last int64
-			err = e.raw.QueryRow(context.Background(), `SELECT committed FROM node WHERE id = $1`, e.node).Scan(&last)
-			if err == nil && last == number {
-				e.committed = number
+			err = e.raw.QueryRow(context.Background(), `SELECT number FROM node_group WHERE node = $1`,
+				e.node.id).Scan(&last)
+			if err == nil && last == e.groups {
 				return nil
+			}
+			if errors.Is(err, pgx.ErrNoRows) {
+				err = errEvicted
 			}
 		}
 		if err == nil {
-			err = e.writeOnce(g, rest, number, ran)
+			err = e.writeOnce(g, rest, ran)
 		}
-		if err == nil {
-			e.committed = number
+		switch {
+		case err == nil:
 			return nil
+		case e.node.ended() != nil: // which may be why
+			err = e.node.ended()
+		}
+		if err = fenced(err); errors.Is(err, ErrFenced) {
+			e.node.fenced.Add(1)
+			e.node.giveUp(err)
+			return err
 		}
 		if !e.passing(err) || time.Since(began) > pgPatience {
 			return err
@@ -78,28 +94,42 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 	}
 }
 
+// fenced is err, or what it means where the fence stopped it.
+func fenced(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == codeFenced {
+		return errEvicted
+	}
+	return err
+}
+
 // passing says that what failed may succeed when it is tried again.
 func (e *postgresEngine) passing(err error) bool {
-	if errors.Is(err, errTaken) || errors.Is(err, errReplaced) {
-		return false
+	if errors.Is(err, errWritten) {
+		return true
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code == "40001" || pg.Code == "40P01" || strings.HasPrefix(pg.Code, "57P") ||
+		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == codeIdle || strings.HasPrefix(pg.Code, "57P") ||
 			strings.HasPrefix(pg.Code, "08")
 	}
 	return e.raw == nil || e.raw.IsClosed()
 }
 
-// writeOnce writes a group whose number is to be found in our row of node from then on. Most groups
+// fence begins every transaction that writes.
+func (e *postgresEngine) fence() stmt {
+	return stmt{what: "fence", of: "node", sql: `SELECT fence(?)`, args: []any{e.node.id}}
+}
+
+// writeOnce writes a group whose number is to be found in node_group from then on. Most groups
 // are one pipeline, which is one transaction. Where that fails, or a job does more than its
 // statements, the jobs are carried out one by one, each of which may fail for itself.
-func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, number int64, ran map[*job]bool) error {
+func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, ran map[*job]bool) error {
 	for _, j := range g.jobs {
 		j.err = nil
 	}
-	fence := stmt{what: "number", of: "group", sql: `UPDATE node SET committed = ? WHERE id = ?`,
-		args: []any{number, e.node}, must: errReplaced}
-	before := append([]stmt{fence}, g.before...)
+	// One that was sent before, and arrives late, finds its number or a later one.
+	number := stmt{what: "number", of: "group", sql: `UPDATE node_group SET number = ? WHERE node = ? AND number < ?`,
+		args: []any{e.groups, e.node.id, e.groups}, must: errWritten}
+	before := append([]stmt{e.fence(), number}, g.before...)
 	if !slices.ContainsFunc(g.jobs, func(j *job) bool {
 		return j.apply != nil || j.batch != nil && j.batch.removesThread()
 	}) {
@@ -138,7 +168,7 @@ func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, number int64
 }
 
 func (e *postgresEngine) begin(first []stmt) error {
-	if err := e.exec("BEGIN"); err != nil {
+	if err := e.exec("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
 		return err
 	}
 	return e.run(first)
@@ -187,7 +217,7 @@ func (e *postgresEngine) breaks(err error) bool {
 	case "08", "25", "40", "53", "57", "58", "F0", "XX":
 		return true
 	}
-	return false
+	return pg.Code == codeFenced
 }
 
 // run carries out statements in one go, inside a transaction.
@@ -290,13 +320,13 @@ func (e *postgresEngine) upkeep(bool, func() bool) (forgotten bool, err error) {
 func (e *postgresEngine) relieve() {}
 
 func (e *postgresEngine) probe(int64) error {
+	if err := e.node.ended(); err != nil {
+		return err
+	}
 	if err := e.connect(context.Background()); err != nil {
 		return err
 	}
-	n, err := e.change(`UPDATE node SET committed = committed WHERE id = ?`, []any{e.node})
-	if err == nil && n == 0 {
-		err = errReplaced
-	}
+	_, err := e.change(`SELECT fence(?)`, []any{e.node.id})
 	return err
 }
 
@@ -328,13 +358,10 @@ func (e *postgresEngine) backup(context.Context, string) error {
 }
 
 func (e *postgresEngine) close() error {
-	errs := []error{e.readers.Close()}
-	if e.raw != nil && !e.raw.IsClosed() {
-		_, err := e.raw.Exec(context.Background(), `DELETE FROM node WHERE id = $1`, e.node)
-		errs = append(errs, translate(err))
-	}
+	err := e.readers.Close()
+	e.node.leave()
 	e.drop()
-	return errors.Join(append(errs, e.pool.Close())...)
+	return errors.Join(err, e.pool.Close())
 }
 
 // drop lets go of the connection that writes.

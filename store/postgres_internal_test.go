@@ -1,14 +1,16 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"fawn/store/pgtest"
 )
@@ -41,7 +43,7 @@ func TestKindsOfDatabasesHaveTheSameTables(t *testing.T) {
 		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'passage_word%' ORDER BY 1`)
 	got := columns(pg, `SELECT table_name || '.' || column_name || ' ' || CASE is_nullable WHEN 'NO' THEN 'NOT NULL' ELSE '' END
 		FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND table_name NOT IN ('node', 'migration', 'passage_word')
+		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND table_name NOT IN ('node', 'node_group', 'migration', 'passage_word')
 		AND NOT (table_name = 'item' AND column_name = 'rowid') ORDER BY 1`)
 	slices.Sort(want)
 	slices.Sort(got)
@@ -63,7 +65,8 @@ func TestKindsOfDatabasesHaveTheSameTables(t *testing.T) {
 // TestALostConnectionLosesNothing: while the connection that writes is cut again and again, every commit is
 // there, and none twice, which the next one would find out.
 func TestALostConnectionLosesNothing(t *testing.T) {
-	db := openAt(t, Config{URL: pgtest.URL(t)})
+	url := pgtest.URL(t)
+	db, other := openAt(t, Config{URL: url}), connectTo(t, url)
 	ctx := t.Context()
 	if err := db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {
 		t.Fatal(err)
@@ -73,8 +76,8 @@ func TestALostConnectionLosesNothing(t *testing.T) {
 		cut := make(chan error)
 		go func() { // before, during or after the commit
 			time.Sleep(rand.N(4 * time.Millisecond))
-			_, err := db.engine.reads().ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
-				WHERE locktype = 'advisory' AND granted`)
+			_, err := other.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE application_name LIKE 'fawn/%'`)
 			cut <- err
 		}()
 		err := db.Commit(ctx,
@@ -88,25 +91,17 @@ func TestALostConnectionLosesNothing(t *testing.T) {
 	}
 }
 
-// TestOnlyOneServerWrites: a second one is refused by name, and one that another has replaced writes no more.
-func TestOnlyOneServerWrites(t *testing.T) {
-	url := pgtest.URL(t)
-	db := openAt(t, Config{URL: url, Addr: "127.0.0.1:7777"})
-	_, err := Open(t.Context(), Config{URL: url, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
-	if !errors.Is(err, errTaken) || !strings.Contains(err.Error(), "127.0.0.1:7777") {
-		t.Errorf("a second server: %v", err)
-	}
-	openAt(t, Config{URL: url, Schema: "another"}) // is another store
-	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "before"}}); err != nil {
+// connectTo is a connection beside the store's.
+func connectTo(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conf, err := postgresConfig(Config{URL: url})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.engine.reads().ExecContext(t.Context(), `UPDATE node SET id = DEFAULT`); err != nil {
+	conn, err := pgx.ConnectConfig(t.Context(), conf)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "after"}}); !errors.Is(err, errReplaced) {
-		t.Errorf("a replaced server writes: %v", err)
-	}
-	if _, err := db.Thread(t.Context(), "after"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("what it wrote is there: %v", err)
-	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
 }

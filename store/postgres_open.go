@@ -1,14 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -28,84 +29,94 @@ const (
 	postgresLeast  = 15 // oldest version of the server
 	defaultSchema  = "fawn"
 	postgresDialer = 5 * time.Second
-	pgLeaving      = 2 * time.Second // how long a process that has ended may keep the lock
-	lockClass      = 0x4641574e      // of the database's locks that are Fawn's
+	pgLeaving      = 2 * time.Second  // how long a process that has ended may keep the lock
+	wireTime       = 10 * time.Second // how long sent bytes may go without an answer of the other machine
+	statementTime  = time.Minute      // no page or answer waits longer, and a lock that is waited for that long is stuck
+	lockClass      = 0x4641574e       // of the lock of those who start
 )
 
 var (
 	// errTaken means that another process writes to the database.
 	errTaken  = errors.New("the database is in use by another Fawn")
 	errNoFile = errors.New("the data are in PostgreSQL; copy them with pg_dump")
-	// errReplaced means that another process has taken the database over.
-	errReplaced = errors.New("another Fawn has taken the database over; this one must be started anew")
+	// errEvicted means that another process has taken the database over.
+	errEvicted = fmt.Errorf("%w: another has taken it over", ErrFenced)
 )
 
-// openPostgres connects to the database of cfg.URL, takes it, and brings its schema up to date.
+// openPostgres connects to the database of cfg.URL, brings its schema up to date, and makes this process the node
+// that has it.
 func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error) {
-	conf, err := pgx.ParseConfig(cfg.URL)
-	if err != nil { // says nothing of the password
-		return nil, fmt.Errorf("address of the database: %w", err)
+	conf, err := postgresConfig(cfg)
+	if err != nil {
+		return nil, err
 	}
-	e := &postgresEngine{cfg: conf, schema: orDefault(cfg.Schema, defaultSchema), addr: cfg.Addr, log: cfg.Log,
+	e := &postgresEngine{cfg: conf, schema: orDefault(cfg.Schema, defaultSchema), log: cfg.Log,
 		stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
-	if conf.ConnectTimeout == 0 {
-		conf.ConnectTimeout = postgresDialer
+	if e.log == nil {
+		e.log = slog.Default()
 	}
-	for name, value := range map[string]string{"application_name": "fawn", "search_path": quoteName(e.schema),
-		"jit": "off", "default_transaction_isolation": "read committed", "tcp_keepalives_idle": "30"} {
-		conf.RuntimeParams[name] = value
-	}
-	// A database that is cut off is noticed in half a minute.
-	dialer := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
-		Interval: 5 * time.Second, Count: 4}}
-	conf.DialFunc = dialer.DialContext
 	e.pool = stdlib.OpenDB(*conf)
 	e.pool.SetMaxOpenConns(1)
-	readers := conf.Copy()
-	// A view of several queries sees one moment.
-	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read"
-	e.readers = stdlib.OpenDB(*readers)
-	e.readers.SetMaxOpenConns(cfg.Readers)
-	e.readers.SetMaxIdleConns(cfg.Readers)
-	e.readers.SetConnMaxIdleTime(5 * time.Minute)
 	defer func() {
 		if err != nil {
+			if e.node != nil {
+				e.node.leave()
+			}
 			e.drop()
-			e.readers.Close()
 			e.pool.Close()
 		}
 	}()
-	if err := e.first(ctx); err != nil {
+	if err := e.connect(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.check(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.migrate(ctx); err != nil {
+	if err := e.enter(ctx, cfg); err != nil {
 		return nil, err
 	}
-	return e, e.enter(ctx)
+	readers := conf.Copy()
+	// A view of several queries sees one moment. Nobody waits for it, as it locks nothing.
+	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read"
+	readers.RuntimeParams["idle_in_transaction_session_timeout"] = "60s"
+	e.readers = stdlib.OpenDB(*readers)
+	e.readers.SetMaxOpenConns(cfg.Readers)
+	e.readers.SetMaxIdleConns(cfg.Readers)
+	e.readers.SetConnMaxIdleTime(5 * time.Minute)
+	return e, nil
 }
 
-// first connects for the first time. A server that was killed a moment ago may still have the lock.
-func (e *postgresEngine) first(ctx context.Context) error {
-	for began := time.Now(); ; {
-		err := e.connect(ctx)
-		if !errors.Is(err, errTaken) || time.Since(began) > pgLeaving {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pgPause):
-		}
+// postgresConfig is how every connection is made. One that is cut off is noticed by both sides in less than half a
+// minute, and a transaction in which nothing happens ends, so that it keeps no eviction waiting.
+func postgresConfig(cfg Config) (*pgx.ConnConfig, error) {
+	conf, err := pgx.ParseConfig(cfg.URL)
+	if err != nil { // says nothing of the password
+		return nil, fmt.Errorf("address of the database: %w", err)
 	}
+	if conf.ConnectTimeout == 0 {
+		conf.ConnectTimeout = postgresDialer
+	}
+	for name, value := range map[string]string{"application_name": "fawn", "jit": "off",
+		"search_path":                         quoteName(orDefault(cfg.Schema, defaultSchema)),
+		"default_transaction_isolation":       "read committed",
+		"statement_timeout":                   milliseconds(max(0, cmp.Or(cfg.Timeout, statementTime))),
+		"idle_in_transaction_session_timeout": "5s",
+		"tcp_keepalives_idle":                 "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+		"tcp_user_timeout": milliseconds(wireTime)} {
+		conf.RuntimeParams[name] = value
+	}
+	dialer := net.Dialer{Control: limitWire, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
+		Interval: 5 * time.Second, Count: 3}}
+	conf.DialFunc = dialer.DialContext
+	return conf, nil
 }
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 func quoteName(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// connect makes the connection that writes unless it is there, and takes the lock of the database. Once
-// we have a row in node it must still be there.
+// connect makes the connection that writes unless it is there. What the server may still be doing on one that we
+// have lost is ended first, so that it does not go on beside us.
 func (e *postgresEngine) connect(ctx context.Context) error {
 	if e.raw != nil && !e.raw.IsClosed() {
 		return nil
@@ -119,54 +130,60 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 		return errors.Join(err, conn.Close())
 	}
 	e.conn = conn
-	if err := e.take(ctx); err != nil {
-		e.drop()
-		return err
+	if e.node != nil {
+		e.guard()
+		if _, err := e.raw.Exec(ctx, `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
+			WHERE pid = $1 AND application_name = $2 AND datname = current_database()`, int32(e.pid),
+			e.cfg.RuntimeParams["application_name"]); err != nil {
+			e.drop()
+			return fmt.Errorf("end the lost connection: %w", err)
+		}
 	}
 	e.pid = e.raw.PgConn().PID()
 	return nil
 }
 
-// take takes the lock, if need be from what the server still keeps of a connection that we have lost.
-func (e *postgresEngine) take(ctx context.Context) error {
-	var free bool
-	const try = `SELECT pg_try_advisory_lock($1, hashtext($2))`
-	err := e.raw.QueryRow(ctx, try, int32(lockClass), e.schema).Scan(&free)
-	if err == nil && !free && e.pid != 0 {
-		_, err = e.raw.Exec(ctx, `SELECT pg_terminate_backend($1) FROM pg_locks WHERE locktype = 'advisory' AND granted
-			AND pid = $1 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND classid = $2::bigint AND objid::bigint = hashtext($3)::bigint & 4294967295`,
-			int32(e.pid), int64(lockClass), e.schema)
-		if err == nil {
-			err = e.raw.QueryRow(ctx, try, int32(lockClass), e.schema).Scan(&free)
+// takeTurn is one after the other for those who start, and keeps out programs that know no leases: they hold this
+// lock as long as they run. Whoever was killed a moment ago may still have it.
+func (e *postgresEngine) takeTurn(ctx context.Context) error {
+	for began := time.Now(); ; {
+		var free bool
+		err := e.raw.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, int32(lockClass), e.schema).Scan(&free)
+		if err != nil {
+			return fmt.Errorf("lock the database: %w", err)
+		}
+		if free {
+			return nil
+		}
+		if time.Since(began) > pgLeaving {
+			return e.holder(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pgPause):
 		}
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("lock the database: %w", err)
-	case !free:
-		return e.holder(ctx)
-	case e.node == 0:
-		return nil
-	}
-	err = e.raw.QueryRow(ctx, `SELECT true FROM node WHERE id = $1`, e.node).Scan(&free)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return errReplaced
-	}
-	return err
 }
 
-// holder says who has the database.
+func (e *postgresEngine) endTurn(ctx context.Context) error {
+	_, err := e.raw.Exec(ctx, `SELECT pg_advisory_unlock($1, hashtext($2))`, int32(lockClass), e.schema)
+	return translate(err)
+}
+
+// holder says who has the lock of those who start: a program that knows no leases put itself down in node.
 func (e *postgresEngine) holder(ctx context.Context) error {
-	var host, address string
-	var pid int64
-	const last = `SELECT host, pid, address FROM node ORDER BY id DESC LIMIT 1`
-	err := e.raw.QueryRow(ctx, last).Scan(&host, &pid, &address)
-	if err != nil {
-		return fmt.Errorf("%w (schema %s); one at a time can", errTaken, e.schema)
+	taken := &TakenError{Schema: e.schema}
+	var old bool
+	err := e.raw.QueryRow(ctx, `SELECT to_regclass('node') IS NOT NULL AND to_regclass('node_group') IS NULL`).Scan(&old)
+	if err == nil && old {
+		n := &taken.Node
+		err = e.raw.QueryRow(ctx, `SELECT host, pid, address FROM node ORDER BY id DESC LIMIT 1`).Scan(&n.Host, &n.PID, &n.Addr)
 	}
-	return fmt.Errorf("%w: process %d on %s serving %s (schema %s); stop it first, as one at a time can",
-		errTaken, pid, host, address, e.schema)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return errors.Join(taken, err)
+	}
+	return taken
 }
 
 // check refuses servers that would not do.
@@ -187,20 +204,6 @@ func (e *postgresEngine) check(ctx context.Context) error {
 		return errors.New("synchronous_commit is off: what was shown could be lost")
 	}
 	return nil
-}
-
-// enter puts us down as who is at work. Whoever was there before is not any more.
-func (e *postgresEngine) enter(ctx context.Context) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	if _, err := e.raw.Exec(ctx, `DELETE FROM node`); err != nil {
-		return translate(err)
-	}
-	err = e.raw.QueryRow(ctx, `INSERT INTO node(host, pid, address, started_at) VALUES ($1, $2, $3, $4) RETURNING id`,
-		host, os.Getpid(), e.addr, time.Now().UnixMilli()).Scan(&e.node)
-	return translate(err)
 }
 
 // migrate brings the schema to the newest version, each file in one transaction.
@@ -245,7 +248,7 @@ func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int
 	if err != nil {
 		return err
 	}
-	whole := fmt.Sprintf("BEGIN;\n%s;\nINSERT INTO migration(number, at) VALUES (%d, %d);\nCOMMIT", script, number,
+	whole := fmt.Sprintf("BEGIN;\nSET LOCAL statement_timeout = 0;\n%s;\nINSERT INTO migration(number, at) VALUES (%d, %d);\nCOMMIT", script, number,
 		time.Now().UnixMilli())
 	_, err = e.raw.PgConn().Exec(ctx, whole).ReadAll()
 	if err != nil && !e.raw.IsClosed() {
@@ -260,6 +263,8 @@ func translatePostgres(err error) error {
 	switch {
 	case !ok:
 		return nil
+	case pg.Code == codeFenced:
+		return errEvicted
 	case strings.HasPrefix(pg.Code, "23"):
 		return ErrConflict
 	case pg.Code == "53100" || pg.Code == "58030":
@@ -276,3 +281,6 @@ func (e *postgresEngine) goOn(table, column string) error {
 		(SELECT coalesce(max(%s), 0) + 1 FROM %s), false)`, table, column, column, table))
 	return err
 }
+
+// endless lets a transaction wait for its next statement as long as need be.
+var endless = stmt{what: "lift", of: "limit", sql: `SET LOCAL idle_in_transaction_session_timeout = 0`}

@@ -1,0 +1,1 @@
+-- Servers that share a database are PostgreSQL's: a file has one.

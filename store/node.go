@@ -1,0 +1,77 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DefaultLease is how long a node may be silent before another may take over.
+const DefaultLease = 10 * time.Second
+
+// nodeFormat is the newest form of events that this program reads.
+const nodeFormat = 1
+
+// ErrFenced means that this process may not write any more: another has taken the database over, or may have.
+// Nothing makes it good again but a new start.
+var ErrFenced = errors.New("this server may not write to the database any more")
+
+// Node is a server that has a database.
+type Node struct {
+	ID      int64
+	Host    string
+	PID     int64
+	Addr    string // that it serves, "" for a command
+	Version string
+	Started time.Time
+	Expires time.Time     // by the database's clock
+	Left    time.Duration // of its lease when it was asked for
+
+	folder string
+}
+
+// String names it as its owner would.
+func (n Node) String() string {
+	s := fmt.Sprintf("process %d on %s", n.PID, n.Host)
+	if n.Addr != "" {
+		s += " serving " + n.Addr
+	}
+	return s
+}
+
+// TakenError says that another server has the database.
+type TakenError struct {
+	Schema string
+	Node   Node // the zero value for one that is just starting
+}
+
+// Error says which, and when another may have it.
+func (e *TakenError) Error() string {
+	switch {
+	case e.Node.PID == 0:
+		return fmt.Sprintf("%v that is starting (schema %s); try again", errTaken, e.Schema)
+	case e.Node.Expires.IsZero():
+		return fmt.Sprintf("%v: %v (schema %s); stop it first, as one at a time can", errTaken, e.Node, e.Schema)
+	}
+	return fmt.Sprintf("%v: %v (schema %s). It lives: its lease is for %s more, and it keeps renewing it. Stop it first, "+
+		"as one at a time can", errTaken, e.Node, e.Schema, e.Node.Left.Round(time.Second))
+}
+
+// Unwrap is for errors.Is.
+func (e *TakenError) Unwrap() error { return errTaken }
+
+// NodeStatus is how this process stands among those that may have the database.
+type NodeStatus struct {
+	ID     int64
+	Lease  time.Duration // how long it is still good without being renewed, never negative
+	Fenced uint64        // commits that were refused because it was over
+}
+
+// Node is this process' standing; false for a database that is a file, which needs none.
+func (db *DB) Node() (NodeStatus, bool) {
+	e, ok := db.engine.(*postgresEngine)
+	if !ok {
+		return NodeStatus{}, false
+	}
+	return NodeStatus{ID: e.node.id, Lease: e.node.left(e.node.lease), Fenced: e.node.fenced.Load()}, true
+}

@@ -1,0 +1,289 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	beatEvery  = 3 * time.Second        // or three tenths of a shorter lease
+	beatAgain  = 300 * time.Millisecond // after one that failed
+	lookEvery  = 250 * time.Millisecond // for the end of a lease that is waited for
+	evictTries = 3
+	leaveTime  = 2 * time.Second
+	codeFenced = "FW001" // see the function fence
+	codeLocked = "55P03"
+)
+
+// pgNode is this process as one of those that may write: it renews the lease of its row, on a connection of its
+// own, and knows by its own clock when it must count as gone.
+type pgNode struct {
+	id    int64
+	lease time.Duration
+	conf  *pgx.ConnConfig
+	lost  func(error) // may be nil
+	log   *slog.Logger
+
+	origin  time.Time     // what renewed counts from, by the clock that never jumps
+	renewed atomic.Int64  // when the last renewal that succeeded was sent
+	fenced  atomic.Uint64 // commits that were refused
+	over    atomic.Pointer[error]
+	wire    atomic.Pointer[net.Conn] // of the connection that writes
+
+	conn *pgx.Conn // belongs to run
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// start begins to renew. sent is when the row was made.
+func (n *pgNode) start(sent time.Time) {
+	n.origin = sent
+	ctx, stop := context.WithCancel(context.Background())
+	n.stop, n.done = stop, make(chan struct{})
+	go n.run(ctx)
+}
+
+// left is how much of a time since the last renewal is not over, never negative.
+func (n *pgNode) left(of time.Duration) time.Duration {
+	return max(0, of-(time.Since(n.origin)-time.Duration(n.renewed.Load())))
+}
+
+// patience is how long a node goes on without renewing: a third of the lease is for those who end its work.
+func (n *pgNode) patience() time.Duration { return n.left(n.lease * 2 / 3) }
+
+func (n *pgNode) run(ctx context.Context) {
+	defer close(n.done)
+	wait := min(beatEvery, n.lease*3/10)
+	for next := wait; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(next, n.patience())):
+		}
+		err := n.renew(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			next = wait
+		case errors.Is(err, ErrFenced):
+			n.giveUp(err)
+			return
+		case n.patience() <= 0:
+			n.giveUp(fmt.Errorf("%w: for %v the database could not be told that it lives: %w", ErrFenced,
+				(n.lease * 2 / 3).Round(time.Millisecond), err))
+			return
+		default:
+			next = beatAgain
+		}
+	}
+}
+
+// renew tells the database that this node lives. An answer that comes after the lease's time is none.
+func (n *pgNode) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, min(n.lease/5, n.patience()))
+	defer cancel()
+	sent := time.Since(n.origin)
+	tag, err := n.exec(ctx, `UPDATE node SET expires = clock_timestamp() + make_interval(secs => $2) WHERE id = $1`,
+		n.id, n.lease.Seconds())
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 {
+		return errEvicted
+	}
+	n.renewed.Store(int64(sent))
+	return nil
+}
+
+// exec uses the connection of its own, and makes it when it is not there.
+func (n *pgNode) exec(ctx context.Context, query string, args ...any) (tag pgconn.CommandTag, err error) {
+	if n.conn == nil || n.conn.IsClosed() {
+		if n.conn, err = pgx.ConnectConfig(ctx, n.conf); err != nil {
+			n.conn = nil
+			return tag, fmt.Errorf("connect to the database: %w", err)
+		}
+	}
+	return n.conn.Exec(ctx, query, args...)
+}
+
+// giveUp ends this node for good: what is being written ends in an error, what comes is refused, and whoever owns
+// the process is told, once.
+func (n *pgNode) giveUp(err error) {
+	if !n.over.CompareAndSwap(nil, &err) {
+		return
+	}
+	if wire := n.wire.Load(); wire != nil {
+		(*wire).SetDeadline(time.Unix(1, 0)) // fails on one that is closed
+	}
+	n.log.Error("this server may not write any more, and ends", "node", n.id, "err", err)
+	if n.lost != nil {
+		n.lost(err)
+	}
+}
+
+// ended is why this node may not write any more, nil as long as it may.
+func (n *pgNode) ended() error {
+	if err := n.over.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// leave ends the renewals and takes the row away, so that nobody waits for the lease to end. When that is not
+// possible it ends by itself.
+func (n *pgNode) leave() {
+	n.stop()
+	<-n.done
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	if !errors.Is(n.ended(), errEvicted) {
+		if _, err := n.exec(ctx, `DELETE FROM node WHERE id = $1`, n.id); err != nil {
+			n.log.Warn("another server can take over when the lease has ended", "node", n.id, "err", err)
+		}
+	}
+	if n.conn != nil {
+		n.conn.Close(ctx)
+	}
+}
+
+// enter puts us down as who is at work once nobody else is. For a lease that may be left from a process that died
+// it waits; when that is renewed meanwhile, its node lives and we are refused.
+func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
+	seen := map[int64]time.Time{}
+	for first := true; ; first = false {
+		if err := e.takeTurn(ctx); err != nil {
+			return err
+		}
+		others, err := e.clear(ctx, cfg.folder)
+		if err != nil {
+			return err
+		}
+		if len(others) == 0 {
+			break
+		}
+		if err := e.endTurn(ctx); err != nil {
+			return err
+		}
+		for _, n := range others {
+			if was, ok := seen[n.ID]; ok && n.Expires.After(was) {
+				return &TakenError{Schema: e.schema, Node: n}
+			}
+			seen[n.ID] = n.Expires
+		}
+		if first {
+			e.log.Info("waiting whether the lease of another server is renewed", "server", others[0].String(), "ends",
+				others[0].Left.Round(time.Second))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lookEvery):
+		}
+	}
+	if err := e.migrate(ctx); err != nil {
+		return err
+	}
+	if err := e.register(ctx, cfg); err != nil {
+		return translate(err)
+	}
+	return e.endTurn(ctx)
+}
+
+// clear evicts who is gone, and says who is not.
+func (e *postgresEngine) clear(ctx context.Context, folder string) (others []Node, err error) {
+	list, err := nodes(ctx, e.raw)
+	for _, n := range list {
+		if n.Left <= 0 || n.folder == folder && folder != "" {
+			var gone bool
+			if gone, err = evict(ctx, e.raw, n.ID, folder); err != nil {
+				return nil, fmt.Errorf("evict %v: %w", n, err)
+			}
+			if gone {
+				e.log.Warn("what another server has left is taken over", "node", n.ID, "server", n.String())
+				continue
+			}
+		}
+		others = append(others, n)
+	}
+	return others, err
+}
+
+// nodes are the rows of node, none in a schema that has none yet.
+func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
+	var there bool
+	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('node')
+		AND attname = 'expires')`).Scan(&there)
+	if err != nil || !there {
+		return nil, err
+	}
+	rows, err := conn.Query(ctx, `SELECT id, host, pid, address, version, folder, started_at, expires,
+		extract(epoch FROM expires - clock_timestamp())::float8 FROM node ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Node, err error) {
+		var started int64
+		var left float64
+		err = row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr, &n.Version, &n.folder, &started, &n.Expires, &left)
+		n.Started, n.Left = fromMillis(started), time.Duration(left*float64(time.Second))
+		return n, err
+	})
+}
+
+// evict takes the row of a node away whose lease has ended, or that had the folder which we hold. It waits for what
+// that node is just writing; connections on which a transaction does not end are ended.
+func evict(ctx context.Context, conn *pgx.Conn, id int64, folder string) (gone bool, err error) {
+	for range evictTries {
+		err = conn.QueryRow(ctx, `SELECT evict($1, $2)`, id, folder).Scan(&gone)
+		if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != codeLocked {
+			break
+		}
+		if _, err := conn.Exec(ctx, `SELECT unblock($1)`, id); err != nil {
+			return false, err
+		}
+	}
+	return gone, err
+}
+
+// register makes our row, and renews its lease from then on.
+func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.cfg, lost: cfg.Lost, log: e.log}
+	sent := time.Now()
+	err = e.raw.QueryRow(ctx, `WITH made AS (
+		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9)) RETURNING id
+		), numbered AS (INSERT INTO node_group(node, number) SELECT id, 0 FROM made)
+		SELECT id FROM made`, host, os.Getpid(), cfg.Addr, sent.UnixMilli(), cfg.folder, cfg.Version, nodeFormat,
+		cfg.Settings, n.lease.Seconds()).Scan(&n.id)
+	if err != nil {
+		return err
+	}
+	// Before anything else connects: the connections of one node are told from others.
+	e.cfg.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
+	e.node = n
+	n.start(sent)
+	e.guard()
+	_, err = e.raw.Exec(ctx, `SELECT set_config('application_name', $1, false)`, e.cfg.RuntimeParams["application_name"])
+	return err
+}
+
+// guard lets the end of our node end what is done on the connection that writes.
+func (e *postgresEngine) guard() {
+	wire := e.raw.PgConn().Conn()
+	e.node.wire.Store(&wire)
+}
