@@ -42,6 +42,8 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	// Another server has taken the database over, or may have: the one that is told to start anew finds out.
+	exitReplaced = 75
 )
 
 // run executes one command line and returns the exit code.
@@ -82,6 +84,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if !errors.Is(err, errUnhealthy) {
 		fmt.Fprintf(stderr, "fawn: %v\n", err)
+	}
+	if errors.Is(err, web.ErrReplaced) {
+		return exitReplaced
 	}
 	return exitError
 }

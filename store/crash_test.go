@@ -21,6 +21,9 @@ import (
 const crashDir = "FAWN_STORE_CRASH_DIR"
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv(nodeURL); url != "" {
+		os.Exit(nodeChild(url, os.Getenv(nodeDir)))
+	}
 	if dir := os.Getenv(crashDir); dir != "" {
 		if err := crashChild(dir); err != nil {
 			fmt.Println("error", err)

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -83,5 +85,62 @@ func TestTheEvictedWriteNothing(t *testing.T) {
 	}
 	if after := rows(); after != before {
 		t.Errorf("%d rows became %d", before, after)
+	}
+}
+
+// TestATransactionThatDoesNotEndIsEnded: a server that was paused inside of one keeps nobody waiting, and what it
+// had begun to write is gone.
+func TestATransactionThatDoesNotEndIsEnded(t *testing.T) {
+	url := pgtest.URL(t)
+	db := openAt(t, Config{URL: url, Lease: time.Second})
+	e := db.engine.(*postgresEngine)
+	e.node.stop() // as if paused: nothing is renewed
+	<-e.node.done
+	if err := errors.Join(e.begin([]stmt{e.fence()}),
+		e.run([]stmt{{what: "write", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (1, '')`}})); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	next := openAt(t, Config{URL: url})
+	if took := time.Since(began); took < time.Second || took > 20*time.Second {
+		t.Errorf("replaced after %v", took)
+	}
+	if err := e.exec("COMMIT"); err == nil {
+		t.Error("what was under way is committed")
+	}
+	if n, err := next.Count(t.Context(), `SELECT count(*) FROM tail`); err != nil || n > 0 {
+		t.Errorf("%d rows are there: %v", n, err)
+	}
+	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); !errors.Is(err, ErrFenced) {
+		t.Errorf("then it writes: %v", err)
+	}
+}
+
+// TestTheFenceNeedsToSeeWhatWasCommitted: with another isolation, also where that is the role's default, nothing
+// passes; connections of ours have the one it needs.
+func TestTheFenceNeedsToSeeWhatWasCommitted(t *testing.T) {
+	url := pgtest.URL(t)
+	other := connectTo(t, url)
+	const set = `ALTER ROLE CURRENT_USER %s default_transaction_isolation`
+	if _, err := other.Exec(t.Context(), fmt.Sprintf(set, "SET")+` TO 'repeatable read'`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := other.Exec(context.Background(), fmt.Sprintf(set, "RESET")); err != nil {
+			t.Error(err)
+		}
+	})
+	db := openAt(t, Config{URL: url})
+	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := other.Exec(t.Context(), `BEGIN ISOLATION LEVEL REPEATABLE READ`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec(t.Context(), `SELECT fence($1)`, db.engine.(*postgresEngine).node.id); err == nil {
+		t.Error("the fence is passed with REPEATABLE READ")
+	}
+	if _, err := other.Exec(t.Context(), `ROLLBACK`); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -66,7 +66,7 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 			e.pool.Close()
 		}
 	}()
-	if err := e.connect(ctx); err != nil {
+	if err := e.first(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.check(ctx); err != nil {
@@ -141,6 +141,34 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 	}
 	e.pid = e.raw.PgConn().PID()
 	return nil
+}
+
+// first connects for the first time. Where nobody answers it waits some time: servers are started again together.
+func (e *postgresEngine) first(ctx context.Context) error {
+	for began := time.Now(); ; {
+		err := e.connect(ctx)
+		if err == nil || !silent(err) || time.Since(began) > pgPatience {
+			return err
+		}
+		if time.Since(began) < pgPause {
+			e.log.Warn("the database cannot be reached, trying again", "for", pgPatience, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pgPause):
+		}
+	}
+}
+
+// silent says that there is nobody who answers, or not yet.
+func silent(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(pg.Code, "57P") || pg.Code == "53300"
+	}
+	dns, ok := errors.AsType[*net.DNSError](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	return connecting && !(ok && dns.IsNotFound)
 }
 
 // takeTurn is one after the other for those who start, and keeps out programs that know no leases: they hold this

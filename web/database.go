@@ -12,6 +12,9 @@ import (
 	"fawn/store"
 )
 
+// ErrReplaced is why a server ends from which another has taken the database over, or may have.
+var ErrReplaced = store.ErrFenced
+
 // OpenStore opens the database of a data folder for a command, wherever the configuration says it is.
 func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, error) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
@@ -22,7 +25,8 @@ func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Log = o.Log
+	cfg.Log, cfg.Version = o.Log, o.Version
+	cfg.Timeout = -1 // what a command does takes as long as it takes
 	return store.Open(ctx, cfg)
 }
 
@@ -35,8 +39,13 @@ func InPostgreSQL(snap *config.Snapshot) bool {
 // StoreConfig is how to open the database that a configuration names, for a data folder.
 func StoreConfig(snap *config.Snapshot, dir string) (store.Config, error) {
 	address, err := postgreSQL(snap)
-	return store.Config{Dir: dir, URL: address, Schema: snap.File.Database.Schema, Readers: snap.File.Database.PoolSize,
-		Sync: snap.File.Store.Sync}, err
+	db := &snap.File.Database
+	cfg := store.Config{Dir: dir, URL: address, Schema: db.Schema, Readers: db.PoolSize, Sync: snap.File.Store.Sync,
+		Lease: snap.File.Cluster.Lease}
+	if limit := db.CommandTimeout; limit != nil {
+		cfg.Timeout = cmp.Or(*limit, -1)
+	}
+	return cfg, err
 }
 
 // warnOfPostgreSQL tells what is set and works with SQLite only.

@@ -122,6 +122,7 @@ type App struct {
 	tls       *tls.Config // nil speaks plain HTTP
 	server    *http.Server
 	echo      *echo.Echo
+	lost      loss   // of the right to write to the database
 	leaving   ending // when the server begins to stop: pages come back by themselves
 	draining  ending // when the runs have stopped and whoever still reads should go
 
@@ -156,7 +157,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := Ready(dir, o.Log); err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, dirs: files.Dirs{Root: dir}, leaving: newEnding(), draining: newEnding()}
+	a := &App{opts: o, dirs: files.Dirs{Root: dir}, lost: make(loss, 1), leaving: newEnding(),
+		draining: newEnding()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -188,6 +190,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	warnOfPostgreSQL(snap, o.Log)
+	cfg.Version, cfg.Lost = o.Version, a.lost.tell
 	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = bound, o.Log, a.committed(), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
 	a.db, err = store.Open(ctx, cfg)
 	if err != nil { // says who holds the folder, which explains a taken port too

@@ -66,6 +66,7 @@ func (a *App) Run(ctx context.Context) error {
 		return nil
 	})
 	g.Go(func() error { return a.announceSetup(gctx) })
+	g.Go(func() error { return a.lost.wait(gctx) })
 	g.Go(func() error {
 		<-gctx.Done()
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
@@ -80,6 +81,27 @@ func (a *App) Run(ctx context.Context) error {
 		return nil
 	})
 	return g.Wait()
+}
+
+// loss tells that another server has taken over, or may have: what this one goes on with would be in vain.
+type loss chan error
+
+// tell never blocks, and the first one counts.
+func (l loss) tell(err error) {
+	select {
+	case l <- err:
+	default:
+	}
+}
+
+// wait returns what was lost, which ends the server, or nil when ctx ends.
+func (l loss) wait(ctx context.Context) error {
+	select {
+	case err := <-l:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // ending is the moment when something is over.

@@ -59,6 +59,7 @@ func Default() File {
 		Authorization:      Authorization{FailClosed: true, DefaultRole: "user"},
 		Auth:               Auth{Required: "auto"},
 		Database:           Database{Schema: "fawn", Backend: "sqlite", CheckpointChannelMode: "full"},
+		Cluster:            Cluster{Lease: 10 * time.Second},
 		RunEvents:          RunEvents{Backend: "db", MaxTraceContent: 10240, TrackTokenUsage: true},
 		AgentStorage:       Backend{Backend: "file"},
 		DedupeStorage:      Backend{Backend: "auto"},

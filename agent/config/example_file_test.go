@@ -131,7 +131,7 @@ func TestEveryKeyWithoutEffectIsTold(t *testing.T) {
 	).Replace(text)
 	sandboxNulls := regexp.MustCompile(`(?m)^  (image|port|replicas|overflow_policy|acquire_timeout|burst_limit|container_prefix|health_check_skip_seconds|thread_data_mounts|provisioner_url|provisioner_api_key): null`)
 	text = sandboxNulls.ReplaceAllString(text, "  $1: 1")
-	database := regexp.MustCompile(`(?m)^  (sqlite_dir|postgres_schema|pool_recycle|command_timeout): null`)
+	database := regexp.MustCompile(`(?m)^  (sqlite_dir|postgres_schema|pool_recycle): null`)
 	text = database.ReplaceAllString(text, "  $1: 1")
 	text = regexp.MustCompile(`(?m)^  (checkpoint_(delta|graph_cache|cache)): null`).ReplaceAllString(text,
 		"  $1: {a: b}")

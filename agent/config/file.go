@@ -67,6 +67,7 @@ type File struct {
 	Auth          Auth          `yaml:"auth"`
 
 	Database      Database     `yaml:"database"`
+	Cluster       Cluster      `yaml:"cluster"`
 	Checkpointer  Checkpointer `yaml:"checkpointer"`
 	RunEvents     RunEvents    `yaml:"run_events"`
 	AgentStorage  Backend      `yaml:"agent_storage"`

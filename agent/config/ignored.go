@@ -69,7 +69,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "database.postgres_schema", Reason: "Fawn's tables have a schema of their own; see database.schema"},
 		{Key: "database.echo_sql", Reason: "statements are not logged", Fine: []string{"false"}},
 		{Key: "database.pool_recycle", Reason: "connections are closed when they were unused for five minutes"},
-		{Key: "database.command_timeout", Reason: "statements have no time limit"},
 		{Key: "database.checkpoint_channel_mode", Reason: alwaysDelta, Fine: []string{"delta"}},
 		{Key: "database.checkpoint_delta", Reason: alwaysDelta},
 		{Key: "database.checkpoint_graph_cache", Reason: alwaysDelta},

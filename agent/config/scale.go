@@ -17,7 +17,7 @@ type Database struct {
 	PoolSize              int            `yaml:"pool_size" min:"1" reload:"restart"` // connections that read
 	EchoSQL               bool           `yaml:"echo_sql"`
 	PoolRecycle           *int           `yaml:"pool_recycle"`
-	CommandTimeout        *time.Duration `yaml:"command_timeout" min:"0"`
+	CommandTimeout        *time.Duration `yaml:"command_timeout" min:"0" reload:"restart"` // of one statement in PostgreSQL, 0 is no limit
 	CheckpointChannelMode string         `yaml:"checkpoint_channel_mode" enum:"full|delta"`
 	CheckpointDelta       Extra          `yaml:"checkpoint_delta"`
 	CheckpointGraphCache  Extra          `yaml:"checkpoint_graph_cache"`
@@ -30,6 +30,11 @@ func (s *Snapshot) checkDatabase(d *syntax.Decoder) {
 	if v, _ := s.Env("POSTGRES_URI"); v != "" && s.File.Database.Backend != "postgres" {
 		d.Warn(Problem{Message: "POSTGRES_URI has no effect unless database.backend is postgres"})
 	}
+}
+
+// Cluster is about servers that take over from each other, with a database in PostgreSQL.
+type Cluster struct {
+	Lease time.Duration `yaml:"lease" min:"6" max:"60" reload:"restart"` // how long a server may be silent before another takes over
 }
 
 // Checkpointer is the older form of Database.

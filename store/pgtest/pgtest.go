@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func URL(tb testing.TB) string {
 		}
 		tb.Skip(err)
 	}
-	return start(tb, bin)
+	return start(tb, bin).URL
 }
 
 // Schema is a name for what a test keeps in a folder, the same for the same folder.
@@ -65,51 +66,88 @@ func version(path string) int {
 	return n
 }
 
-func start(tb testing.TB, bin string) string {
+// Server is one for a single test, which may end it before the test does.
+type Server struct {
+	URL       string
+	bin, dir  string
+	data, log string
+	port      string
+	cmd       *exec.Cmd
+}
+
+// Start starts one. Where there is no PostgreSQL the test is skipped, and fails with FAWN_CI=1.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	bin, err := programs()
+	if err != nil {
+		if os.Getenv("FAWN_CI") == "1" {
+			tb.Fatal(err)
+		}
+		tb.Skip(err)
+	}
+	return start(tb, bin)
+}
+
+func start(tb testing.TB, bin string) *Server {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "pgtest")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	data := filepath.Join(dir, "data")
-	if err := errors.Join(os.Mkdir(data, 0o700), os.Chmod(dir, 0o711), handOver(data)); err != nil {
+	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"), port: freePort(tb)}
+	s.URL = "postgres://fawn@127.0.0.1:" + s.port + "/postgres?sslmode=disable"
+	if err := errors.Join(os.Mkdir(s.data, 0o700), os.Chmod(dir, 0o711), handOver(s.data)); err != nil {
 		tb.Fatal(err)
 	}
-	init := command(filepath.Join(bin, "initdb"), "-D", data, "-U", "fawn", "-A", "trust", "-E", "UTF8", "--locale=C",
+	init := command(filepath.Join(bin, "initdb"), "-D", s.data, "-U", "fawn", "-A", "trust", "-E", "UTF8", "--locale=C",
 		"--no-sync", "--no-instructions")
 	init.Dir = dir
 	if out, err := init.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v: %s", err, out)
 	}
-	port := freePort(tb)
-	logs, err := os.Create(filepath.Join(dir, "log"))
+	s.Run(tb)
+	tb.Cleanup(func() {
+		s.cmd.Process.Signal(os.Interrupt) // which ends connections
+		s.cmd.Wait()
+	})
+	return s
+}
+
+// Run starts a server that has ended, and waits until it answers.
+func (s *Server) Run(tb testing.TB) {
+	tb.Helper()
+	logs, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer logs.Close()
-	server := command(filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1",
+	s.cmd = command(filepath.Join(s.bin, "postgres"), "-D", s.data, "-p", s.port, "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB")
-	server.Dir, server.Stdout, server.Stderr = dir, logs, logs
-	if err := server.Start(); err != nil {
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, logs, logs
+	if err := s.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		server.Process.Signal(os.Interrupt) // which ends connections
-		server.Wait()
-	})
-	url := "postgres://fawn@127.0.0.1:" + port + "/postgres?sslmode=disable"
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := pgconn.Connect(context.Background(), url)
+		conn, err := pgconn.Connect(context.Background(), s.URL)
 		if err == nil {
 			conn.Close(context.Background())
-			return url
+			return
 		}
 		if time.Now().After(deadline) {
-			out, _ := os.ReadFile(logs.Name()) // helps, if it is there
+			out, _ := os.ReadFile(s.log) // helps, if it is there
 			tb.Fatalf("PostgreSQL does not start: %v\n%s", err, out)
 		}
 	}
+}
+
+// Crash ends the server at once, as a failing machine would.
+func (s *Server) Crash(tb testing.TB) {
+	tb.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		tb.Fatal(err)
+	}
+	s.cmd.Wait() // its code says how it was ended
 }
 
 func freePort(tb testing.TB) string {

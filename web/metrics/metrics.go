@@ -96,6 +96,11 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
+// Counter adds a number that only grows, read as Gauge's is.
+func (m *Metrics) Counter(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
+}
+
 // Gauges adds values that differ in one label, all read together. The label must have few values.
 func (m *Metrics) Gauges(name, help, label string, read func() map[string]float64) {
 	m.registry.MustRegister(&gauges{prometheus.NewDesc(name, help, []string{label}, nil), read})

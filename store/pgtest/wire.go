@@ -1,0 +1,121 @@
+package pgtest
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Wire stands between a client and a server, and can be cut.
+type Wire struct {
+	URL string // of the server, through the wire
+
+	to     string
+	listen net.Listener
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	moved  *sync.Cond // frozen or closed has changed
+	frozen bool
+	closed bool
+	conns  map[net.Conn]bool
+}
+
+// NewWire leads to a server's address. It ends with the test.
+func NewWire(tb testing.TB, address string) *Wire {
+	tb.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := &Wire{to: u.Host, conns: map[net.Conn]bool{}}
+	w.moved = sync.NewCond(&w.mu)
+	if w.listen, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		tb.Fatal(err)
+	}
+	u.Host = w.listen.Addr().String()
+	w.URL = u.String()
+	w.work.Go(w.accept)
+	tb.Cleanup(func() {
+		w.listen.Close()
+		w.mu.Lock()
+		w.closed = true
+		w.mu.Unlock()
+		w.moved.Broadcast()
+		w.Break()
+		w.work.Wait()
+	})
+	return w
+}
+
+// Freeze lets nothing through any more, in both directions, without ending connections: as a network that is gone.
+func (w *Wire) Freeze() { w.freeze(true) }
+
+// Thaw lets everything through again, also what was held back.
+func (w *Wire) Thaw() { w.freeze(false) }
+
+func (w *Wire) freeze(frozen bool) {
+	w.mu.Lock()
+	w.frozen = frozen
+	w.mu.Unlock()
+	w.moved.Broadcast()
+}
+
+// Break ends all connections.
+func (w *Wire) Break() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.conns {
+		c.Close()
+	}
+}
+
+func (w *Wire) accept() {
+	for {
+		in, err := w.listen.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", w.to)
+		if err != nil {
+			in.Close()
+			continue
+		}
+		w.work.Go(func() { w.pass(in, out) })
+		w.work.Go(func() { w.pass(out, in) })
+	}
+}
+
+func (w *Wire) pass(from, to net.Conn) {
+	defer to.Close()
+	w.mu.Lock()
+	w.conns[from] = true
+	closed := w.closed
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		delete(w.conns, from)
+		w.mu.Unlock()
+	}()
+	buf := make([]byte, 64<<10)
+	for !closed {
+		n, err := from.Read(buf)
+		if n > 0 && w.flows() {
+			_, err = to.Write(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// flows waits while the wire is frozen; false says that it is gone.
+func (w *Wire) flows() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.frozen && !w.closed {
+		w.moved.Wait()
+	}
+	return !w.closed
+}

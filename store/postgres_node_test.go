@@ -1,0 +1,238 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/store"
+	"fawn/store/pgtest"
+)
+
+const (
+	nodeURL, nodeDir = "FAWN_STORE_NODE_URL", "FAWN_STORE_NODE_DIR"
+	nodeSchema       = "nodes"
+	nodeLease        = 2 * time.Second
+	exitFenced       = 75
+)
+
+// nodeChild is a server that writes message after message until it may not any more, and prints the number of each
+// that it was told is durable.
+func nodeChild(url, dir string) int {
+	ctx := context.Background()
+	lost := make(chan error, 1)
+	db, err := store.Open(ctx, store.Config{Dir: dir, URL: url, Schema: nodeSchema, Lease: nodeLease,
+		Log: slog.New(slog.DiscardHandler), Lost: func(err error) { lost <- err }})
+	first := int64(0)
+	if err == nil {
+		first, err = db.MaxMessage(ctx, "t")
+	}
+	if err == nil && first == 0 {
+		err = db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t"}})
+	}
+	for n := first + 1; err == nil; n++ {
+		err = db.Commit(ctx, store.Batch{ThreadID: "t",
+			Messages: []store.MessageRow{{N: n, ID: fmt.Sprint("child", n), Body: []byte("{}")}}})
+		if err == nil {
+			fmt.Println(n)
+		}
+	}
+	if !errors.Is(err, store.ErrFenced) || !errors.Is(<-lost, store.ErrFenced) || db.Close() != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return exitFenced
+}
+
+// child is a server in a process of its own.
+type child struct {
+	cmd  *exec.Cmd
+	told chan int64 // closed with its output
+}
+
+func startChild(t *testing.T, url, dir string) *child {
+	t.Helper()
+	c := &child{cmd: exec.Command(os.Args[0]), told: make(chan int64, 1<<16)}
+	c.cmd.Env = append(os.Environ(), nodeURL+"="+url, nodeDir+"="+dir)
+	c.cmd.Stderr = os.Stderr
+	out, err := c.cmd.StdoutPipe()
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.cmd.Process.Kill(); c.cmd.Wait() })
+	go func() {
+		defer close(c.told)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var n int64
+			if _, err := fmt.Sscan(lines.Text(), &n); err == nil {
+				c.told <- n
+			}
+		}
+	}()
+	for n := range c.told {
+		if n >= 20 {
+			return c
+		}
+	}
+	t.Fatal("the child has ended")
+	return nil
+}
+
+// last is the greatest number that the child was told of, once it has ended.
+func (c *child) last(after int64) int64 {
+	for n := range c.told {
+		after = n
+	}
+	return after
+}
+
+func openNode(t *testing.T, url, dir string, lost func(error)) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Config{Dir: dir, URL: url, Schema: nodeSchema, Lease: nodeLease, Lost: lost,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func greatest(t *testing.T, db *store.DB) int64 {
+	t.Helper()
+	n, err := db.MaxMessage(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestAKilledServerIsReplaced: by one on another folder after the lease and not before it, with all it was told is
+// durable; by one on its own folder at once.
+func TestAKilledServerIsReplaced(t *testing.T) {
+	url, dir := pgtest.URL(t), t.TempDir()
+	c := startChild(t, url, dir)
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	db := openNode(t, url, t.TempDir(), nil)
+	if took := time.Since(killed); took < nodeLease/2 || took > 5*nodeLease {
+		t.Errorf("replaced after %v, with a lease of %v", took, nodeLease)
+	}
+	if told, have := c.last(20), greatest(t, db); have < told {
+		t.Errorf("message %d was durable, and the last one is %d", told, have)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now() // a clean stop leaves nothing to wait for
+	c = startChild(t, url, dir)
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.cmd.Wait()
+	killed = time.Now()
+	openNode(t, url, dir, nil)
+	if took := time.Since(killed); took > nodeLease/2 {
+		t.Errorf("replaced on its own folder after %v; both took %v", took, time.Since(began))
+	}
+}
+
+// TestAServerThatIsCutOffEnds before anybody else may take over, and writes nothing later. A short cut is a pause.
+func TestAServerThatIsCutOffEnds(t *testing.T) {
+	url, lost := pgtest.URL(t), make(chan error, 1)
+	wire := pgtest.NewWire(t, url)
+	db := openNode(t, wire.URL, t.TempDir(), func(err error) { lost <- err })
+	put := func(id string) error { return db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}}) }
+	if err := put("t"); err != nil {
+		t.Fatal(err)
+	}
+	wire.Freeze()
+	time.AfterFunc(nodeLease/4, wire.Thaw)
+	if err := put("paused"); err != nil {
+		t.Errorf("across a pause: %v", err)
+	}
+	wire.Break()
+	if err := put("broken"); err != nil {
+		t.Errorf("across broken connections: %v", err)
+	}
+	wire.Freeze()
+	cut := time.Now()
+	if err := put("cut off"); !errors.Is(err, store.ErrFenced) || time.Since(cut) > nodeLease {
+		t.Errorf("cut off, after %v: %v", time.Since(cut), err)
+	}
+	if err := <-lost; !errors.Is(err, store.ErrFenced) || !strings.Contains(err.Error(), "could not be told") {
+		t.Errorf("its owner was told: %v", err)
+	}
+	next := openNode(t, url, t.TempDir(), nil)
+	wire.Thaw()
+	if err := put("late"); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("after another has taken over: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	for id, want := range map[string]error{"t": nil, "paused": nil, "broken": nil, "late": store.ErrNotFound} {
+		if _, err := next.Thread(t.Context(), id); !errors.Is(err, want) {
+			t.Errorf("thread %s: %v", id, err)
+		}
+	}
+}
+
+// TestAServerOutlivesARestartOfPostgreSQL that is shorter than two thirds of its lease.
+func TestAServerOutlivesARestartOfPostgreSQL(t *testing.T) {
+	server := pgtest.Start(t)
+	lost := make(chan error, 1)
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: server.URL, Lease: time.Minute,
+		Log: slog.New(slog.DiscardHandler), Lost: func(err error) { lost <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	ctx := t.Context()
+	if err := db.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	const messages = 300
+	done := make(chan error, 1)
+	go func() {
+		for n := int64(1); n <= messages; n++ {
+			err := db.Commit(ctx, store.Batch{ThreadID: "t",
+				Messages: []store.MessageRow{{N: n, ID: fmt.Sprint(n), Body: []byte("{}")}}})
+			if err != nil {
+				done <- fmt.Errorf("message %d: %w", n, err)
+				return
+			}
+		}
+		done <- nil
+	}()
+	for n := int64(0); n < 10; n = greatest(t, db) {
+		time.Sleep(time.Millisecond)
+	}
+	server.Crash(t)
+	server.Run(t)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for range 8 { // connections that were lost are found out one by one
+		if _, err := db.MaxMessage(ctx, "t"); err == nil {
+			break
+		}
+	}
+	if n := greatest(t, db); n != messages || len(lost) > 0 {
+		t.Errorf("%d messages are there, lost %d", n, len(lost))
+	}
+	if s, ok := db.Node(); !ok || s.Lease < 30*time.Second {
+		t.Errorf("standing %+v", s)
+	}
+}

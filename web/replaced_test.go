@@ -1,0 +1,61 @@
+package web_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/store/pgtest"
+	"fawn/web"
+)
+
+// TestAServerThatIsCutOffFromItsDatabaseIsReplaced: it ends by itself within its lease and says why; the next one,
+// on a folder of its own, goes on with what readers saw.
+func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
+	url := pgtest.URL(t)
+	wire := pgtest.NewWire(t, url)
+	conf := scripted(t) + "cluster: {lease: 6}\ndatabase: {url: "
+	s := start(t, conf+wire.URL+"}\n")
+	stop := s.stop
+	s.stop = func() error {
+		if err := stop(); !errors.Is(err, web.ErrReplaced) {
+			return errors.Join(errors.New("not replaced"), err)
+		}
+		return nil
+	}
+	if lease := s.metric(t, "fawn_node_lease_seconds"); lease <= 0 || lease > 6 {
+		t.Errorf("a lease for %v s", lease)
+	}
+	l := s.stream(t, t.Context(), "/threads/t1/runs/stream",
+		human(`SCRIPT{"turns": [{"text": "first words, ", "chunk": 6, "tokens": 400, "rate": 200}]}`,
+			`"stream_mode": ["messages-tuple"]`))
+	run := l.res.Header.Get("Content-Location")
+	l.until(t, "lorem")
+	wire.Freeze()
+	cut := time.Now()
+	last := ""
+	for l.line.Scan() {
+		if id, ok := strings.CutPrefix(l.line.Text(), "id: "); ok {
+			last = id
+		}
+	}
+	if took := time.Since(cut); took > 15*time.Second {
+		t.Errorf("readers were let go after %v", took)
+	}
+	if err := stop(); !errors.Is(err, web.ErrReplaced) ||
+		strings.Count(s.log.String(), "may not write any more, and ends") != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+
+	next := start(t, conf+url+"}\n")
+	wire.Thaw()
+	a := next.send(t, "GET", run+"/stream", "", "Last-Event-ID", last)
+	if a.status != http.StatusOK || !strings.Contains(a.body, `"attempt":2`) || !strings.Contains(a.body, "event: end") {
+		t.Errorf("the next server: %d %.2000s", a.status, a.body)
+	}
+	if got := next.send(t, "GET", run, "").body; !strings.Contains(got, `"success"`) {
+		t.Errorf("run: %s", got)
+	}
+}
