@@ -32,7 +32,8 @@ type postgresEngine struct {
 	schema  string
 	log     *slog.Logger
 	readers *sql.DB
-	node    *pgNode       // nil while it is opened
+	node    *pgNode // nil while it is opened
+	wires   *wires
 	done    atomic.Uint64 // statements that were carried out
 
 	// What follows belongs to the goroutine that writes.
@@ -58,9 +59,12 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 	e.groups++
 	began, ran := time.Now(), map[*job]bool{}
 	for tries := 0; ; tries++ {
-		err := e.connect(context.Background())
+		err := e.node.ended()
 		if err == nil {
-			err = e.node.ended()
+			err = e.connect(context.Background())
+		}
+		if err == nil {
+			err = e.node.ended() // since, which did not end what was not there yet
 		}
 		if err == nil && tries > 0 {
 			var last int64
@@ -358,10 +362,9 @@ func (e *postgresEngine) backup(context.Context, string) error {
 }
 
 func (e *postgresEngine) close() error {
-	err := e.readers.Close()
 	e.node.leave()
 	e.drop()
-	return errors.Join(err, e.pool.Close())
+	return errors.Join(e.readers.Close(), e.pool.Close())
 }
 
 // drop lets go of the connection that writes.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"sync/atomic"
 	"time"
@@ -38,7 +37,7 @@ type pgNode struct {
 	renewed atomic.Int64  // when the last renewal that succeeded was sent
 	fenced  atomic.Uint64 // commits that were refused
 	over    atomic.Pointer[error]
-	wire    atomic.Pointer[net.Conn] // of the connection that writes
+	wires   *wires
 
 	conn *pgx.Conn // belongs to run
 	stop context.CancelFunc
@@ -117,15 +116,13 @@ func (n *pgNode) exec(ctx context.Context, query string, args ...any) (tag pgcon
 	return n.conn.Exec(ctx, query, args...)
 }
 
-// giveUp ends this node for good: what is being written ends in an error, what comes is refused, and whoever owns
-// the process is told, once.
+// giveUp ends this node for good: what is under way ends in an error, what comes to be written is refused, and
+// whoever owns the process is told, once.
 func (n *pgNode) giveUp(err error) {
 	if !n.over.CompareAndSwap(nil, &err) {
 		return
 	}
-	if wire := n.wire.Load(); wire != nil {
-		(*wire).SetDeadline(time.Unix(1, 0)) // fails on one that is closed
-	}
+	n.wires.cut()
 	n.log.Error("this server may not write any more, and ends", "node", n.id, "err", err)
 	if n.lost != nil {
 		n.lost(err)
@@ -150,6 +147,7 @@ func (n *pgNode) leave() {
 	if !errors.Is(n.ended(), errEvicted) {
 		if _, err := n.exec(ctx, `DELETE FROM node WHERE id = $1`, n.id); err != nil {
 			n.log.Warn("another server can take over when the lease has ended", "node", n.id, "err", err)
+			n.wires.cut() // nobody waits for a database that doesn't answer
 		}
 	}
 	if n.conn != nil {
@@ -262,7 +260,7 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	if err != nil {
 		host = "unknown"
 	}
-	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.cfg, lost: cfg.Lost, log: e.log}
+	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.cfg, lost: cfg.Lost, log: e.log, wires: e.wires}
 	sent := time.Now()
 	err = e.raw.QueryRow(ctx, `WITH made AS (
 		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires)
@@ -277,13 +275,6 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	e.cfg.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
 	e.node = n
 	n.start(sent)
-	e.guard()
 	_, err = e.raw.Exec(ctx, `SELECT set_config('application_name', $1, false)`, e.cfg.RuntimeParams["application_name"])
 	return err
-}
-
-// guard lets the end of our node end what is done on the connection that writes.
-func (e *postgresEngine) guard() {
-	wire := e.raw.PgConn().Conn()
-	e.node.wire.Store(&wire)
 }

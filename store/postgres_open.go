@@ -50,7 +50,9 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 	if err != nil {
 		return nil, err
 	}
-	e := &postgresEngine{cfg: conf, schema: orDefault(cfg.Schema, defaultSchema), log: cfg.Log,
+	all := &wires{dial: conf.DialFunc, open: map[*wire]bool{}}
+	conf.DialFunc = all.connect
+	e := &postgresEngine{cfg: conf, wires: all, schema: orDefault(cfg.Schema, defaultSchema), log: cfg.Log,
 		stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
 	if e.log == nil {
 		e.log = slog.Default()
@@ -131,7 +133,6 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 	}
 	e.conn = conn
 	if e.node != nil {
-		e.guard()
 		if _, err := e.raw.Exec(ctx, `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
 			WHERE pid = $1 AND application_name = $2 AND datname = current_database()`, int32(e.pid),
 			e.cfg.RuntimeParams["application_name"]); err != nil {

@@ -41,7 +41,7 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 			last = id
 		}
 	}
-	if took := time.Since(cut); took > 15*time.Second {
+	if took := time.Since(cut); took > 10*time.Second {
 		t.Errorf("readers were let go after %v", took)
 	}
 	if err := stop(); !errors.Is(err, web.ErrReplaced) ||
