@@ -13,6 +13,7 @@ import (
 	"fawn/agent/inspect"
 	"fawn/agent/mcp"
 	"fawn/agent/runs"
+	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/metrics"
 	"fawn/web/openapi"
@@ -120,14 +121,14 @@ func (a *App) gauge() {
 	m.Gauge("fawn_store_queue", "Batches and deltas that wait for a commit.",
 		func() float64 { return float64(a.db.Queued()) })
 	if _, ok := a.db.Node(); ok {
-		m.Gauge("fawn_node_lease_seconds", "How long this server's lease is good without being renewed.", func() float64 {
+		node := func() store.NodeStatus {
 			s, _ := a.db.Node()
-			return s.Lease.Seconds()
-		})
-		m.Counter("fawn_fenced_total", "Commits that were refused because another server has taken over.", func() float64 {
-			s, _ := a.db.Node()
-			return float64(s.Fenced)
-		})
+			return s
+		}
+		m.Gauge("fawn_node_lease_seconds", "How long this server's lease is good without being renewed.",
+			func() float64 { return node().Lease.Seconds() })
+		m.Counter("fawn_fenced_total", "Commits that were refused because another server has taken over.",
+			func() float64 { return float64(node().Fenced) })
 	}
 	m.Gauge("fawn_memory_queue", "Threads whose conversation is still to be learned from.",
 		func() float64 { return float64(a.memory.Queued()) })
