@@ -275,6 +275,7 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	e.cfg.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
 	e.node = n
 	n.start(sent)
-	_, err = e.raw.Exec(ctx, `SELECT set_config('application_name', $1, false)`, e.cfg.RuntimeParams["application_name"])
+	_, err = e.raw.Exec(ctx, `SELECT set_config('application_name', $1, false)`,
+		e.cfg.RuntimeParams["application_name"])
 	return err
 }

@@ -52,7 +52,8 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 	next := start(t, conf+url+"}\n")
 	wire.Thaw()
 	a := next.send(t, "GET", run+"/stream", "", "Last-Event-ID", last)
-	if a.status != http.StatusOK || !strings.Contains(a.body, `"attempt":2`) || !strings.Contains(a.body, "event: end") {
+	if a.status != http.StatusOK || !strings.Contains(a.body, `"attempt":2`) ||
+		!strings.Contains(a.body, "event: end") {
 		t.Errorf("the next server: %d %.2000s", a.status, a.body)
 	}
 	if got := next.send(t, "GET", run, "").body; !strings.Contains(got, `"success"`) {
