@@ -98,8 +98,8 @@ func (c *child) last(after int64) int64 {
 
 func openNode(t *testing.T, url, dir string, lost func(error)) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Dir: dir, URL: url, Schema: nodeSchema, Lease: nodeLease, Lost: lost,
-		Log: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(t.Context(), store.Config{Dir: dir, URL: url, Schema: nodeSchema, Lease: nodeLease,
+		Lost: lost, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,8 @@ func start(tb testing.TB, bin string) *Server {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"), port: freePort(tb)}
+	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"),
+		port: freePort(tb)}
 	s.URL = "postgres://fawn@127.0.0.1:" + s.port + "/postgres?sslmode=disable"
 	if err := errors.Join(os.Mkdir(s.data, 0o700), os.Chmod(dir, 0o711), handOver(s.data)); err != nil {
 		tb.Fatal(err)
