@@ -53,8 +53,8 @@ func (e *TakenError) Error() string {
 	case e.Node.Expires.IsZero():
 		return fmt.Sprintf("%v: %v (schema %s); stop it first, as one at a time can", errTaken, e.Node, e.Schema)
 	}
-	return fmt.Sprintf("%v: %v (schema %s). It lives: its lease is for %s more, and it keeps renewing it. Stop it first, "+
-		"as one at a time can", errTaken, e.Node, e.Schema, e.Node.Left.Round(time.Second))
+	return fmt.Sprintf("%v: %v (schema %s). It lives: its lease is for %s more, and it keeps "+
+		"renewing it. Stop it first, as one at a time can", errTaken, e.Node, e.Schema, e.Node.Left.Round(time.Second))
 }
 
 // Unwrap is for errors.Is.

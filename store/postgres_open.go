@@ -31,7 +31,7 @@ const (
 	postgresDialer = 5 * time.Second
 	pgLeaving      = 2 * time.Second  // how long a process that has ended may keep the lock
 	wireTime       = 10 * time.Second // how long sent bytes may go without an answer of the other machine
-	statementTime  = time.Minute      // no page or answer waits longer, and a lock that is waited for that long is stuck
+	statementTime  = time.Minute      // no page waits longer, and a lock that is waited for that long is stuck
 	lockClass      = 0x4641574e       // of the lock of those who start
 )
 
@@ -177,7 +177,8 @@ func silent(err error) bool {
 func (e *postgresEngine) takeTurn(ctx context.Context) error {
 	for began := time.Now(); ; {
 		var free bool
-		err := e.raw.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, int32(lockClass), e.schema).Scan(&free)
+		err := e.raw.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, int32(lockClass),
+			e.schema).Scan(&free)
 		if err != nil {
 			return fmt.Errorf("lock the database: %w", err)
 		}
@@ -204,10 +205,12 @@ func (e *postgresEngine) endTurn(ctx context.Context) error {
 func (e *postgresEngine) holder(ctx context.Context) error {
 	taken := &TakenError{Schema: e.schema}
 	var old bool
-	err := e.raw.QueryRow(ctx, `SELECT to_regclass('node') IS NOT NULL AND to_regclass('node_group') IS NULL`).Scan(&old)
+	err := e.raw.QueryRow(ctx, `SELECT to_regclass('node') IS NOT NULL
+		AND to_regclass('node_group') IS NULL`).Scan(&old)
 	if err == nil && old {
 		n := &taken.Node
-		err = e.raw.QueryRow(ctx, `SELECT host, pid, address FROM node ORDER BY id DESC LIMIT 1`).Scan(&n.Host, &n.PID, &n.Addr)
+		err = e.raw.QueryRow(ctx, `SELECT host, pid, address FROM node ORDER BY id DESC LIMIT 1`).Scan(&n.Host, &n.PID,
+			&n.Addr)
 	}
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return errors.Join(taken, err)
@@ -277,8 +280,8 @@ func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int
 	if err != nil {
 		return err
 	}
-	whole := fmt.Sprintf("BEGIN;\nSET LOCAL statement_timeout = 0;\n%s;\nINSERT INTO migration(number, at) VALUES (%d, %d);\nCOMMIT", script, number,
-		time.Now().UnixMilli())
+	whole := fmt.Sprintf("BEGIN;\nSET LOCAL statement_timeout = 0;\n%s;\n"+
+		"INSERT INTO migration(number, at) VALUES (%d, %d);\nCOMMIT", script, number, time.Now().UnixMilli())
 	_, err = e.raw.PgConn().Exec(ctx, whole).ReadAll()
 	if err != nil && !e.raw.IsClosed() {
 		err = errors.Join(err, e.exec("ROLLBACK"))
