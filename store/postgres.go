@@ -312,7 +312,7 @@ func (e *postgresEngine) stmt(query string) (*sql.Stmt, error) {
 // overwriting has nothing to add: what is deleted goes when the database cleans its files up.
 func (e *postgresEngine) overwriting(do func() error) error { return do() }
 
-func (e *postgresEngine) self() int64 { return e.node }
+func (e *postgresEngine) self() int64 { return e.node.id }
 
 func (e *postgresEngine) lastTail(ctx context.Context) (id int64, err error) {
 	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&id)
