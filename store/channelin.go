@@ -89,6 +89,19 @@ func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers .
 	return nil
 }
 
+// EndInbound is SettleInbound for the messages that a run has taken. Their numbers would not do: SQLite gives those of
+// rows that went with a deleted thread to the next ones.
+func (db *DB) EndInbound(ctx context.Context, state, reason, run string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`UPDATE channel_in SET state = ?, reason = ?, body = CAST('' AS {bytes})
+			WHERE run = ? AND run <> '' AND state = 'started'`, state, reason, run)
+	}})
+	if err != nil {
+		return fmt.Errorf("note what became of the messages of run %s: %w", run, err)
+	}
+	return nil
+}
+
 func (w *writer) settleInbound(state, reason string, numbers []int64) error {
 	open := state == InboundNew || state == InboundWaiting || state == InboundStarted
 	for _, n := range numbers {

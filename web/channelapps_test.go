@@ -61,6 +61,20 @@ func TestEveryChatAppIsAnsweredByTheWholeServer(t *testing.T) {
 		if !strings.Contains(last, "Scripted reply") {
 			t.Errorf("%s shows %q", name, last)
 		}
+		for series, want := range map[string]float64{
+			fmt.Sprintf(`fawn_channel_updates_total{channel=%q,result="new"}`, name):        1,
+			fmt.Sprintf(`fawn_channel_answers_total{channel=%q,outcome="delivered"}`, name): 1,
+			fmt.Sprintf("fawn_channel_delivery_seconds_count{channel=%q}", name):            1,
+			fmt.Sprintf("fawn_channel_connected{channel=%q}", name):                         1,
+		} {
+			got := s.metric(t, series)
+			for end := time.Now().Add(patience); got != want && time.Now().Before(end); got = s.metric(t, series) {
+				time.Sleep(5 * time.Millisecond) // the answer is noted as done after it shows
+			}
+			if got != want {
+				t.Errorf("%s is %v, want %v", series, got, want)
+			}
+		}
 		if strings.Contains(s.log.String(), app.fake.State().Secret) {
 			t.Errorf("the secret of %s is in the log", name)
 		}

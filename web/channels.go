@@ -24,7 +24,7 @@ import (
 
 // openChannels makes the bots of chat apps. Those that are configured start once the runs are there.
 func (a *App) openChannels() *channels.Hub {
-	return channels.New(channels.Config{DB: a.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
+	c := channels.Config{DB: a.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
 		Models: func() []string {
 			var names []string
 			for _, m := range a.config.Current().UsableModels() {
@@ -39,7 +39,11 @@ func (a *App) openChannels() *channels.Hub {
 		Facts: func(ctx context.Context, owner string) (int, error) {
 			all, err := a.memory.All(ctx, owner)
 			return len(all), err
-		}})
+		}}
+	if a.metrics != nil {
+		c.Observer = a.metrics.Channels(func() map[string]channels.Load { return a.channels.Loads() })
+	}
+	return channels.New(c)
 }
 
 // channelSettings are the bots that the configuration asks for.
@@ -110,8 +114,12 @@ func (a *App) chatOptions(c config.Channel) chat.Options {
 	return o
 }
 
+// idleConns is how many connections to a host wait for the next call. Answers to several chats are sent at once.
+const idleConns = 16
+
 func guardedTransport(g *netguard.Guard) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = idleConns
 	t.DialContext, t.Proxy = g.DialContext, nil
 	return t
 }

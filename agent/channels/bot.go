@@ -159,6 +159,7 @@ func (b *bot) failed(err error) {
 	defer b.mu.Unlock()
 	if b.status.Running {
 		b.status.Reconnects++
+		b.h.cfg.Observer.Reconnect(b.provider)
 	}
 	b.status.Running = false
 	if err == nil {

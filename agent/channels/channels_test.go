@@ -160,6 +160,34 @@ func TestCommands(t *testing.T) {
 	w.settled(t)
 }
 
+// TestStatusTellsWhyTheLastAnswerDidNotArrive: also when it was given up before.
+func TestStatusTellsWhyTheLastAnswerDidNotArrive(t *testing.T) {
+	p := newPlatform(t)
+	p.fault = func(op string) string {
+		if op == "edit" {
+			return "gone"
+		}
+		return ""
+	}
+	w := start(t, setup{bot: newBot(p.url)})
+	p.say("ada", "hello")
+	until(t, func() string {
+		if open, err := w.open(t.Context()); err != nil || open != "" || p.orphans("ada") == 0 {
+			return "the answer is not given up: " + open
+		}
+		return ""
+	})
+	p.say("ada", "/status")
+	until(t, func() string {
+		got := p.chat("ada")
+		if len(got) == 0 || !strings.HasSuffix(got[0], "\nWaiting messages: 0\nLast error: the bot was blocked") {
+			return fmt.Sprintf("/status is answered with %q", got)
+		}
+		return ""
+	})
+	w.settled(t)
+}
+
 func TestStopEndsTheRunAndKeepsItsText(t *testing.T) {
 	p := newPlatform(t)
 	w := start(t, setup{bot: newBot(p.url)})

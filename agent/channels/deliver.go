@@ -36,10 +36,11 @@ type delivery struct {
 	over    chan struct{} // closed when it no longer works
 	revoked atomic.Bool
 
-	mu   sync.Mutex
-	ans  answer
-	done error         // why the log ended; errEnded for its end
-	news chan struct{} // one token: ans or done changed
+	mu      sync.Mutex
+	ans     answer
+	done    error // why the log ended; errEnded for its end
+	endedAt time.Time
+	news    chan struct{} // one token: ans or done changed
 
 	note   string                     // before the text
 	rows   map[string]*store.Outbound // nil before they are known
@@ -252,6 +253,7 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 	switch {
 	case errors.As(err, &rate):
 		d.rated = now
+		d.b.h.cfg.Observer.Retry(d.b.provider)
 		d.slow = min(max(2*d.slow, 2*d.every()), slowest)
 		return max(time.Until(d.b.pace.hold(d.to.To, rate)), time.Millisecond), false
 	case errors.As(err, &never):
@@ -269,6 +271,7 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 	if now.Sub(d.failed) > giveUp {
 		return wait, d.settle(ctx, store.OutboundFailed, err.Error()) == nil
 	}
+	d.b.h.cfg.Observer.Retry(d.b.provider)
 	if row := d.rows["0"]; row != nil {
 		row.Tries, row.NextAt, row.Error = d.tries, now.Add(wait), err.Error()
 		if err := d.put(ctx, row); err != nil && ctx.Err() == nil {
@@ -284,11 +287,19 @@ func (d *delivery) settle(ctx context.Context, state, reason string) error {
 	for _, row := range d.rows {
 		switch row.State {
 		case store.OutboundPlanned, store.OutboundSending, store.OutboundOpen:
-			row.State, row.Error, row.Tries, row.NextAt = state, reason, 0, time.Time{}
-			list = append(list, *row)
+			closed := *row
+			closed.State, closed.Error, closed.Tries, closed.NextAt = state, reason, 0, time.Time{}
+			list = append(list, closed)
 		}
 	}
-	return d.b.h.cfg.DB.PutOutbound(ctx, list)
+	if err := d.b.h.cfg.DB.PutOutbound(ctx, list); err != nil {
+		return err
+	}
+	for _, closed := range list {
+		*d.rows[closed.Piece] = closed
+	}
+	d.countAnswer(state)
+	return nil
 }
 
 func (d *delivery) put(ctx context.Context, row *store.Outbound, names ...store.ChannelChat) error {

@@ -82,7 +82,7 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 			return err
 		}
 		var ref chat.Ref
-		err := d.call(ctx, func(ctx context.Context) (err error) {
+		err := d.call(ctx, "upload", func(ctx context.Context) (err error) {
 			ref, err = d.b.channel().Upload(ctx, d.to.To, f.file(d.to.Reply, l), key("out", d.run+"/"+row.Piece))
 			return err
 		})
@@ -128,7 +128,7 @@ func (d *delivery) attach(ctx context.Context, to chat.Attacher, row *store.Outb
 		}
 	}
 	ref := chat.Ref{Address: d.to.To, Message: row.Message}
-	err := d.call(ctx, func(ctx context.Context) error { return to.Attach(ctx, ref, f.file("", l)) })
+	err := d.call(ctx, "upload", func(ctx context.Context) error { return to.Attach(ctx, ref, f.file("", l)) })
 	var gone *chat.Gone
 	var never *chat.Refused
 	switch {
@@ -138,7 +138,7 @@ func (d *delivery) attach(ctx context.Context, to chat.Attacher, row *store.Outb
 	case errors.As(err, &never): // the others can still be sent
 		row.State, row.Error = store.OutboundFailed, never.Reason
 		text := fmt.Sprintf(notSent, f.name)
-		err = d.call(ctx, func(ctx context.Context) error {
+		err = d.call(ctx, "edit", func(ctx context.Context) error {
 			return d.b.channel().Edit(ctx, ref, chat.Post{Text: text, Plain: true})
 		})
 		if err != nil {

@@ -19,7 +19,7 @@ func (d *delivery) reads(ctx context.Context, fresh bool) {
 		err = d.follow(ctx, fresh)
 	}
 	d.mu.Lock()
-	d.done = err
+	d.done, d.endedAt = err, time.Now()
 	d.mu.Unlock()
 	close(d.read)
 	d.tell()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fawn/agent/channels/chat"
+	"fawn/agent/channels/slots"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/uploads"
@@ -31,6 +32,8 @@ type Config struct {
 	Skill func(name string) bool
 	// Facts counts what is known about an owner.
 	Facts func(ctx context.Context, owner string) (int, error)
+	// Observer is told what the bots do; nil for nobody.
+	Observer Observer
 }
 
 // Settings are what may change while the server runs.
@@ -61,8 +64,8 @@ type Bot struct {
 // Hub runs the bots. A Hub without bots has no goroutines.
 type Hub struct {
 	cfg    Config
-	slots  slots // of runs
-	writes slots // of turns that are being stored
+	slots  *slots.Slots // of runs
+	writes *slots.Slots // of turns that are being stored
 
 	applying sync.Mutex // held by who starts and stops bots
 
@@ -77,7 +80,10 @@ func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Hub{cfg: cfg, bots: map[string]*bot{}, writes: slots{max: writesAtOnce}}
+	if cfg.Observer == nil {
+		cfg.Observer = nobody{}
+	}
+	return &Hub{cfg: cfg, bots: map[string]*bot{}, slots: slots.New(0), writes: slots.New(writesAtOnce)}
 }
 
 // writesAtOnce is how many turns are stored at a time, so that a commit is not so long that what a platform delivers
@@ -97,7 +103,7 @@ func (h *Hub) Apply(s Settings) {
 	if s.MaxWaiting <= 0 {
 		s.MaxWaiting = 1000
 	}
-	h.slots.resize(s.MaxRuns)
+	h.slots.Resize(s.MaxRuns)
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()

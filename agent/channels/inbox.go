@@ -37,6 +37,7 @@ func (in *inbox) Take(ctx context.Context, batch []chat.Update, cursor map[strin
 	if err != nil {
 		return err
 	}
+	b.countTaken(len(list), fresh)
 	b.mu.Lock()
 	b.status.LastIn = time.Now()
 	b.mu.Unlock()

@@ -103,6 +103,7 @@ type setup struct {
 	dir      string
 	bot      chat.Channel
 	settings func(*channels.Settings)
+	observer channels.Observer
 	model    agent.Model
 	tasks    bool // scheduled tasks start
 }
@@ -137,7 +138,7 @@ func open(ctx context.Context, s setup) (*world, error) {
 		return nil, err
 	}
 	w.hub = channels.New(channels.Config{DB: db, Runs: w.runs, Log: loud(), Save: w.save, Open: w.openFile,
-		Models: func() []string { return []string{"small", "large"} }})
+		Models: func() []string { return []string{"small", "large"} }, Observer: s.observer})
 	set := channels.Settings{Bots: []channels.Bot{{Provider: s.provider, Name: s.provider, Allowed: []string{"*"},
 		Stamp: "1", Open: func() (chat.Channel, error) { return s.bot, nil }}}}
 	if s.settings != nil {

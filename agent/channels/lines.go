@@ -29,7 +29,7 @@ type line struct {
 	// What follows belongs to the goroutine.
 	rows []store.Inbound     // the oldest that waited when it was last looked
 	let  map[int64]*admitted // messages that were let in and wait
-	busy map[int64]bool      // those of the turn under way, which may not be stored as that yet
+	busy map[string]bool     // ids of those of the turn under way, which may not be stored as that yet
 	turn chan struct{}       // closed when the turn under way is over
 }
 
@@ -146,10 +146,10 @@ func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 			}
 			continue
 		}
-		l.busy = map[int64]bool{}
+		l.busy = map[string]bool{}
 		for _, a := range batch {
 			delete(l.let, a.row.N)
-			l.busy[a.row.N] = true
+			l.busy[a.row.ID] = true
 		}
 		l.begin(func() { l.answer(ctx, batch) })
 	}
@@ -167,7 +167,7 @@ func (l *line) look(ctx context.Context) (err error) {
 		return err
 	}
 	for _, row := range l.rows {
-		if l.let[row.N] == nil && !l.busy[row.N] {
+		if l.let[row.N] == nil && !l.busy[row.ID] {
 			if err := l.admit(ctx, row); err != nil {
 				return err
 			}
@@ -234,5 +234,8 @@ func (l *line) settle(ctx context.Context, row store.Inbound, state, reason stri
 		return err
 	}
 	l.b.taken(1)
+	if state == store.InboundRefused {
+		l.b.h.cfg.Observer.Refusal(l.b.provider, reason)
+	}
 	return nil
 }

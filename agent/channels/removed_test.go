@@ -48,3 +48,45 @@ func TestARunThatEndsWhileItIsLookedForIsNotTakenForRemoved(t *testing.T) {
 		t.Errorf("after it was deleted: %v", err)
 	}
 }
+
+// TestTheEndOfARunLeavesLaterMessagesAlone: the rows of a deleted thread are gone, and SQLite gives the number of the
+// last one to the next message.
+func TestTheEndOfARunLeavesLaterMessagesAlone(t *testing.T) {
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	take := func(id string) int64 {
+		fresh, err := db.TakeInbound(t.Context(), "slack",
+			[]store.Inbound{{ID: id, Chat: "c", State: store.InboundNew, At: time.Now()}}, nil)
+		if err != nil || len(fresh) != 1 {
+			t.Fatal(fresh, err)
+		}
+		return fresh[0].N
+	}
+	first := take("a")
+	if err := db.BeginTurn(t.Context(), store.ChannelTurn{Run: "r", Numbers: []int64{first},
+		Thread: &store.Thread{ID: "t"}, Chat: store.ChannelChat{Provider: "slack", Chat: "c", Thread: "t"},
+		Out: store.Outbound{Run: "r", Piece: "0", Provider: "slack", Chat: "c",
+			State: store.OutboundPlanned}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []store.Batch{{ThreadID: "t", Run: &store.Run{ID: "r", ThreadID: "t"}, NewRun: true},
+		{ThreadID: "t", Delete: &store.Delete{Thread: true}}} {
+		if err := db.Commit(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if second := take("b"); second != first {
+		t.Skip("numbers are not given again")
+	}
+	b := &bot{h: New(Config{DB: db}), provider: "slack"}
+	late := &turn{l: &line{b: b}, run: "r", batch: []*admitted{{row: store.Inbound{N: first}}}}
+	if err := late.end(t.Context(), store.InboundFailed, "the run was deleted"); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := db.WaitingInbound(t.Context(), "slack", "c", "", 10); err != nil || len(rows) != 1 {
+		t.Errorf("waiting are %+v, %v", rows, err)
+	}
+}

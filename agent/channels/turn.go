@@ -44,23 +44,23 @@ type reserved struct {
 // answer makes a turn of messages and returns when its run has ended, or the bot is to stop.
 func (l *line) answer(ctx context.Context, batch []*admitted) {
 	t := &turn{l: l, run: key(l.b.provider, batch[0].u.ID), batch: batch}
-	if !l.b.h.slots.try() {
+	if !l.b.h.slots.Try() {
 		t.insist(ctx, func() error { return t.queue(ctx) })
-		if l.b.h.slots.take(ctx) != nil {
+		if l.b.h.slots.Take(ctx) != nil {
 			return // the next server goes on
 		}
 	}
-	defer l.b.h.slots.give()
+	defer l.b.h.slots.Give()
 	t.insist(ctx, func() error { return t.begin(ctx) })
 }
 
 // goOn takes up a turn of the last server.
 func (l *line) goOn(ctx context.Context, run string) {
 	t := &turn{l: l, run: run}
-	if l.b.h.slots.take(ctx) != nil {
+	if l.b.h.slots.Take(ctx) != nil {
 		return
 	}
-	defer l.b.h.slots.give()
+	defer l.b.h.slots.Give()
 	t.insist(ctx, func() error {
 		rows, err := l.b.h.cfg.DB.RunInbound(ctx, run)
 		if err != nil || len(rows) == 0 {
@@ -138,10 +138,10 @@ func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 		return *t.kept, nil
 	}
 	l, last := t.l, t.batch[len(t.batch)-1]
-	if err := l.b.h.writes.take(ctx); err != nil {
+	if err := l.b.h.writes.Take(ctx); err != nil {
 		return r, err
 	}
-	defer l.b.h.writes.give()
+	defer l.b.h.writes.Give()
 	if r.chat, err = l.chat(ctx, last); err != nil {
 		return r, err
 	}
@@ -310,11 +310,10 @@ func (t *turn) follow(ctx context.Context) error {
 }
 
 func (t *turn) end(ctx context.Context, state, reason string) error {
-	var numbers []int64
-	for _, a := range t.batch {
-		numbers = append(numbers, a.row.N)
+	err := t.l.b.h.cfg.DB.EndInbound(ctx, state, reason, t.run)
+	if err == nil && state == store.InboundRefused {
+		t.l.b.h.cfg.Observer.Refusal(t.l.b.provider, reason)
 	}
-	err := t.l.b.h.cfg.DB.SettleInbound(ctx, state, reason, numbers...)
 	t.l.b.begun(t.run) // or it never will be
 	return err
 }

@@ -145,7 +145,7 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 	if wait := d.next(row); wait > 0 {
 		return wait, nil
 	}
-	err := d.call(ctx, func(ctx context.Context) error {
+	err := d.call(ctx, "edit", func(ctx context.Context) error {
 		return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message},
 			chat.Post{Text: text, ReplyTo: d.to.Reply})
 	})
@@ -200,7 +200,7 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 		post.ReplyTo = ""
 	}
 	var ref chat.Ref
-	err := d.call(ctx, func(ctx context.Context) (err error) {
+	err := d.call(ctx, "send", func(ctx context.Context) (err error) {
 		ref, err = d.b.channel().Send(ctx, d.to.To, post)
 		return err
 	})
@@ -241,7 +241,7 @@ func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 		if row.Message == "" || row.Hash == hash(placeholder) {
 			continue
 		}
-		err := d.call(ctx, func(ctx context.Context) error {
+		err := d.call(ctx, "edit", func(ctx context.Context) error {
 			return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message},
 				chat.Post{Text: placeholder})
 		})
@@ -258,11 +258,12 @@ func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 }
 
 // call makes a call when its time has come.
-func (d *delivery) call(ctx context.Context, do func(context.Context) error) error {
+func (d *delivery) call(ctx context.Context, name string, do func(context.Context) error) error {
 	if err := d.b.pace.wait(ctx, d.to.To); err != nil {
 		return err
 	}
 	err := do(d.b.calls)
+	d.b.h.cfg.Observer.Call(d.b.provider, name, outcomeOf(err))
 	if err == nil {
 		d.b.sent()
 	}

@@ -29,3 +29,27 @@ func TestWhatChannelsCannotDoIsSaid(t *testing.T) {
 		t.Error("the other channels are not read")
 	}
 }
+
+// TestABotThatNobodyIsNamedForIsSaid: DeerFlow's empty list lets everybody in, Fawn's nobody.
+func TestABotThatNobodyIsNamedForIsSaid(t *testing.T) {
+	for text, want := range map[string]string{
+		`telegram: {enabled: true, bot_token: "1:a"}`:                        "only people who connect their account",
+		`telegram: {enabled: true, bot_token: "1:a", allowed_users: []}`:     "only people who connect their account",
+		`telegram: {enabled: true, bot_token: "1:a", allowed_users: ["*"]}`:  "",
+		`telegram: {enabled: true, bot_token: "1:a", allowed_users: ["17"]}`: "",
+		`telegram: {enabled: false, bot_token: "1:a"}`:                       "",
+		`buzz: {enabled: true}`:                                              "",
+		"telegram: {enabled: true}\nchannel_connections: {enabled: false}":   "nobody can write",
+	} {
+		s := load(t, files{"config.yaml": "channels:\n  " + text}, nil)
+		said := ""
+		for _, w := range s.Warnings {
+			if strings.Contains(w.Message, "allowed_users is empty") {
+				said += w.Message
+			}
+		}
+		if want == "" && said != "" || !strings.Contains(said, want) {
+			t.Errorf("%s: it is said %q, want %q", text, said, want)
+		}
+	}
+}

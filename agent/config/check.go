@@ -83,6 +83,7 @@ func (s *Snapshot) check(d *syntax.Decoder) {
 	s.checkServers()
 	s.checkClasses(d, at)
 	s.warnIgnored(d)
+	s.warnClosed(d)
 }
 
 // cleanOrigin returns scheme://host[:port] in lower case.

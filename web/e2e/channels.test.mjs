@@ -133,3 +133,26 @@ test('without JavaScript, on a phone and in Chinese', { skip }, async () => {
   clean(page);
   await page.context().close();
 });
+
+test('a group is let in, answered when the bot is mentioned, and muted', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(fawn.base + section + '?open=telegram');
+  await telegram(page).getByRole('button', { name: 'Connect an account: Telegram' }).click();
+  await chat.say('7', 'Ada', await telegram(page).locator('code.code').innerText());
+  await page.getByRole('button', { name: 'Disconnect: Ada' }).waitFor();
+  const inGroup = (text, more = {}) => chat.say('7', 'Ada', text, { Chat: '-100', Group: true, ...more });
+  const shown = (count) => until(`the group shows ${count}`, async () => (await chat.shown('-100')).filter((t) => t !== '…').length >= count);
+  await inGroup('/allow');
+  await shown(1);
+  await inGroup('echo 2 tokens'); // to the others
+  await inGroup('echo 3 tokens', { Mention: true });
+  await shown(2);
+  await page.goto(fawn.base + section + '?open=telegram');
+  await telegram(page).getByRole('button', { name: /^Mute: / }).click();
+  await telegram(page).getByRole('button', { name: /^Allow: / }).waitFor();
+  await inGroup('echo 4 tokens', { Mention: true });
+  await until('the group is told', async () => /\/allow/.test((await chat.shown('-100')).at(-1)));
+  await shot(page, 'channels-group');
+  clean(page);
+  await page.context().close();
+});

@@ -1,19 +1,25 @@
-package channels
+// Package slots bounds how much goes on at once.
+package slots
 
 import (
 	"context"
 	"sync"
 )
 
-// slots bound how many runs of chats go on at once. Who waits is served in order of arrival.
-type slots struct {
+// Slots are places of which there are only so many. Who waits for one is served in order of arrival. The zero value has
+// none.
+type Slots struct {
 	mu   sync.Mutex
 	max  int
 	used int
 	line []chan struct{} // of those that wait; closed when a slot is theirs
 }
 
-func (s *slots) resize(n int) {
+// New makes n slots.
+func New(n int) *Slots { return &Slots{max: n} }
+
+// Resize has n slots from now on. Those that are taken stay so.
+func (s *Slots) Resize(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.max = n
@@ -21,7 +27,7 @@ func (s *slots) resize(n int) {
 }
 
 // serve hands free slots to those that wait. mu is held.
-func (s *slots) serve() {
+func (s *Slots) serve() {
 	for s.used < s.max && len(s.line) > 0 {
 		close(s.line[0])
 		s.line[0] = nil
@@ -30,8 +36,8 @@ func (s *slots) serve() {
 	}
 }
 
-// try takes a slot if one is free and nobody waits for it.
-func (s *slots) try() bool {
+// Try takes a slot if one is free and nobody waits for it.
+func (s *Slots) Try() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used >= s.max || len(s.line) > 0 {
@@ -41,8 +47,9 @@ func (s *slots) try() bool {
 	return true
 }
 
-func (s *slots) take(ctx context.Context) error {
-	if s.try() {
+// Take waits for a slot, or returns the error of a context that ends first.
+func (s *Slots) Take(ctx context.Context) error {
+	if s.Try() {
 		return nil
 	}
 	mine := make(chan struct{})
@@ -68,7 +75,8 @@ func (s *slots) take(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s *slots) give() {
+// Give gives a slot back.
+func (s *Slots) Give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used--

@@ -1,0 +1,114 @@
+package channels
+
+import (
+	"errors"
+	"time"
+
+	"fawn/agent/channels/chat"
+	"fawn/store"
+)
+
+// An Observer counts what bots do. Its methods are called by many goroutines and must be quick. All words besides the
+// platform's name come from short fixed lists.
+type Observer interface {
+	// Update is a message that a platform delivered: new, duplicate, or unreadable.
+	Update(provider, result string)
+	// Refusal is a message that was not let in.
+	Refusal(provider, reason string)
+	// Call is a call that writes to a chat: send, edit or upload. The outcome is ok, rate, gone, refused, fatal or
+	// error.
+	Call(provider, call, outcome string)
+	// Retry is an answer that has to be tried again.
+	Retry(provider string)
+	// Answer is the end of a delivery: delivered, failed or unknown, and how long after the end of its run it came.
+	Answer(provider, outcome string, lag time.Duration)
+	// Reconnect is a connection that was lost.
+	Reconnect(provider string)
+}
+
+// nobody is the Observer of a Hub that has none.
+type nobody struct{}
+
+func (nobody) Update(string, string)                {}
+func (nobody) Refusal(string, string)               {}
+func (nobody) Call(string, string, string)          {}
+func (nobody) Retry(string)                         {}
+func (nobody) Answer(string, string, time.Duration) {}
+func (nobody) Reconnect(string)                     {}
+
+// Load is how much a bot has to do.
+type Load struct {
+	Connected bool
+	Waiting   int // messages that no run has taken
+	Open      int // answers that are being delivered
+}
+
+// Loads are those of all bots, by platform.
+func (h *Hub) Loads() map[string]Load {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[string]Load{}
+	for name, b := range h.bots {
+		b.mu.Lock()
+		all[name] = Load{Connected: b.status.Running, Waiting: int(b.waiting.Load()), Open: len(b.answers)}
+		b.mu.Unlock()
+	}
+	return all
+}
+
+// countTaken tells of a batch that was stored.
+func (b *bot) countTaken(all int, fresh []store.Inbound) {
+	o := b.h.cfg.Observer
+	for range all - len(fresh) {
+		o.Update(b.provider, "duplicate")
+	}
+	for _, row := range fresh {
+		if row.State == store.InboundFailed {
+			o.Update(b.provider, "unreadable")
+		} else {
+			o.Update(b.provider, "new")
+		}
+	}
+}
+
+// outcomeOf is how a call ended, in a word.
+func outcomeOf(err error) string {
+	var rate *chat.Rate
+	var gone *chat.Gone
+	var never *chat.Refused
+	var fatal *chat.Fatal
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &rate):
+		return "rate"
+	case errors.As(err, &gone):
+		return "gone"
+	case errors.As(err, &never):
+		return "refused"
+	case errors.As(err, &fatal):
+		return "fatal"
+	}
+	return "error"
+}
+
+// countAnswer tells how the delivery ended.
+func (d *delivery) countAnswer(state string) {
+	outcome := "delivered"
+	if state != store.OutboundDone {
+		outcome = "failed"
+	}
+	for _, row := range d.rows {
+		if row.State == store.OutboundUnknown {
+			outcome = "unknown"
+		}
+	}
+	d.mu.Lock()
+	ended := d.endedAt
+	d.mu.Unlock()
+	var lag time.Duration
+	if !ended.IsZero() {
+		lag = time.Since(ended)
+	}
+	d.b.h.cfg.Observer.Answer(d.b.provider, outcome, lag)
+}

@@ -1,0 +1,48 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+func TestWhoWaitsIsServedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(1)
+		if !s.Try() || s.Try() {
+			t.Fatal("one slot is not one")
+		}
+		var order []int
+		leaving, leave := context.WithCancel(t.Context())
+		for i, ctx := range []context.Context{t.Context(), leaving, t.Context()} {
+			go func() {
+				if err := s.Take(ctx); err != nil {
+					if !errors.Is(err, context.Canceled) {
+						t.Error(err)
+					}
+					return
+				}
+				order = append(order, i)
+			}()
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		s.Give()
+		synctest.Wait()
+		if len(order) != 1 || s.Try() {
+			t.Fatalf("after one was given back: %v", order)
+		}
+		s.Resize(2)
+		synctest.Wait()
+		if len(order) != 2 || order[0] != 0 || order[1] != 2 {
+			t.Errorf("served were %v", order)
+		}
+		s.Give()
+		s.Give()
+		if !s.Try() || !s.Try() || s.Try() {
+			t.Error("two slots are not two")
+		}
+	})
+}
