@@ -47,8 +47,8 @@ func TestWhatABotDoesIsCounted(t *testing.T) {
 	for range 3 {
 		p.write(chat.Update{ID: "same", Address: chat.Address{Chat: "ada"}, Sender: chat.Person{ID: "ada"}, Text: "hi"})
 	}
-	p.say("eve", "let me in")
 	p.await(t, "ada", "re: hi")
+	p.say("eve", "let me in") // whose refusal is a message, too
 	w.settled(t)
 	until(t, func() string {
 		c.mu.Lock()
