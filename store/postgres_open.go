@@ -71,7 +71,7 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 	if err := e.first(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.check(ctx); err != nil {
+	if err := fit(ctx, e.raw); err != nil {
 		return nil, err
 	}
 	if err := e.enter(ctx, cfg); err != nil {
@@ -218,10 +218,10 @@ func (e *postgresEngine) holder(ctx context.Context) error {
 	return taken
 }
 
-// check refuses servers that would not do.
-func (e *postgresEngine) check(ctx context.Context) error {
+// fit refuses servers that would not do.
+func fit(ctx context.Context, conn *pgx.Conn) error {
 	var version, encoding, commit string
-	err := e.raw.QueryRow(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
+	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
 		current_setting('synchronous_commit')`).Scan(&version, &encoding, &commit)
 	if err != nil {
 		return translate(err)

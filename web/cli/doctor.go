@@ -40,7 +40,9 @@ func Doctor(ctx context.Context, o web.Options) (ok bool, err error) {
 		d.line("bad", "data folder", err.Error())
 	} else {
 		d.line("good", "data folder", dir)
-		d.database(ctx, o, dir)
+		if d.postgreSQL(ctx, o, dir) {
+			d.database(ctx, o, dir)
+		}
 	}
 	d.address(ctx, o.Addr)
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Report is what there is to say about a PostgreSQL before a server starts with it.
+type Report struct {
+	Address string // host:port of the server, or its socket
+	Name    string // of the database
+	User    string
+	Version string
+	TLS     bool
+	Away    time.Duration // until it answers a question
+	Unfit   error         // why it would not do, nil when it does
+	Rights  error         // what the user may not, nil when that is enough
+	Owned   bool          // the schema is there, and the user's
+	Nodes   []Node        // that have the rows, or had them and did not say that they go
+}
+
+// Inspect looks at the database of cfg.URL and changes nothing.
+func Inspect(ctx context.Context, cfg Config) (*Report, error) {
+	conf, err := postgresConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, conf)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	defer conn.Close(ctx)
+	r := &Report{Address: conf.Host, Name: conf.Database, User: conf.User}
+	if network, _ := pgAddress(conf); network == "tcp" {
+		r.Address = net.JoinHostPort(conf.Host, strconv.Itoa(int(conf.Port)))
+	}
+	_, r.TLS = conn.PgConn().Conn().(*tls.Conn)
+	began := time.Now()
+	if err := conn.QueryRow(ctx, `SHOW server_version`).Scan(&r.Version); err != nil {
+		return nil, fmt.Errorf("ask the database: %w", err)
+	}
+	r.Away = time.Since(began)
+	r.Unfit = fit(ctx, conn)
+	if r.Owned, r.Rights = rights(ctx, conn, orDefault(cfg.Schema, defaultSchema)); r.Rights != nil {
+		return r, nil
+	}
+	if r.Nodes, err = nodes(ctx, conn); err != nil {
+		return nil, fmt.Errorf("ask who has the database: %w", err)
+	}
+	return r, nil
+}
+
+// pgAddress is where a server listens.
+func pgAddress(conf *pgx.ConnConfig) (network, address string) {
+	if len(conf.Host) > 0 && conf.Host[0] == '/' {
+		return "unix", conf.Host
+	}
+	return "tcp", conf.Host
+}
+
+// rights says whether the user may make the schema, or change what is in it.
+func rights(ctx context.Context, conn *pgx.Conn, schema string) (owned bool, err error) {
+	var owner, user *string
+	var mine, create *bool
+	err = conn.QueryRow(ctx, `SELECT current_user::text, pg_get_userbyid(nspowner)::text,
+		pg_has_role(nspowner, 'USAGE'), has_database_privilege(current_database(), 'CREATE')
+		FROM (SELECT 1) one LEFT JOIN pg_namespace ON nspname = $1`, schema).Scan(&user, &owner, &mine, &create)
+	switch {
+	case err != nil:
+		return false, err
+	case owner == nil && !*create:
+		return false, fmt.Errorf("%s may not create the schema %s: make it, and say AUTHORIZATION %s", *user, schema,
+			*user)
+	case owner != nil && !*mine:
+		return false, fmt.Errorf("the schema %s belongs to %s, and must belong to %s", schema, *owner, *user)
+	}
+	return owner != nil, nil
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/agent/lead"
+	"fawn/store"
+	"fawn/web"
+)
+
+// postgreSQL looks at the server that has the rows, if there is one. free says that the rows can be looked at.
+func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (free bool) {
+	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
+	if err != nil {
+		return true // is told with the configuration
+	}
+	cfg, err := web.StoreConfig(snap, dir)
+	if err != nil || cfg.URL == "" {
+		return true
+	}
+	r, err := store.Inspect(ctx, cfg)
+	if err != nil {
+		d.line("bad", "postgresql", err.Error())
+		return false
+	}
+	wire := "without TLS"
+	if r.TLS {
+		wire = "with TLS"
+	}
+	d.line("good", "postgresql", fmt.Sprintf("%s at %s, database %s, %s; it answers in %s", r.Version, r.Address,
+		r.Name, wire, r.Away.Round(10*time.Microsecond)))
+	if host, _, err := net.SplitHostPort(r.Address); err == nil && !r.TLS && !web.IsLoopback(host) {
+		d.line("note", "postgresql", "what goes to another machine can be read on the way; set sslmode=verify-full")
+	}
+	if r.Unfit != nil {
+		d.line("bad", "postgresql", r.Unfit.Error())
+	}
+	switch {
+	case r.Rights != nil:
+		d.line("bad", "rights", r.Rights.Error())
+	case r.Owned:
+		d.line("good", "rights", fmt.Sprintf("the schema %s is %s's", cfg.Schema, r.User))
+	default:
+		d.line("good", "rights", fmt.Sprintf("%s may create the schema %s", r.User, cfg.Schema))
+	}
+	return d.lease(r.Nodes) && r.Unfit == nil && r.Rights == nil
+}
+
+// lease tells who has the rows. free says that nobody has.
+func (d *doctor) lease(nodes []store.Node) (free bool) {
+	free = true
+	for _, n := range nodes {
+		if n.Left <= 0 {
+			d.line("note", "lease", fmt.Sprintf("%v is gone, its lease since %s; the next server takes over",
+				n, (-n.Left).Round(time.Second)))
+			continue
+		}
+		free = false
+		d.line("good", "lease", fmt.Sprintf("%v has the database; its lease is for %s more", n,
+			n.Left.Round(time.Second)))
+	}
+	if len(nodes) == 0 {
+		d.line("good", "lease", "no server has the database")
+	}
+	if !free {
+		d.line("note", "database", "in use, so its rows are not checked")
+	}
+	return free
+}

@@ -1,0 +1,49 @@
+package cli_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fawn/store"
+	"fawn/store/pgtest"
+	"fawn/web"
+	"fawn/web/cli"
+)
+
+// TestDoctorLooksAtPostgreSQL: whether it can be reached, what the user may, and who has the rows.
+func TestDoctorLooksAtPostgreSQL(t *testing.T) {
+	url := pgtest.URL(t)
+	doctor := func(url string) string {
+		conf := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(conf, []byte("database: {url: "+url+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out,
+			Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Error(err)
+		}
+		return out.String()
+	}
+	says := func(out string, all ...string) {
+		t.Helper()
+		for _, s := range all {
+			if !strings.Contains(out, s) {
+				t.Errorf("no %q in:\n%s", s, out)
+			}
+		}
+	}
+	says(doctor(url), "ok    postgresql", "may create the schema fawn", "no server has", "all references are intact")
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	says(doctor(url), "the schema fawn is fawn's", "has the database; its lease is for", "not checked")
+	says(doctor("postgres://fawn@127.0.0.1:1/none"), "FAIL  postgresql")
+}
