@@ -311,6 +311,7 @@ func (d *DingTalk) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 		text, _ = d.text.render(p.Text)
 	}
 	title, _, _ := strings.Cut(strings.TrimLeft(p.Text, "#>*- \n"), "\n") // shown in the list of chats
+	title = strings.TrimRight(title, "* ")
 	if r := []rune(title); len(r) > 20 {
 		title = string(r[:20])
 	}

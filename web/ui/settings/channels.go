@@ -2,7 +2,6 @@ package settings
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -58,7 +57,7 @@ func (h *Handlers) channelsSection(c echo.Context) (views.Channels, error) {
 	}
 	var err error
 	if out.MayChange {
-		out.Undelivered, err = h.undelivered(c.Request().Context())
+		out.Undelivered, err = h.undelivered(c)
 	}
 	return out, err
 }
@@ -136,13 +135,17 @@ func personOf(c store.Connection) views.ChannelPerson {
 }
 
 // undelivered are the answers that did not reach their chats, one line for each.
-func (h *Handlers) undelivered(ctx context.Context) (out []views.Undelivered, err error) {
+func (h *Handlers) undelivered(c echo.Context) (out []views.Undelivered, err error) {
+	ctx := c.Request().Context()
 	list, err := h.DB.Undelivered(ctx, maxUndelivered)
 	for _, o := range list {
 		if slices.ContainsFunc(out, func(v views.Undelivered) bool { return v.Run == o.Run }) {
 			continue
 		}
 		v := views.Undelivered{Run: o.Run, App: o.Provider, Chat: o.Chat, Error: o.Error, At: o.At}
+		if o.Error == channels.NotConnected {
+			v.Error = page.Say(c, "tasks.unsent.gone")
+		}
 		if p, known := channels.ProviderOf(o.Provider); known {
 			v.App = p.Display
 		}
