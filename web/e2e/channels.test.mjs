@@ -156,3 +156,19 @@ test('a group is let in, answered when the bot is mentioned, and muted', { skip 
   clean(page);
   await page.context().close();
 });
+
+test('nothing in the settings is wider than a phone when it is unfolded', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 390, height: 844 } });
+  await page.goto(fawn.base + section);
+  const sections = await page.locator('select option').evaluateAll((all) => all.map((o) => o.value));
+  assert.ok(sections.includes('channels') && sections.length > 8, String(sections));
+  for (const name of sections) {
+    await page.goto(`${fawn.base}/workspace/settings/${name}`);
+    const [width, room] = await page.locator('main > .scroll').evaluate((e) => {
+      for (const d of e.querySelectorAll('details')) d.open = true;
+      return [e.scrollWidth, e.clientWidth];
+    });
+    assert.ok(width <= room, `${name}: ${width} px`);
+  }
+  clean(page);
+});
