@@ -81,7 +81,7 @@ dev: ## serve and build again when a template or a Go file changes, proxied on 1
 test: export RAPID_SEED := 1
 test: ## unit tests, with the race detector where it counts, and each fuzz target for FUZZTIME
 	$(initbin)
-	$(RACED) -shuffle=on -timeout 15m $$(go list ./... | grep -E '$(RACE)')
+	$(RACED) -shuffle=on -timeout 25m $$(go list ./... | grep -E '$(RACE)')
 	go test -shuffle=on -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
 	go test -timeout 15m -run '^(TestStorageGrowsWithTheContent|TestPostgreSQL)$$' ./agent/runs # too slow under the race detector
 	@.ci/fuzz seeded $(FUZZTIME)

@@ -36,7 +36,7 @@ func offlineBelongings(dir string, db *store.DB, log *slog.Logger) (b belongings
 	a.network = network.New(db, func(string, json.RawMessage) {}, log)
 	b = belongings{db: db, agents: agents,
 		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
-		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Log: log})}
+		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Offline: true, Log: log})}
 	return b, func() error {
 		b.runs.Close()
 		return agents.Close()

@@ -218,6 +218,9 @@ func (m *Manager) tryHold(thread string, brief bool) (_ *lineup, gone <-chan str
 
 // alone gives a thread back when a run is in line.
 func (m *Manager) alone(ctx context.Context, l *lineup, thread string) error {
+	if m.offline {
+		return nil
+	}
 	err := m.settleOwed(ctx, thread)
 	if err == nil {
 		_, err = m.db.Front(ctx, thread)

@@ -48,6 +48,7 @@ type Config struct {
 	Ending  Ending                    // stores something with the ends of runs; may be nil
 	Observe Observer                  // is told what runs and their calls take; may be nil
 	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
+	Offline bool                      // no server has the database: nobody works on runs that have not ended
 	Log     *slog.Logger
 
 	// Steps are the limits of steps at a moment; nil = DefaultRecursionLimit and
@@ -67,6 +68,7 @@ type Manager struct {
 	atEnd    Ending
 	observer Observer
 	mark     bool
+	offline  bool
 	limits   func() StepLimits
 	logger   *slog.Logger
 	ctx      context.Context // parent of all runs
@@ -91,7 +93,7 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	return &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
-		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, limits: cfg.Steps, logger: cfg.Log, ctx: ctx,
+		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps, logger: cfg.Log, ctx: ctx,
 		stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
 		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }
