@@ -137,7 +137,7 @@ guardrails: {enabled: true, provider: {use: "my.own:Guard"}}
 memory: {enabled: true, max_facts: 50, token_counting: char}
 subagents: {enabled: false}
 stream_bridge: {type: memory}
-database: {command_timeout: 30}
+database: {echo_sql: true}
 `)
 	want := []string{
 		"model odd is disabled", "my.own:ChatModel", "langchain_openai:ChatOpenAI", "deepseek",
@@ -147,7 +147,7 @@ database: {command_timeout: 30}
 		"sandbox.use", "my.own:Sandbox", "deerflow.sandbox.local:LocalSandboxProvider",
 		"guardrails.provider.use", "my.own:Guard", "AllowlistProvider",
 		"sandbox.replicas has no effect", "token_counting has no effect",
-		"database.command_timeout has no effect", "no time limit",
+		"database.echo_sql has no effect", "statements are not logged",
 	}
 	unwanted := []string{"tool ls", "memory.max_facts has", "subagents", "stream_bridge"}
 	check := func(where, text string) {
