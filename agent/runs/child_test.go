@@ -203,8 +203,8 @@ func (s suite) ChildrenEndBeforeTheirParent(t *testing.T) {
 	if err := w.m.DeleteThread(t.Context(), "t1"); err != nil {
 		t.Fatal(err)
 	}
-	if open, err := w.db.OpenRuns(t.Context()); err != nil || len(open) != 0 || w.m.Held() != 0 {
-		t.Errorf("%+v, %v, %d are held", open, err, w.m.Held())
+	if open, err := w.db.OpenRuns(t.Context()); err != nil || len(open) != 0 || held(w.m) != 0 {
+		t.Errorf("%+v, %v, %d are held", open, err, held(w.m))
 	}
 }
 

@@ -53,7 +53,7 @@ func (s suite) RunsOfAnotherServerEndThere(t *testing.T) {
 		t.Errorf("rolled back after its end: %v", err)
 	}
 	w.sound(t)
-	if n := other.Held(); n != 0 {
+	if n := held(other); n != 0 {
 		t.Errorf("the other server holds %d", n)
 	}
 }

@@ -189,7 +189,7 @@ func (s suite) StoreThatClosesUnderARunLetsReadersGo(t *testing.T) {
 		after = evs[len(evs)-1].To
 	}
 	m.Close()
-	if n := m.Held(); n != 0 {
+	if n := held(m); n != 0 {
 		t.Errorf("the manager holds %d", n)
 	}
 
@@ -291,7 +291,7 @@ func (s suite) CloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	if evs, err := reader.Next(t.Context(), 0); evs != nil || err != nil {
 		t.Errorf("reader of a queued run: %v %v", evs, err)
 	}
-	if n := w.m.Held(); n != 0 {
+	if n := held(w.m); n != 0 {
 		t.Errorf("the manager holds %d", n)
 	}
 	if row := w.end(t, first, runs.Interrupted); row.StopReason != "shutdown" {
