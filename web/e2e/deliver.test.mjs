@@ -161,7 +161,7 @@ test('a disconnected account gets no results, and the page says so, without Java
   const { status } = await page.request.post(fawn.base + '/ui/tasks', { form: { title: 'x', prompt: 'y', every: 'hour', zone: 'UTC', deliver: value } }).then((r) => ({ status: r.status() }));
   assert.equal(status, 422, 'a chat that is not connected is taken');
   await page.goto(fawn.base + '/workspace/settings/channels');
-  await page.getByText('this chat is no longer connected').waitFor();
+  await page.getByText('当时聊天已断开连接').waitFor();
   clean(page);
   await page.context().close();
 });
