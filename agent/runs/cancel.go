@@ -75,7 +75,7 @@ func (m *Manager) cancelOther(ctx context.Context, thread, run string, wait bool
 		return err
 	case r.Status == Interrupted:
 		return nil
-	case !Done(r.Status):
+	case !Done(r.Status) && !m.offline:
 		return m.endElsewhere(ctx, r, store.WishInterrupt, wait)
 	}
 	return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
@@ -218,15 +218,12 @@ func (m *Manager) tryHold(thread string, brief bool) (_ *lineup, gone <-chan str
 
 // alone gives a thread back when a run is in line.
 func (m *Manager) alone(ctx context.Context, l *lineup, thread string) error {
-	if m.offline {
-		return nil
-	}
 	err := m.settleOwed(ctx, thread)
 	if err == nil {
 		_, err = m.db.Front(ctx, thread)
 	}
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound) || err == nil && m.offline:
 		return nil
 	case err == nil:
 		err = fmt.Errorf("thread %s: %w", thread, ErrBusy)

@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"fawn/store"
@@ -19,9 +18,6 @@ const (
 func (m *Manager) endElsewhere(ctx context.Context, run store.Run, wish string, wait bool) error {
 	if m.leaving() {
 		return ErrClosed
-	}
-	if m.offline {
-		return fmt.Errorf("%w: nobody works on run %s", ErrNotCancelable, run.ID)
 	}
 	if err := m.db.Commit(ctx, store.Batch{Wishes: []store.Wish{{Run: run.ID, Wish: wish}}}); err != nil || !wait {
 		return err

@@ -93,9 +93,9 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	return &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
-		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps, logger: cfg.Log, ctx: ctx,
-		stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{}, children: map[string]*entry{},
-		listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
+		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
+		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
+		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 }
 
 // Start creates a run and queues or starts it by its multitask strategy; a thread that
