@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -125,7 +126,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	if parent == nil {
 		return store.Run{}, agent.State{}, fmt.Errorf("parent run %s: %w", t.RunID, ErrNotFound)
 	}
-	place := place{Call: task.Call, NS: runevent.Below(t.NS, task.Call), Message: callerOf(&t.State)}
+	place := past.Place{Call: task.Call, NS: runevent.Below(t.NS, task.Call), Message: callerOf(&t.State)}
 	was := m.takeUp(parent, place)
 	run, err := m.childRow(parent, t, task, place, was)
 	if err != nil {
@@ -140,10 +141,10 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	}
 	on := true
 	if was != nil {
-		if on, err = was.standOn(turn); err != nil {
+		if on, err = was.StandOn(turn); err != nil {
 			return run, turn.State, err
 		}
-		sink.number, sink.usage = was.steps, was.usage
+		sink.number, sink.usage = was.Steps, was.Usage
 		if Done(run.Status) {
 			if task.Began != nil {
 				task.Began(turn.State.Clone(), true)
@@ -171,7 +172,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 		seen, ended := m.observe(ctx, run)
 		out, err = m.driveChild(seen, run, turn, task.Build)
 		defer func() { ended(run) }()
-	case was.broken():
+	case was.Broken():
 		err = ErrInterrupted
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -187,9 +188,10 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 }
 
 // childRow is the row of a child that begins, or goes on.
-func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at place, was *childPast) (store.Run, error) {
+func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at past.Place,
+	was *past.Child) (store.Run, error) {
 	if was != nil {
-		run := was.run
+		run := was.Run
 		if !Done(run.Status) {
 			run.Attempt++
 		}

@@ -82,7 +82,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	if e.goOn != nil {
 		d.rec.TakeEdit(e.goOn.open)
 		e.goOn.open = nil
-		d.rec.GoOn(e.run.FirstSeq, e.goOn.past.usage)
+		d.rec.GoOn(e.run.FirstSeq, e.goOn.past.Usage)
 	} else {
 		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.Head, time.Now()
 		if err := d.rec.Begin(e.run, Busy, !e.in.Given); err != nil {
@@ -104,7 +104,7 @@ func (d *drive) enter(opts *request.Choices, head string) (goes bool, err error)
 	m, e := d.m, d.e
 	m.limitSteps(d.turn, *opts)
 	switch {
-	case e.goOn != nil && e.goOn.past.last != "":
+	case e.goOn != nil && e.goOn.past.Last != "":
 		if d.out, goes = e.standOn(d.turn); !goes {
 			return false, nil
 		}

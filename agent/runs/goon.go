@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -19,10 +20,10 @@ const maxAttempts = 3
 
 // resumption is what a run that was cut off goes on with.
 type resumption struct {
-	past     past
+	past     past.Run
 	open     []runevent.Event // behind the last step
 	results  map[string]agent.Result
-	children map[place]*childPast // which no call has taken up; guarded by Manager.mu while it runs
+	children map[past.Place]*past.Child // which no call has taken up; guarded by Manager.mu while it runs
 }
 
 // reopen readies a run that was cut off for its next attempt: what was shown of it is
@@ -34,11 +35,11 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.past(ctx, run)
+	p, err := past.Read(ctx, m.db, run)
 	if err != nil {
 		return nil, err
 	}
-	if p.ending(&e.req) {
+	if p.Ending(&e.req) {
 		return nil, m.closeRun(ctx, run, frames)
 	}
 	cfg := m.outside(run.ThreadID, recorder.Base{})
@@ -52,19 +53,19 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	open := append(slices.Clip(p.open), fresh...)
+	open := append(slices.Clip(p.Open), fresh...)
 	left, err := runevent.Gather(open, "")
 	if err != nil {
 		return nil, err
 	}
 	e.goOn = &resumption{open: open}
-	if e.goOn.children, err = m.pastChildren(ctx, run, &p, open); err != nil {
+	if e.goOn.children, err = past.Children(ctx, m.db, run, &p, open, newMessageID); err != nil {
 		return nil, err
 	}
 	e.goOn.past = p
 	for _, c := range e.goOn.children {
-		if !Done(c.run.Status) {
-			left.Said = append(left.Said, c.left.Said...)
+		if !Done(c.Run.Status) {
+			left.Said = append(left.Said, c.Left.Said...)
 		}
 	}
 	if e.goOn.results, err = left.Answered(newMessageID); err != nil {
@@ -112,30 +113,19 @@ func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
 // nothing is left to do; out is how it ends then.
 func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 	p := e.goOn.past
-	t.MaxSteps = max(1, t.MaxSteps-p.steps)
+	t.MaxSteps = max(1, t.MaxSteps-p.Steps)
 	t.Results = e.goOn.results
-	out.Next = p.next
+	out.Next = p.Next
 	switch {
-	case p.last == agent.NodeEnd:
+	case p.Last == agent.NodeEnd:
 		return out, false
-	case p.atBreakpoint(&e.req):
+	case p.AtBreakpoint(&e.req):
 		out.Breakpoint, out.StopReason = true, agent.StopBreakpoint
 		return out, false
-	case p.final || !recorder.RunsNext(p.next):
+	case p.Final || !recorder.RunsNext(p.Next):
 		t.From = []string{agent.NodeEnd}
-	case p.last != agent.NodeInput || !e.in.Given: // behind its input a run begins
-		t.From = p.next
+	case p.Last != agent.NodeInput || !e.in.Given: // behind its input a run begins
+		t.From = p.Next
 	}
 	return out, true
-}
-
-// atBreakpoint tells whether a breakpoint ended the run behind its last step.
-func (p *past) atBreakpoint(r *Request) bool {
-	return p.final && recorder.RunsNext(p.next) && !p.ended &&
-		(agent.Stops(r.InterruptAfter, p.last) || agent.Stops(r.InterruptBefore, p.next[0]))
-}
-
-// ending tells whether the run was about to end in disorder: cancelled, or failed.
-func (p *past) ending(r *Request) bool {
-	return p.final && recorder.RunsNext(p.next) && !p.ended && !p.atBreakpoint(r)
 }

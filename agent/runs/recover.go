@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -122,7 +123,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 
 // closeRun closes one run. What cannot be read is left out: a server must start.
 func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.Delta) error {
-	p, err := m.past(ctx, run)
+	p, err := past.Read(ctx, m.db, run)
 	if err != nil {
 		m.logger.Error("the events of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
 			"err", err)
@@ -151,18 +152,18 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	rec.TakeEdit(append(slices.Clip(p.open), fresh...))
-	left, err := runevent.Gather(append(slices.Clip(p.open), fresh...), "")
+	rec.TakeEdit(append(slices.Clip(p.Open), fresh...))
+	left, err := runevent.Gather(append(slices.Clip(p.Open), fresh...), "")
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	children, err := m.pastChildren(ctx, run, &p, append(slices.Clip(p.open), fresh...))
+	children, err := past.Children(ctx, m.db, run, &p, append(slices.Clip(p.Open), fresh...), newMessageID)
 	if err != nil {
 		m.logger.Error("the helpers of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
 			"err", err)
 	}
-	rec.GoOn(run.FirstSeq, p.usage)
-	m.closeChildren(ctx, rowsOf(children))
+	rec.GoOn(run.FirstSeq, p.Usage)
+	m.closeChildren(ctx, past.Open(children))
 	step := agent.Step{Node: agent.NodeModel, State: &state, Next: []string{agent.NodeModel}}
 	if msg := left.Partial(&state); msg != nil {
 		step.Patch.Messages = []*agent.Message{msg}
@@ -270,8 +271,9 @@ func (m *Manager) closeCalls(s *agent.State, results map[string]runevent.ToolEnd
 
 // fail stores only that a run and its thread ended badly.
 func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
-	if children, err := m.pastChildren(ctx, run, &past{}, nil); err == nil { // else the next server closes them
-		m.closeChildren(ctx, rowsOf(children))
+	children, err := past.Children(ctx, m.db, run, &past.Run{}, nil, newMessageID)
+	if err == nil { // else the next server closes them
+		m.closeChildren(ctx, past.Open(children))
 	}
 	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), time.Now()
 	return m.storeEnd(ctx, run, ThreadError)

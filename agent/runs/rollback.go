@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -55,7 +56,7 @@ func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (e
 
 // undoing is the batch that takes a run back, with its events up to last.
 func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b store.Batch, err error) {
-	p, err := m.past(ctx, run)
+	p, err := past.Read(ctx, m.db, run)
 	if err != nil {
 		return b, err
 	}
@@ -63,7 +64,7 @@ func (m *Manager) undoing(ctx context.Context, run store.Run, last int64) (b sto
 	if err != nil {
 		return b, err
 	}
-	d := &store.Delete{Runs: append(children, run.ID), MessagesFrom: p.row}
+	d := &store.Delete{Runs: append(children, run.ID), MessagesFrom: p.Row}
 	if run.FirstSeq > 0 {
 		d.EventsFrom, d.EventsTo = run.FirstSeq, last
 	}
