@@ -148,7 +148,35 @@ const maxCommon = 8
 
 // common are pieces that many threads share, packed, the newest last.
 type common struct {
-	list []store.PromptPart
+	list    []store.PromptPart
+	tools   []Tool // that were encoded last
+	encoded []byte // tools
+	hash    [hashLen]byte
+}
+
+// offer is a list of tools as it is stored, and its hash, nil for one with a schema that is no JSON. Hardly any
+// run has other tools than the one before it, and comparing them costs next to nothing.
+func (c *common) offer(tools []*agent.Tool) ([]byte, [hashLen]byte) {
+	if slices.EqualFunc(tools, c.tools, func(t *agent.Tool, u Tool) bool {
+		return t.Name == u.Name && t.Description == u.Description && bytes.Equal(t.Schema, u.Schema)
+	}) {
+		return c.encoded, c.hash
+	}
+	list := make([]Tool, len(tools))
+	for i, t := range tools {
+		list[i] = Tool{t.Name, t.Description, t.Schema}
+	}
+	b, err := agent.Encode(list)
+	if err != nil {
+		return nil, c.hash
+	}
+	c.tools, c.encoded, c.hash = list, b, hashOf(b)
+	return c.encoded, c.hash
+}
+
+func hashOf(b []byte) [hashLen]byte {
+	sum := sha256.Sum256(b)
+	return [hashLen]byte(sum[:hashLen])
 }
 
 // packed is a piece as it is stored.
@@ -174,16 +202,14 @@ type pieces struct {
 
 // add has a piece stored unless it is, and returns its hash.
 func (p *pieces) add(b []byte) [hashLen]byte {
-	sum := sha256.Sum256(b)
-	hash := [hashLen]byte(sum[:hashLen])
+	hash := hashOf(b)
 	p.use(hash, func() []byte { return packed(b) })
 	return hash
 }
 
 // addCommon is add for a piece that other threads have as well.
 func (p *pieces) addCommon(b []byte) [hashLen]byte {
-	sum := sha256.Sum256(b)
-	hash := [hashLen]byte(sum[:hashLen])
+	hash := hashOf(b)
 	p.use(hash, func() []byte { return p.common.packed(hash, b) })
 	return hash
 }
@@ -222,15 +248,11 @@ func (p *pieces) toolset(tools []*agent.Tool) []byte {
 	if slices.Equal(tools, p.known.tools) {
 		return p.known.offer
 	}
-	list := make([]Tool, len(tools))
-	for i, t := range tools {
-		list[i] = Tool{t.Name, t.Description, t.Schema}
-	}
-	b, err := agent.Encode(list)
-	if err != nil { // a schema that is no JSON
+	b, h := p.common.offer(tools)
+	if b == nil {
 		return nil
 	}
-	h := p.addCommon(b)
+	p.use(h, func() []byte { return p.common.packed(h, b) })
 	p.known.tools, p.known.offer = tools, h[:]
 	return p.known.offer
 }
