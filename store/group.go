@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -45,6 +46,11 @@ func (g *group) hasWork() bool {
 		}
 	}
 	return false
+}
+
+// repeatable says that g can be carried out again after a rollback: what apply noted could not be taken back.
+func (g *group) repeatable() bool {
+	return !slices.ContainsFunc(g.jobs, func(j *job) bool { return j.apply != nil })
 }
 
 // stmts are the statements of j that were planned.

@@ -27,23 +27,20 @@ const usedEvery = 24 * time.Hour
 // PutTrace stores spans and the parts they refer to. Those of threads and runs which are not
 // there, or not any more, are left out, and a part that is stored already only counts as used.
 func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, now time.Time) error {
-	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		for _, p := range parts {
-			if err := w.exec(`INSERT INTO prompt(thread, hash, used, body) SELECT id, ?, ?, ? FROM thread WHERE id = ?
-				ON CONFLICT(thread, hash) DO UPDATE SET used = excluded.used WHERE prompt.used < excluded.used - ?`,
-				p.Hash, millis(now), p.Body, p.Thread, usedEvery.Milliseconds()); err != nil {
-				return err
-			}
-		}
-		for _, s := range spans {
-			if err := w.exec(`INSERT INTO span(thread, run, n, body) SELECT thread, id, ?, ? FROM run
-				WHERE id = ? AND thread = ? ON CONFLICT DO NOTHING`, s.N, s.Body, s.Run, s.Thread); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	if err != nil {
+	b := &batch{}
+	for _, p := range parts {
+		b.add("write part of a prompt of thread", p.Thread, `INSERT INTO prompt(thread, hash, used, body)
+			SELECT id, ?, ?, ? FROM thread WHERE id = ?
+			ON CONFLICT(thread, hash) DO UPDATE SET used = excluded.used WHERE prompt.used < excluded.used - ?`,
+			p.Hash, millis(now), p.Body, p.Thread, usedEvery.Milliseconds())
+	}
+	for _, s := range spans {
+		b.add("write a span of run", s.Run, `INSERT INTO span(thread, run, n, body) SELECT thread, id, ?, ? FROM run
+			WHERE id = ? AND thread = ? ON CONFLICT DO NOTHING`, s.N, s.Body, s.Run, s.Thread)
+	}
+	b.measure()
+	b.items += len(b.stmts)
+	if err := db.w.do(ctx, &job{batch: b}); err != nil {
 		return fmt.Errorf("store what calls took: %w", err)
 	}
 	return nil
