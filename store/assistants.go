@@ -45,7 +45,7 @@ func (db *DB) Assistant(ctx context.Context, owner, id string) (Assistant, error
 	if err != nil {
 		return Assistant{}, fmt.Errorf("assistant %s: %w", id, translate(err))
 	}
-	a, err := scanAssistant(s.QueryRowContext(ctx, id, orDefault(owner, DefaultOwner)))
+	a, err := scanAssistant(s.QueryRowContext(db.brief(ctx), id, orDefault(owner, DefaultOwner)))
 	if err != nil {
 		return Assistant{}, fmt.Errorf("assistant %s: %w", id, err)
 	}

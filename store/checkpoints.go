@@ -110,7 +110,7 @@ func (db *DB) Checkpoint(ctx context.Context, thread, ns, id string) (Checkpoint
 		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, translate(err))
 	}
 	cleanAll(args)
-	c, err := scanCheckpoint(s.QueryRowContext(ctx, args...))
+	c, err := scanCheckpoint(s.QueryRowContext(db.brief(ctx), args...))
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, err)
 	}
@@ -168,7 +168,7 @@ type Standing struct {
 func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	s := Standing{Fields: map[string]int64{}}
 	var fields []byte
-	err := db.queryRow(ctx, `SELECT head, top,
+	err := db.queryRow(db.brief(ctx), `SELECT head, top,
 		(SELECT {object}(name, version) FROM
 			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name) f)
 		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.Top, &fields)

@@ -117,7 +117,8 @@ func (db *DB) lastSeq(ctx context.Context, thread string) (last int64, err error
 		}
 	}
 	var folded int64
-	err = db.queryRow(ctx, `SELECT coalesce((SELECT seq FROM thread WHERE id = ?), 0)`, []any{thread}, &folded)
+	err = db.queryRow(db.brief(ctx), `SELECT coalesce((SELECT seq FROM thread WHERE id = ?), 0)`, []any{thread},
+		&folded)
 	return max(last, folded), err
 }
 

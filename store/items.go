@@ -8,8 +8,8 @@ import (
 // Message returns one row of a thread's message log, or ErrNotFound.
 func (db *DB) Message(ctx context.Context, thread string, n int64) (MessageRow, error) {
 	row := MessageRow{N: n}
-	err := db.queryRow(ctx, `SELECT id, body FROM message WHERE thread = ? AND n = ?`, []any{thread, n}, &row.ID,
-		&row.Body)
+	err := db.queryRow(db.brief(ctx), `SELECT id, body FROM message WHERE thread = ? AND n = ?`, []any{thread, n},
+		&row.ID, &row.Body)
 	if err == nil {
 		err = db.fill(ctx, thread, &row.Body, `SELECT body FROM message WHERE thread = ? AND n = ?`, thread, n)
 	}
@@ -23,7 +23,7 @@ func (db *DB) Message(ctx context.Context, thread string, n int64) (MessageRow, 
 func (db *DB) Field(ctx context.Context, thread, name string, version int64) ([]byte, error) {
 	var body []byte
 	query, args := `SELECT body FROM field WHERE thread = ? AND name = ? AND version = ?`, []any{thread, name, version}
-	err := db.queryRow(ctx, query, args, &body)
+	err := db.queryRow(db.brief(ctx), query, args, &body)
 	if err == nil {
 		err = db.fill(ctx, thread, &body, query, args...)
 	}

@@ -9,7 +9,7 @@ import (
 // KV returns a value, or ErrNotFound.
 func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) {
 	var body []byte
-	if err := db.queryRow(ctx, `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`,
+	if err := db.queryRow(db.brief(ctx), `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`,
 		[]any{owner, space, key}, &body); err != nil {
 		return nil, fmt.Errorf("%s/%s: %w", space, key, err)
 	}

@@ -150,7 +150,7 @@ func (db *DB) Line(ctx context.Context, thread string) (list []Place, err error)
 func (db *DB) Front(ctx context.Context, thread string) (p Place, err error) {
 	s, err := db.stmt(ctx, `SELECT id, status, wish, node FROM run WHERE thread = ? AND front = 1`)
 	if err == nil {
-		err = s.QueryRowContext(ctx, clean(thread)).Scan(&p.Run, &p.Status, &p.Wish, &p.Node)
+		err = s.QueryRowContext(db.brief(ctx), clean(thread)).Scan(&p.Run, &p.Status, &p.Wish, &p.Node)
 	}
 	if err = translate(err); err != nil && !errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("front of thread %s: %w", thread, err)

@@ -61,7 +61,7 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", id, translate(err))
 	}
-	r, err := scanRun(s.QueryRowContext(ctx, clean(id)))
+	r, err := scanRun(s.QueryRowContext(db.brief(ctx), clean(id)))
 	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", id, err)
 	}

@@ -109,7 +109,7 @@ func (db *DB) SessionByHash(ctx context.Context, hash []byte) (s Session, u User
 	st, err := db.stmt(ctx, `SELECT `+sessionColumns+withUser+`
 		FROM session s JOIN "user" u ON u.id = s.user WHERE s.hash = ?`)
 	if err == nil {
-		s, err = scanSession(st.QueryRowContext(ctx, hash).Scan, into...)
+		s, err = scanSession(st.QueryRowContext(db.brief(ctx), hash).Scan, into...)
 	}
 	if err != nil {
 		return Session{}, User{}, fmt.Errorf("session: %w", translate(err))
@@ -175,7 +175,7 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte) (t Token, u User, er
 	st, err := db.stmt(ctx, `SELECT `+tokenColumns+withUser+`
 		FROM token t JOIN "user" u ON u.id = t.user WHERE t.hash = ?`)
 	if err == nil {
-		t, err = scanToken(st.QueryRowContext(ctx, hash).Scan, into...)
+		t, err = scanToken(st.QueryRowContext(db.brief(ctx), hash).Scan, into...)
 	}
 	if err != nil {
 		return Token{}, User{}, fmt.Errorf("token: %w", translate(err))

@@ -25,7 +25,7 @@ func (db *DB) Snapshot(ctx context.Context, thread, checkpoint string) (Snapshot
 	thread = clean(thread)
 	query, args := checkpointQuery(thread, "", checkpoint)
 	return db.snapshot(ctx, thread, []string{query}, func(v view) (Checkpoint, error) {
-		return scanCheckpoint(v.stmts[4].QueryRowContext(ctx, args...))
+		return scanCheckpoint(v.stmts[4].QueryRowContext(v.ctx, args...))
 	})
 }
 
@@ -47,8 +47,8 @@ func (db *DB) snapshot(ctx context.Context, thread string, more []string,
 	}, more...)
 	var snap Snapshot
 	var fresh []MessageRow
-	err := db.view(ctx, queries, func(v view) (err error) {
-		if err := v.stmts[3].QueryRowContext(ctx, thread).Scan(&snap.Incarnation); err != nil {
+	err := db.view(db.brief(ctx), queries, func(v view) (err error) {
+		if err := v.stmts[3].QueryRowContext(v.ctx, thread).Scan(&snap.Incarnation); err != nil {
 			return translate(err)
 		}
 		if snap.Checkpoint, err = load(v); err != nil {

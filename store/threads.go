@@ -64,7 +64,7 @@ func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, 
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %s: %w", id, translate(err))
 	}
-	t, err := scanThread(s.QueryRowContext(ctx, append([]any{clean(id)}, args...)...))
+	t, err := scanThread(s.QueryRowContext(db.brief(ctx), append([]any{clean(id)}, args...)...))
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %s: %w", id, err)
 	}
