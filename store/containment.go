@@ -22,6 +22,15 @@ func decodeJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
+// containsAll says whether JSON has everything want has. What is not JSON has nothing.
+func containsAll(raw []byte, want map[string]any) bool {
+	if len(want) == 0 {
+		return true
+	}
+	have, err := decodeJSON(raw)
+	return err == nil && contains(have, want)
+}
+
 // contains says whether have has everything want has: objects by key and
 // recursively, arrays and scalars by equality.
 func contains(have, want any) bool {

@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -14,11 +17,13 @@ const findBatch = 64
 
 // Find asks for one page of an owner's threads: pinned ones first, then the latest updated.
 type Find struct {
-	Owner  string
-	Words  []string      // all of them must be in the title, or all in one message; none finds every thread
-	Before Position      // only what comes after it in the list; zero starts at the top
-	Limit  int           // how many to find
-	Within time.Duration // a search over messages stops after this long and says where; 0 means no limit
+	Owner string
+	Words []string // all of them must be in the title, or all in one message; none finds every thread
+	// Metadata is what the thread's metadata must contain, as in a ThreadQuery.
+	Metadata json.RawMessage
+	Before   Position      // only what comes after it in the list; zero starts at the top
+	Limit    int           // how many to find
+	Within   time.Duration // a search over messages stops after this long and says where; 0 means no limit
 	// Match tells whether the body of a message has all the words, and what of it to show.
 	// Bodies without any of the words are mostly left out beforehand.
 	Match func(body []byte) (excerpt string, ok bool)
@@ -45,8 +50,12 @@ type Found struct {
 func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Position, err error) {
 	start, at := time.Now(), f.Before
 	pattern := likePattern(f.Words)
+	want, err := parseContainment(f.Metadata)
+	if err != nil {
+		return nil, Position{}, fmt.Errorf("find threads: %w", err)
+	}
 	for {
-		batch, err := db.threadsAfter(ctx, f.Owner, at)
+		batch, err := db.threadsAfter(ctx, f.Owner, at, want)
 		if err != nil {
 			return nil, Position{}, fmt.Errorf("find threads: %w", err)
 		}
@@ -58,6 +67,9 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 				return found, at, nil
 			}
 			at = t.Position
+			if !containsAll(t.Metadata, want) {
+				continue
+			}
 			hit, err := db.hit(ctx, &t, f, pattern)
 			if err != nil {
 				return nil, Position{}, fmt.Errorf("find in thread %s: %w", t.ID, err)
@@ -72,8 +84,13 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 	}
 }
 
-func (db *DB) threadsAfter(ctx context.Context, owner string, at Position) ([]Found, error) {
+// threadsAfter is the next batch of threads. It leaves out most of those whose metadata has not what is wanted.
+func (db *DB) threadsAfter(ctx context.Context, owner string, at Position, want map[string]any) ([]Found, error) {
 	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0`, []any{owner}
+	if len(want) > 0 {
+		query += ` AND metadata {like} ? ESCAPE '\'`
+		args = append(args, likePattern(slices.Collect(maps.Keys(want))))
+	}
 	if at.ID != "" {
 		query += ` AND (pinned, updated_at, id) < (?, ?, ?)`
 		args = append(args, at.Pinned, at.UpdatedAt.UnixMilli(), at.ID)

@@ -79,6 +79,42 @@ func (s suite) ThreadsAreFoundByTitleAndByWhatWasSaid(t *testing.T) {
 	}
 }
 
+func (s suite) ThreadsAreFoundByTheirMetadata(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	for id, meta := range map[string]string{
+		"a": `{"channel_source":{"provider":"telegram","chat_id":"7"}}`,
+		"b": `{"channel_source":{"provider":"slack"},"deerflow_pinned":true}`,
+		"c": `{"note":"\"channel_source\":{\"provider\":\"telegram\"}"}`,
+		"d": `{"other":{"channel_source":{"provider":"telegram"}}}`,
+		"e": `{}`,
+		"f": `{"channel_source":"telegram"}`,
+	} {
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: id, Owner: "ann", Title: "Talk", CreatedAt: at,
+			UpdatedAt: at, Metadata: json.RawMessage(meta)}})
+	}
+	for want, found := range map[string]string{
+		``:                      "bfedca",
+		`{}`:                    "bfedca",
+		`{"channel_source":{}}`: "ba",
+		`{"channel_source":{"provider":"telegram"}}`: "a",
+		`{"channel_source":{"provider":"discord"}}`:  "",
+	} {
+		list, rest, err := db.FindThreads(ctx,
+			store.Find{Owner: "ann", Words: []string{"talk"}, Metadata: json.RawMessage(want), Limit: 9})
+		got := ""
+		for _, f := range list {
+			got += f.ID
+		}
+		if err != nil || got != found || rest.ID != "" {
+			t.Errorf("%s: %q, %v; want %q", want, got, err, found)
+		}
+	}
+	f := store.Find{Owner: "ann", Metadata: json.RawMessage(`[]`), Limit: 9}
+	if _, _, err := db.FindThreads(ctx, f); err == nil {
+		t.Error("a filter that is no object is taken")
+	}
+}
+
 func (s suite) APageOfFoundThreadsGoesOnWhereItEnded(t *testing.T) {
 	ctx, db := t.Context(), s.open(t)
 	const n = 150

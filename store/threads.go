@@ -191,9 +191,8 @@ func containing(v view, want map[string]any, args []any, q ThreadQuery) ([]Threa
 		if err := rows.Scan(&id, &meta); err != nil {
 			return false, err
 		}
-		have, err := decodeJSON(meta)
-		if err != nil || !contains(have, want) {
-			return true, nil // metadata that is not JSON contains nothing
+		if !containsAll(meta, want) {
+			return true, nil
 		}
 		if total >= q.Offset && len(ids) < q.Limit {
 			ids = append(ids, id)

@@ -7,18 +7,24 @@ type ChatsPage struct {
 	Shell Shell
 	List  ChatList
 	Total int
+	// Apps are the chat apps that the list can be narrowed down to; none offers nothing.
+	Apps []Source
 }
 
 // ChatList is a page of the list of all chats.
 type ChatList struct {
 	Now      time.Time
 	Query    string // the words searched for; empty lists everything
+	From     Source // only what began there; FromApps is any chat app, one without a name is everywhere
 	Rows     []ChatRow
 	Later    bool   // it is not the first page
 	More     string // address of the next page; empty on the last
 	MoreRows string // the same as a fragment
 	Restart  bool   // sandboxes can be restarted
 }
+
+// FromApps is the Name of a Source that stands for all chat apps.
+const FromApps = "channels"
 
 // ChatRow is one chat of that list.
 type ChatRow struct {

@@ -131,7 +131,7 @@ func imports() map[string][]string {
 		"web/ui":                  {"agent/...", "assets", "memory", "sandbox/egress", "sandbox/netguard", "store", "uploads", "views/...", "web/account/...", "web/errstatus", "web/bots", "web/httpx", "web/network", "web/openapi", "web/principal", "web/ui/..."},
 		"web/ui/account":          {"agent/config", "store", "views/...", "web/account/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/agents":           {"agent/community", "agent/profile", "agent/skills/...", "agent/tools", "sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
-		"web/ui/chats":            {"agent", "agent/runs", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
+		"web/ui/chats":            {"agent", "agent/channels", "agent/runs", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/conversation":     {"agent", "agent/mcp", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/runevent", "sandbox/changes", "store", "uploads", "views/...", "web/httpx", "web/network", "web/principal", "web/ui/input", "web/ui/page", "web/ui/turns"},
 		"web/ui/export":           {"agent", "agent/profile", "agent/runs", "memory", "sandbox/files", "store", "views/...", "web/httpx", "web/ui/conversation", "web/ui/page", "web/ui/turns"},
 		"web/ui/files":            {"sandbox/changes", "sandbox/files", "sandbox/linediff", "store", "uploads", "uploads/preview", "views/...", "web/errstatus", "web/httpx", "web/ui/conversation", "web/ui/export", "web/ui/page"},

@@ -35,6 +35,14 @@ func MenuPage(p views.MenuPage) templ.Component {
 // ConfirmPage asks before a chat is deleted.
 func ConfirmPage(p views.ConfirmPage) templ.Component { return i18n.In(p.Shell.Lang, confirmPage(p)) }
 
+// noneFrom says that no chat began in a chat app.
+func noneFrom(ctx context.Context, from views.Source) string {
+	if from.Label == "" {
+		return i18n.C(ctx, "chats.from.none")
+	}
+	return i18n.C(ctx, "chats.from.none.app", from.Label)
+}
+
 // StepPage is one step as a whole page, for browsers without script.
 func StepPage(p views.StepBody) templ.Component { return i18n.In(p.Shell.Lang, stepPage(p)) }
 

@@ -58,6 +58,8 @@ func commands() []command {
 func more() []command {
 	return []command{
 		{Label: "agents.new", Icon: "bot", URL: views.NewAgentURL, Also: "also.agents"},
+		{Label: "cmd.fromapps", Icon: "message-square", URL: views.ChatsURL + "?from=" + views.FromApps,
+			Also: "also.fromapps"},
 		{Label: "compose.stop", Icon: "square", Do: "stop", Chat: true, Also: "also.stop"},
 		{Label: "compose.model", Icon: "bot", Do: "model", Also: "also.model"},
 		{Label: "thread.rename", Icon: "pencil", Do: "rename", Chat: true, Also: "also.rename"},

@@ -2,59 +2,28 @@
 // there once, with the task's title and its file, a reply goes on in the run's chat, and nothing is sent any more when the
 // account is disconnected. With a stand-in of Telegram.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { clean, finished, launch, open, send, shot, violations } from './browser.mjs';
-import { chromium, lacks, scripted, start, startChat, until, words } from './harness.mjs';
+import { test } from 'node:test';
+import { chatApp } from './chatapp.mjs';
+import { clean, finished, open, send, shot, violations } from './browser.mjs';
+import { scripted, until, words } from './harness.mjs';
 
-const skip = lacks('Chromium', existsSync(chromium));
+const w = chatApp();
+const { skip, texts, says, connectBot, connectAccount } = w;
 const out = '/mnt/user-data/outputs/report.md';
-let fawn, browser, chat, dir;
-
-before(async () => {
-  if (skip) return;
-  dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
-  [chat, browser] = await Promise.all([startChat(dir), launch()]);
-  fawn = await start();
-  writeFileSync(join(fawn.data, 'settings.yaml'), `channels:\n  telegram:\n    base_url: ${chat.api}\n`, { mode: 0o600 });
-  await fawn.leave();
-  await fawn.restart();
-});
-after(async () => {
-  await browser?.close();
-  await fawn?.stop();
-  const broken = chat?.broken();
-  await chat?.stop();
-  if (dir) rmSync(dir, { recursive: true, force: true });
-  if (!skip) assert.equal(broken, '');
-});
 
 const tasks = '/workspace/scheduled-tasks';
-const telegram = (page) => page.locator('#channel-telegram');
-const texts = async (who) => (await chat.messages(who)).map((m) => m.Text);
-const says = (who, text) => until(`the chat of ${who} shows ${text}`, async () => (await texts(who)).some((t) => t.includes(text)));
-
 // form opens the form for a new task.
 const form = async (page, words) => {
-  await page.goto(fawn.base + tasks);
+  await page.goto(w.fawn.base + tasks);
   await page.locator('summary', { hasText: words }).click();
 };
 
 test('the result of a task is sent to a chat, and a reply goes on with it', { skip }, async () => {
-  const page = await open(browser, fawn.base);
+  const page = await open(w.browser, w.fawn.base);
   await form(page, 'New task');
   assert.equal(await page.getByLabel('Send the result to').count(), 0, 'no account is connected');
-  await page.goto(fawn.base + '/workspace/settings/channels');
-  await telegram(page).locator('summary').first().click();
-  await telegram(page).getByLabel('Bot token').fill(chat.token);
-  await telegram(page).getByRole('button', { name: 'Save and connect: Telegram' }).click();
-  await page.getByText('Connected as @FawnBot').waitFor();
-  await telegram(page).getByRole('button', { name: 'Connect an account: Telegram' }).click();
-  await chat.say('7', 'Ada', await telegram(page).locator('code.code').innerText());
-  await page.getByText('Ada is connected.').waitFor();
-  await says('7', 'Your account is connected');
+  await connectBot(page);
+  await connectAccount(page, '7', 'Ada');
 
   await form(page, 'New task');
   await page.getByLabel('Title').fill('Morning report');
@@ -81,18 +50,18 @@ test('the result of a task is sent to a chat, and a reply goes on with it', { sk
 
   const before = (await texts('7')).length;
   await page.getByRole('button', { name: 'Run now: Morning report' }).click();
-  await until('the file is in the chat', async () => (await chat.messages('7')).at(-1).File);
-  const sent = (await chat.messages('7')).slice(before);
+  await until('the file is in the chat', async () => (await w.chat.messages('7')).at(-1).File);
+  const sent = (await w.chat.messages('7')).slice(before);
   assert.deepEqual(sent.map((m) => [m.Text, m.File?.Name ?? '']), [['Morning report\n\nAll is well.', ''], ['', 'report.md']]);
   assert.equal(Buffer.from(sent[1].File.Data, 'base64').toString(), '# Report\n');
   await until('the page says so', async () => {
-    await page.goto(fawn.base + tasks);
+    await page.goto(w.fawn.base + tasks);
     await row.click();
     return (await facts.innerText()).includes('result sent');
   });
   await shot(page, 'deliver-sent');
 
-  await chat.say('7', 'Ada', words(2), { ReplyTo: sent[0].ID });
+  await w.chat.say('7', 'Ada', words(2), { ReplyTo: sent[0].ID });
   await says('7', 'lorem lorem');
   await facts.locator('ul a').first().click();
   await page.locator('article.turn').nth(1).waitFor();
@@ -103,13 +72,13 @@ test('the result of a task is sent to a chat, and a reply goes on with it', { sk
 });
 
 test('an answer to a message from the browser is sent to the chat as well, when that is wanted', { skip }, async () => {
-  const page = await open(browser, fawn.base);
-  await chat.say('7', 'Ada', '/new');
+  const page = await open(w.browser, w.fawn.base);
+  await w.chat.say('7', 'Ada', '/new');
   await says('7', 'This is a new conversation.');
-  await chat.say('7', 'Ada', words(4));
+  await w.chat.say('7', 'Ada', words(4));
   await says('7', 'lorem lorem lorem lorem');
   const before = await texts('7');
-  await page.goto(fawn.base + '/workspace/chats');
+  await page.goto(w.fawn.base + '/workspace/chats');
   await page.locator('.lrow', { hasText: 'Telegram' }).first().locator('a').first().click();
   const also = page.getByLabel('Also send the answer to Telegram');
   await also.waitFor();
@@ -127,14 +96,14 @@ test('an answer to a message from the browser is sent to the chat as well, when 
   await finished(page);
   assert.ok(await also.isChecked(), 'the choice stays');
   assert.deepEqual(await texts('7'), [...before, 'In both places.']);
-  await page.goto(fawn.base + '/workspace/chats/new');
+  await page.goto(w.fawn.base + '/workspace/chats/new');
   assert.equal(await also.count(), 0, 'a new chat has nowhere to send to');
   clean(page);
   await page.context().close();
 });
 
 test('a disconnected account gets no results, and the page says so, without JavaScript and in Chinese', { skip }, async () => {
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false, locale: 'zh-CN' });
+  const page = await open(w.browser, w.fawn.base, { javaScriptEnabled: false, locale: 'zh-CN' });
   await form(page, '新建任务');
   await page.getByLabel('标题').fill('晨报');
   await page.getByLabel('消息').fill(words(3));
@@ -143,24 +112,24 @@ test('a disconnected account gets no results, and the page says so, without Java
   await page.getByRole('button', { name: '创建任务' }).click();
   const row = page.locator('summary', { hasText: '晨报' });
   await row.waitFor();
-  const [mine] = (await fetch(fawn.base + '/api/channels/connections').then((r) => r.json())).connections;
-  assert.equal((await fetch(`${fawn.base}/api/channels/connections/${mine.id}`, { method: 'DELETE' })).status, 204);
+  const [mine] = (await fetch(w.fawn.base + '/api/channels/connections').then((r) => r.json())).connections;
+  assert.equal((await fetch(`${w.fawn.base}/api/channels/connections/${mine.id}`, { method: 'DELETE' })).status, 204);
   const before = (await texts('7')).length;
-  await page.goto(fawn.base + tasks);
+  await page.goto(w.fawn.base + tasks);
   await row.click();
   await page.getByRole('button', { name: '立即运行: 晨报' }).click();
   const facts = page.locator('.mrow', { has: row }).locator('.facts');
   await until('the run is over', async () => {
-    await page.goto(fawn.base + tasks);
+    await page.goto(w.fawn.base + tasks);
     await row.click();
     return (await facts.innerText()).includes('完成');
   });
   assert.match(await facts.innerText(), /此聊天已断开连接[^]*结果未发送[^]*当时聊天已断开连接/);
   assert.equal((await texts('7')).length, before);
   await shot(page, 'deliver-gone');
-  const { status } = await page.request.post(fawn.base + '/ui/tasks', { form: { title: 'x', prompt: 'y', every: 'hour', zone: 'UTC', deliver: value } }).then((r) => ({ status: r.status() }));
+  const { status } = await page.request.post(w.fawn.base + '/ui/tasks', { form: { title: 'x', prompt: 'y', every: 'hour', zone: 'UTC', deliver: value } }).then((r) => ({ status: r.status() }));
   assert.equal(status, 422, 'a chat that is not connected is taken');
-  await page.goto(fawn.base + '/workspace/settings/channels');
+  await page.goto(w.fawn.base + '/workspace/settings/channels');
   await page.getByText('当时聊天已断开连接').waitFor();
   clean(page);
   await page.context().close();

@@ -116,18 +116,23 @@ export const startModel = async (dir) => {
 export const complaints = (log, announced = []) => log.split('\n').filter((line) => /^(panic|fatal error): |^WARNING: DATA RACE/.test(line)
   || /^(time=\S+ level=ERROR |\{"time":"[^"]*","level":"ERROR")/.test(line) && !announced.some((words) => words.test(line)));
 
-// startChat serves a stand-in of Telegram: say is what somebody writes, shown are the texts of a chat.
+// startChat serves stand-ins of Telegram and Slack, told apart by app: say is what somebody writes, messages and shown are
+// those of a chat and their texts, and fails makes the next call of a kind fail.
 export const startChat = async (dir) => {
   if (!existsSync(chatBin)) throw new Error(`${chatBin} is missing: run the tests with make e2e`);
   const log = join(dir, 'chat.log');
   const { child, addr } = await begin(log, chatBin, (at) => ['-addr', at], {}, null, '/');
-  const url = `http://${addr}`, about = await fetch(url + '/').then((r) => r.json());
+  const url = `http://${addr}`, apps = await fetch(url + '/').then((r) => r.json());
+  const post = (path, body) => fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+  const messages = async (chat, app = 'telegram') => await fetch(`${url}/${app}/shown?chat=${chat}`).then((r) => r.json()) ?? [];
   return {
-    ...about,
-    say: (From, Name, Text, more = {}) => fetch(url + '/said', { method: 'POST', body: JSON.stringify({ From, Name, Text, ...more }) }),
-    shown: async (chat) => (await fetch(`${url}/shown?chat=${chat}`).then((r) => r.json()) ?? []).map((m) => m.Text),
-    messages: async (chat) => await fetch(`${url}/shown?chat=${chat}`).then((r) => r.json()) ?? [],
-    broken: () => readFileSync(log, 'utf8'), // what the platform would not have taken
+    apps,
+    token: apps.telegram.credentials.bot_token,
+    say: (From, Name, Text, more = {}, app = 'telegram') => post(`/${app}/said`, { From, Name, Text, ...more }),
+    fails: (Op, Kind, app = 'telegram') => post(`/${app}/fails`, { Op, Kind }),
+    shown: async (chat, app) => (await messages(chat, app)).map((m) => m.Text),
+    messages,
+    broken: () => readFileSync(log, 'utf8'), // what the platforms would not have taken
     stop: () => end(child),
   };
 };

@@ -54,6 +54,55 @@ func TestChatsAreFoundByTitleAndByMessage(t *testing.T) {
 	}
 }
 
+func TestChatsAreNarrowedDownToChatApps(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	add := func(id, title, meta string) {
+		th := &store.Thread{ID: id, Title: title, Owner: "default", CreatedAt: at, UpdatedAt: at,
+			Metadata: []byte(meta)}
+		if err := w.db.Commit(t.Context(), store.Batch{Thread: th}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("w1", "Boiler", `{}`)
+	if page := w.page("/workspace/chats"); strings.Contains(page, `name="from"`) {
+		t.Error("there is a filter though no chat app was ever used")
+	}
+	add("t1", "Boiler", `{"channel_source":{"provider":"telegram"}}`)
+	add("s1", "Poem", `{"channel_source":{"provider":"slack"}}`)
+	for query, want := range map[string]string{
+		"": "w1 t1 s1", "?from=channels": "t1 s1", "?from=telegram": "t1", "?from=discord": "",
+		"?from=channels&q=boiler": "t1", "?from=nonsense": "w1 t1 s1",
+	} {
+		got := map[string]bool{}
+		page := w.page("/workspace/chats" + query)
+		for _, m := range regexp.MustCompile(`name="thread" value="(\w+)"`).FindAllStringSubmatch(page, -1) {
+			got[m[1]] = true
+		}
+		if len(got) != len(strings.Fields(want)) || slices.ContainsFunc(strings.Fields(want), func(id string) bool {
+			return !got[id]
+		}) {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+	if page := w.page("/workspace/chats?from=discord"); !strings.Contains(page, "No chats from Discord yet.") ||
+		!strings.Contains(page, `<option value="discord" selected>From Discord</option>`) {
+		t.Error("the empty page does not say which chats it looked for")
+	}
+	for i := range 60 {
+		add(fmt.Sprintf("m%02d", i), "More", `{"channel_source":{"provider":"telegram"}}`)
+	}
+	more := regexp.MustCompile(`hx-get="(/ui/threads\?[^"]+)"`)
+	next := more.FindStringSubmatch(w.page("/workspace/chats?from=telegram"))
+	if next == nil || !strings.Contains(next[1], "from=telegram") {
+		t.Fatal("the next page forgets the filter:", next)
+	}
+	rest := w.get(strings.ReplaceAll(next[1], "&amp;", "&"), "HX-Request", "true").body
+	if n := strings.Count(rest, `name="thread"`); n != 11 || strings.Contains(rest, `value="s1"`) {
+		t.Errorf("%d more chats: %s", n, rest)
+	}
+}
+
 func TestAllChatsComePageByPage(t *testing.T) {
 	w := open(t, &agenttest.Script{})
 	const n = 120

@@ -136,7 +136,7 @@ func New(d Deps) (*UI, error) {
 	u.files = &files.Handlers{Handlers: u.Handlers, Archives: u.export, Uploads: d.Uploads, Documents: d.Documents,
 		Pictures: d.Pictures, BackToBox: u.backToBox}
 	u.share = &share.Handlers{Handlers: u.Handlers, Files: u.files}
-	u.chats = chats.New(d.Site, u.runsCommands)
+	u.chats = chats.New(d.Site, d.Bots, u.runsCommands)
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
 	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents, Bots: d.Bots}
 	return u, nil

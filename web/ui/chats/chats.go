@@ -38,7 +38,8 @@ func (h *Handlers) chats(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return page.HTML(c, http.StatusOK, chat.ChatsPage(views.ChatsPage{Shell: shell, List: list, Total: shell.Total}))
+	return page.HTML(c, http.StatusOK, chat.ChatsPage(views.ChatsPage{Shell: shell, List: list, Total: shell.Total,
+		Apps: h.apps(list)}))
 }
 
 // threadList is GET /ui/threads: the side bar's list as a fragment; with q the list of all
@@ -46,9 +47,10 @@ func (h *Handlers) chats(c echo.Context) error {
 func (h *Handlers) threadList(c echo.Context) error {
 	asked := c.QueryParams()
 	if !page.WantsFragment(c.Request()) {
-		return c.Redirect(http.StatusSeeOther, chatsURL(asked.Get("q"), asked.Get("before")))
+		return c.Redirect(http.StatusSeeOther,
+			chatsURL(asked.Get("q"), asked.Get("from"), asked.Get("before")))
 	}
-	if !asked.Has("q") && !asked.Has("before") {
+	if !asked.Has("q") && !asked.Has("from") && !asked.Has("before") {
 		shell, err := h.Shell(c, views.NavNone, asked.Get("current"))
 		if err != nil {
 			return err
@@ -72,10 +74,12 @@ func (h *Handlers) findChats(c echo.Context) (views.ChatList, error) {
 	l.Query = strings.TrimSpace(page.Head(page.PlainText(c.QueryParam("q")), maxQuery))
 	words := strings.Fields(l.Query)
 	words = words[:min(len(words), maxWords)]
+	l.From = sourceOf(c.QueryParam("from"))
 	at := position(c.QueryParam("before"))
 	l.Later = at.ID != ""
 	found, rest, err := h.DB.FindThreads(ctx,
-		store.Find{Owner: principal.Owner(ctx), Words: words, Before: at, Limit: chatsPerPage, Within: searchTime,
+		store.Find{Owner: principal.Owner(ctx), Words: words, Metadata: begunIn(l.From), Before: at,
+			Limit: chatsPerPage, Within: searchTime,
 			Match: func(body []byte) (string, bool) { return Excerpt(body, words) }})
 	if err != nil {
 		return l, err
@@ -92,8 +96,8 @@ func (h *Handlers) findChats(c echo.Context) (views.ChatList, error) {
 		l.Rows = append(l.Rows, views.ChatRow{ThreadRow: rows[i], Message: f.Message, Excerpt: f.Excerpt})
 	}
 	if rest.ID != "" {
-		l.More = chatsURL(l.Query, positionText(rest))
-		l.MoreRows = "/ui/threads?" + chatsQuery(l.Query, positionText(rest))
+		l.More = chatsURL(l.Query, l.From.Name, positionText(rest))
+		l.MoreRows = "/ui/threads?" + chatsQuery(l.Query, l.From.Name, positionText(rest))
 	}
 	return l, nil
 }
@@ -118,9 +122,9 @@ func positionText(p store.Position) string {
 	return s
 }
 
-func chatsQuery(q, before string) string {
+func chatsQuery(q, from, before string) string {
 	v := url.Values{}
-	for name, s := range map[string]string{"q": q, "before": before} {
+	for name, s := range map[string]string{"q": q, "from": from, "before": before} {
 		if s != "" {
 			v.Set(name, s)
 		}
@@ -128,8 +132,8 @@ func chatsQuery(q, before string) string {
 	return v.Encode()
 }
 
-func chatsURL(q, before string) string {
-	if s := chatsQuery(q, before); s != "" {
+func chatsURL(q, from, before string) string {
+	if s := chatsQuery(q, from, before); s != "" {
 		return views.ChatsURL + "?" + s
 	}
 	return views.ChatsURL

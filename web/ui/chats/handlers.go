@@ -5,12 +5,14 @@ package chats
 import (
 	"time"
 
+	"fawn/web/bots"
 	"fawn/web/ui/page"
 )
 
 // Handlers are those of the lists. Make them with New.
 type Handlers struct {
 	*page.Site
+	Bots         *bots.Service // of chat apps; nil has none
 	RunsCommands func() bool   // whether there is a sandbox to start anew
 	Keep         time.Duration // how long deleted chats can be had back
 
@@ -18,6 +20,6 @@ type Handlers struct {
 }
 
 // New makes the handlers.
-func New(site *page.Site, runsCommands func() bool) *Handlers {
-	return &Handlers{Site: site, RunsCommands: runsCommands, Keep: trashTime, trash: newTrash()}
+func New(site *page.Site, bots *bots.Service, runsCommands func() bool) *Handlers {
+	return &Handlers{Site: site, Bots: bots, RunsCommands: runsCommands, Keep: trashTime, trash: newTrash()}
 }

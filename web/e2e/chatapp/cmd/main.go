@@ -1,5 +1,6 @@
-// Command cmd serves a stand-in of Telegram for tests in a browser. Its own address tells where the Bot API is and with
-// which token, takes what people write (POST /said), and tells what their chats show (GET /shown?chat=ID).
+// Command cmd serves stand-ins of Telegram and Slack for tests in a browser. Its own address tells where their APIs are
+// and with which credentials, takes what people write (POST /telegram/said) and how a call is to fail (POST
+// /telegram/fails), and tells what chats show (GET /telegram/shown?chat=ID).
 package main
 
 import (
@@ -36,7 +37,12 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: control(chattest.NewTelegram(t)), ReadHeaderTimeout: 10 * time.Second}
+	apps := map[string]standIn{ // by the names that Fawn has for them
+		"telegram": {chattest.NewTelegram(t), map[string]string{"bot_token": chattest.TelegramToken}},
+		"slack": {chattest.NewSlack(t), map[string]string{"bot_token": chattest.SlackBotToken,
+			"app_token": chattest.SlackAppToken}},
+	}
+	srv := &http.Server{Handler: control(apps), ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ln) }()
 	select {
@@ -51,26 +57,53 @@ func run() error {
 	}
 }
 
-// control is what tests do with the stand-in.
-func control(f *chattest.Telegram) http.Handler {
+// A standIn is a platform, with the credentials of its bot.
+type standIn struct {
+	chattest.Fake
+	Credentials map[string]string
+}
+
+// control is what tests do with the stand-ins.
+func control(apps map[string]standIn) http.Handler {
 	answer := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(v)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]string{"api": f.State().URL, "token": chattest.TelegramToken})
+		about := map[string]any{}
+		for name, a := range apps {
+			about[name] = map[string]any{"api": a.State().URL, "credentials": a.Credentials}
+		}
+		answer(w, about)
 	})
-	mux.HandleFunc("POST /said", func(w http.ResponseWriter, r *http.Request) {
-		var m chattest.Said
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&m); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+	mux.HandleFunc("POST /{app}/said", func(w http.ResponseWriter, r *http.Request) {
+		with(apps, w, r, func(a standIn, m chattest.Said) { a.Say(m) })
+	})
+	mux.HandleFunc("POST /{app}/fails", func(w http.ResponseWriter, r *http.Request) {
+		with(apps, w, r, func(a standIn, f chattest.Fault) { a.State().Fail(f) })
+	})
+	mux.HandleFunc("GET /{app}/shown", func(w http.ResponseWriter, r *http.Request) {
+		if a, ok := apps[r.PathValue("app")]; ok {
+			answer(w, a.State().Shown(r.URL.Query().Get("chat")))
 			return
 		}
-		f.Say(m)
-	})
-	mux.HandleFunc("GET /shown", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, f.State().Shown(r.URL.Query().Get("chat")))
+		http.NotFound(w, r)
 	})
 	return mux
+}
+
+// with does what the body of a request says with the stand-in that its path names.
+func with[T any](apps map[string]standIn, w http.ResponseWriter, r *http.Request, do func(standIn, T)) {
+	a, ok := apps[r.PathValue("app")]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	var v T
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&v); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	do(a, v)
 }
