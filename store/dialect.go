@@ -18,6 +18,8 @@ var sqliteWords = strings.NewReplacer(
 	"{day end}", ") / 1000, 'unixepoch')",
 	"{text}", "CAST(", "{text end}", " AS TEXT)", // of bytes
 	"{lock}", "", // the rows that are selected
+	"{gone}", "FALSE", // a row of the tail is of a server that is not there any more
+	"{elsewhere}", "(? < 0)", // a thread's run is under way at a server that is another than the parameter
 	"{like}", "LIKE", // whatever the case of letters is
 	"{position}", "instr", // of a text in another, from 1
 	"{bytes}", "BLOB", // the type
@@ -45,6 +47,9 @@ var postgresWords = strings.NewReplacer(
 	"{day}", "to_char(to_timestamp((", "{day end}", ") / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
 	"{text}", "body_text(", "{text end}", ")",
 	"{lock}", " FOR NO KEY UPDATE",
+	"{gone}", "NOT EXISTS (SELECT 1 FROM node WHERE node.id = tail_node(tail.id))",
+	"{elsewhere}", `EXISTS (SELECT 1 FROM run JOIN node ON node.id = run.node
+		WHERE run.thread = thread.id AND run.front = 1 AND run.status = 'running' AND node.id <> ?)`,
 	"{like}", "ILIKE",
 	"{position}", "strpos",
 	"{bytes}", "bytea",

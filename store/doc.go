@@ -24,6 +24,12 @@
 // any more, and its rows are deleted in bulk once nobody needs what is in them.
 // The tail is read only at the next start, to find what a crash interrupted.
 //
+// Where several servers share a database each has rows of its own in the tail, one for each group it
+// commits, in order and without holes. A row also says which threads are folded up to where, so that
+// whoever reads the rows of another server knows everything that server has shown, and has shown so
+// far. They stay for half a minute after they are needed, and those of a server that is gone until
+// nobody needs them to take its runs up.
+//
 // # One writer
 //
 // A single goroutine owns the only writing connection and commits groups: the

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 )
 
 // engine is what kinds of databases do differently; everything else in this package is written
@@ -31,8 +32,13 @@ type engine interface {
 	// self is the number of this server among those that ever had the database.
 	self() int64
 
-	// lastTail is the last row of the tail at the start, 0 when it is empty.
-	lastTail(ctx context.Context) (int64, error)
+	// tail is where the rows of this server in the tail begin, which end before the next server's, and the last
+	// one that a process before has left there, 0 for none.
+	tail(ctx context.Context) (span tailSpan, last int64, err error)
+	// everyGroup says that each group has a row in the tail, which also says what is folded by then.
+	everyGroup() bool
+	// keeps is how long rows of the tail stay after they are needed, for others who read them.
+	keeps() time.Duration
 	// upkeep does what is good for the database in a pause. With forget, what was deleted is not
 	// to live on anywhere; forgotten says that this is done. It stops when there is work again.
 	upkeep(forget bool, busy func() bool) (forgotten bool, err error)

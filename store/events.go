@@ -93,13 +93,12 @@ func (db *DB) lastSeq(ctx context.Context, thread string) (last int64, err error
 	if t := w.tails[thread]; t != nil {
 		last = t.seq
 	}
-	old := w.oldTail
-	if w.oldSeqs != nil { // the tail was read
-		last, old = max(last, w.oldSeqs[thread]), 0
-	}
+	old, read := w.oldTail, w.oldRead
+	last = max(last, w.oldSeqs[thread])
 	w.mu.Unlock()
-	if old > 0 {
-		err = db.each(ctx, `SELECT data FROM tail WHERE id <= ?`, []any{old}, func(rows *sql.Rows) (bool, error) {
+	if !read && (old > 0 || db.Shared()) {
+		const left = `SELECT data FROM tail WHERE id >= ? AND id <= ? OR {gone}`
+		err = db.each(ctx, left, []any{w.span.first, old}, func(rows *sql.Rows) (bool, error) {
 			var data sql.RawBytes
 			if err := rows.Scan(&data); err != nil {
 				return false, err

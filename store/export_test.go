@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -145,4 +146,17 @@ func (db *DB) GiveAway(ctx context.Context, run string, node int64) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE run SET node = ? WHERE id = ?`, node, run)
 	}})
+}
+
+// FrameRows is how many rows of the tail have frames of threads.
+func (db *DB) FrameRows(ctx context.Context) (n int, err error) {
+	err = db.each(ctx, `SELECT data FROM tail`, nil, func(rows *sql.Rows) (bool, error) {
+		var data []byte
+		err := rows.Scan(&data)
+		if len(keepFrames(data, func(thread []byte, _ int64) bool { return len(thread) > 0 })) > 0 {
+			n++
+		}
+		return true, err
+	})
+	return n, err
 }

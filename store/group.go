@@ -15,11 +15,7 @@ func (w *writer) write(g *group) (err error) {
 		return nil
 	}
 	w.tidy = false
-	frames := w.soundFrames(g)
-	if len(frames) > 0 {
-		g.before = append(g.before, stmt{what: "write", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (?, ?)`,
-			args: []any{w.nextTail, frames}})
-	}
+	g.row, g.frames = w.nextTail, w.soundFrames(g)
 	swept := w.sweep(g, sweepRows)
 	if w.committed != nil {
 		began := time.Now()
@@ -33,7 +29,7 @@ func (w *writer) write(g *group) (err error) {
 	if swept != nil {
 		swept()
 	}
-	if len(frames) > 0 {
+	if len(g.frames) > 0 || w.engine.everyGroup() {
 		w.noteFrames(g)
 	}
 	return nil
@@ -250,9 +246,8 @@ func (w *writer) recycle(g *group) {
 	}
 	clear(g.lanes)
 	clear(g.jobs)
-	clear(g.before)
 	clear(g.after)
-	*g = group{buf: g.buf[:0], lanes: g.lanes[:0], jobs: g.jobs[:0], before: g.before[:0], after: g.after[:0]}
+	*g = group{buf: g.buf[:0], lanes: g.lanes[:0], jobs: g.jobs[:0], after: g.after[:0]}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.free) < 2 {

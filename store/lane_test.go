@@ -66,7 +66,7 @@ func (s suite) UnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "tail after clearing", texts(t, db), map[string][]string{})
-	same(t, "rows after clearing", must(db.Count(ctx, "SELECT count(*) FROM tail"))(t), int64(0))
+	same(t, "rows after clearing", must(db.FrameRows(ctx))(t), 0)
 }
 
 func (s suite) ClearTailKeepsWhatIsNew(t *testing.T) {
@@ -132,8 +132,12 @@ func (s suite) QuietStoreEmptiesItsTail(t *testing.T) {
 	l.Append(1, []byte("x"))
 	commit(t, l, store.Batch{ThreadID: "a", Events: []store.Event{{Seq: 1}}})
 	l.Close()
+	last := int64(0) // the last row, if it stays
+	if db.Shared() {
+		last = 1
+	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if must(db.Count(ctx, "SELECT count(*) FROM tail"))(t) == 0 && db.Remembered() == 0 {
+		if rows := must(db.Count(ctx, "SELECT count(*) FROM tail"))(t); rows <= last && int64(db.Remembered()) <= last {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -37,13 +37,12 @@ type postgresEngine struct {
 	done    atomic.Uint64 // statements that were carried out
 
 	// What follows belongs to the goroutine that writes.
-	pool   *sql.DB // of conn alone
-	conn   *sql.Conn
-	raw    *pgx.Conn // what conn is made of
-	pid    uint32    // of the server's process behind the last raw
-	groups int64     // number of the last group
-	stmts  map[string]*sql.Stmt
-	bound  map[string]string // statements as they are sent
+	pool  *sql.DB // of conn alone
+	conn  *sql.Conn
+	raw   *pgx.Conn // what conn is made of
+	pid   uint32    // of the server's process behind the last raw
+	stmts map[string]*sql.Stmt
+	bound map[string]string // statements as they are sent
 }
 
 func (e *postgresEngine) reads() *sql.DB           { return e.readers }
@@ -53,10 +52,9 @@ func (e *postgresEngine) works() uint64            { return e.done.Load() }
 // write tries a group again while the database cannot be reached. Whether a group was written during
 // which the connection was lost is asked, never guessed.
 func (e *postgresEngine) write(g *group, rest func(*job) error) error {
-	if len(g.before)+len(g.after) == 0 && !g.hasWork() {
+	if g.row == 0 && len(g.after) == 0 {
 		return nil
 	}
-	e.groups++
 	began, ran := time.Now(), map[*job]bool{}
 	for tries := 0; ; tries++ {
 		err := e.node.ended()
@@ -67,14 +65,11 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 			err = e.node.ended() // since, which did not end what was not there yet
 		}
 		if err == nil && tries > 0 {
-			var last int64
-			err = e.raw.QueryRow(context.Background(), `SELECT number FROM node_group WHERE node = $1`,
-				e.node.id).Scan(&last)
-			if err == nil && last == e.groups {
+			var there bool
+			err = e.raw.QueryRow(context.Background(), `SELECT EXISTS (SELECT 1 FROM tail WHERE id = $1)`,
+				g.row).Scan(&there)
+			if err == nil && there {
 				return nil
-			}
-			if errors.Is(err, pgx.ErrNoRows) {
-				err = errEvicted
 			}
 		}
 		if err == nil {
@@ -123,21 +118,17 @@ func (e *postgresEngine) fence() stmt {
 	return stmt{what: "fence", of: "node", sql: `SELECT fence(?)`, args: []any{e.node.id}}
 }
 
-// writeOnce writes a group whose number is to be found in node_group from then on. Most groups
-// are one pipeline, which is one transaction. Where that fails, or a job does more than its
-// statements, the jobs are carried out one by one, each of which may fail for itself.
+// writeOnce writes a group whose row is to be found in the tail from then on. Most groups are one pipeline, which
+// is one transaction. Where that fails, or a job does more than its statements, the jobs are carried out one by
+// one, each of which may fail for itself.
 func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, ran map[*job]bool) error {
 	for _, j := range g.jobs {
 		j.err = nil
 	}
-	// One that was sent before, and arrives late, finds its number or a later one.
-	number := stmt{what: "number", of: "group", sql: `UPDATE node_group SET number = ? WHERE node = ? AND number < ?`,
-		args: []any{e.groups, e.node.id, e.groups}, must: errWritten}
-	before := append([]stmt{e.fence(), number}, g.before...)
 	if !slices.ContainsFunc(g.jobs, func(j *job) bool {
 		return j.apply != nil || j.batch != nil && j.batch.removesThread()
 	}) {
-		list := before
+		list := e.opening(g, appendMarks(g.frames, g.jobs))
 		for _, j := range g.jobs {
 			list = append(list, j.stmts()...)
 		}
@@ -153,11 +144,15 @@ func (e *postgresEngine) writeOnce(g *group, rest func(*job) error, ran map[*job
 			return err
 		}
 	}
-	err := e.begin(before)
+	err := e.begin(e.opening(g, g.frames))
 	for _, j := range g.jobs {
 		if err == nil {
 			err = e.step(j, rest, ran)
 		}
+	}
+	if marks := appendMarks(nil, g.jobs); err == nil && len(marks) > 0 {
+		err = e.run([]stmt{{what: "mark", of: "tail", sql: `UPDATE tail SET data = data || ? WHERE id = ?`,
+			args: []any{marks, g.row}}})
 	}
 	if err == nil {
 		err = e.run(g.after)
@@ -313,11 +308,6 @@ func (e *postgresEngine) stmt(query string) (*sql.Stmt, error) {
 func (e *postgresEngine) overwriting(do func() error) error { return do() }
 
 func (e *postgresEngine) self() int64 { return e.node.id }
-
-func (e *postgresEngine) lastTail(ctx context.Context) (id int64, err error) {
-	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&id)
-	return id, translate(err)
-}
 
 func (e *postgresEngine) upkeep(bool, func() bool) (forgotten bool, err error) { return true, nil }
 

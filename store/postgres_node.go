@@ -36,6 +36,7 @@ type pgNode struct {
 	origin  time.Time     // what renewed counts from, by the clock that never jumps
 	renewed atomic.Int64  // when the last renewal that succeeded was sent
 	fenced  atomic.Uint64 // commits that were refused
+	others  atomic.Int64  // nodes beside this one, when it was renewed
 	over    atomic.Pointer[error]
 	wires   *wires
 
@@ -93,27 +94,33 @@ func (n *pgNode) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, min(n.lease/5, n.patience()))
 	defer cancel()
 	sent := time.Since(n.origin)
-	tag, err := n.exec(ctx, `UPDATE node SET expires = clock_timestamp() + make_interval(secs => $2) WHERE id = $1`,
-		n.id, n.lease.Seconds())
+	if err := n.connect(ctx); err != nil {
+		return err
+	}
+	var others int64
+	err := n.conn.QueryRow(ctx, `UPDATE node SET expires = clock_timestamp() + make_interval(secs => $2) WHERE id = $1
+		RETURNING (SELECT count(*) FROM node WHERE id <> $1)`, n.id, n.lease.Seconds()).Scan(&others)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errEvicted
+	}
 	if err != nil {
 		return err
 	}
-	if tag.RowsAffected() == 0 {
-		return errEvicted
-	}
+	n.others.Store(others)
 	n.renewed.Store(int64(sent))
 	return nil
 }
 
-// exec uses the connection of its own, and makes it when it is not there.
-func (n *pgNode) exec(ctx context.Context, query string, args ...any) (tag pgconn.CommandTag, err error) {
-	if n.conn == nil || n.conn.IsClosed() {
-		if n.conn, err = pgx.ConnectConfig(ctx, n.conf); err != nil {
-			n.conn = nil
-			return tag, fmt.Errorf("connect to the database: %w", err)
-		}
+// connect makes the connection of its own when it is not there.
+func (n *pgNode) connect(ctx context.Context) (err error) {
+	if n.conn != nil && !n.conn.IsClosed() {
+		return nil
 	}
-	return n.conn.Exec(ctx, query, args...)
+	if n.conn, err = pgx.ConnectConfig(ctx, n.conf); err != nil {
+		n.conn = nil
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	return nil
 }
 
 // giveUp ends this node for good: what is under way ends in an error, what comes to be written is refused, and
@@ -145,7 +152,11 @@ func (n *pgNode) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	if !errors.Is(n.ended(), errEvicted) {
-		if _, err := n.exec(ctx, `DELETE FROM node WHERE id = $1`, n.id); err != nil {
+		err := n.connect(ctx)
+		if err == nil {
+			_, err = n.conn.Exec(ctx, `DELETE FROM node WHERE id = $1`, n.id)
+		}
+		if err != nil {
 			n.log.Warn("another server can take over when the lease has ended", "node", n.id, "err", err)
 			n.wires.cut() // nobody waits for a database that doesn't answer
 		}
@@ -262,11 +273,10 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	}
 	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.cfg, lost: cfg.Lost, log: e.log, wires: e.wires}
 	sent := time.Now()
-	err = e.raw.QueryRow(ctx, `WITH made AS (
+	err = e.raw.QueryRow(ctx, `
 		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9)) RETURNING id
-		), numbered AS (INSERT INTO node_group(node, number) SELECT id, 0 FROM made)
-		SELECT id FROM made`, host, os.Getpid(), cfg.Addr, sent.UnixMilli(), cfg.folder, cfg.Version, nodeFormat,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9)) RETURNING id`,
+		host, os.Getpid(), cfg.Addr, sent.UnixMilli(), cfg.folder, cfg.Version, nodeFormat,
 		cfg.Settings, n.lease.Seconds()).Scan(&n.id)
 	if err != nil {
 		return err

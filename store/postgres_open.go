@@ -206,7 +206,7 @@ func (e *postgresEngine) holder(ctx context.Context) error {
 	taken := &TakenError{Schema: e.schema}
 	var old bool
 	err := e.raw.QueryRow(ctx, `SELECT to_regclass('node') IS NOT NULL
-		AND to_regclass('node_group') IS NULL`).Scan(&old)
+		AND to_regprocedure('node_class()') IS NULL`).Scan(&old)
 	if err == nil && old {
 		n := &taken.Node
 		err = e.raw.QueryRow(ctx, `SELECT host, pid, address FROM node ORDER BY id DESC LIMIT 1`).Scan(&n.Host, &n.PID,

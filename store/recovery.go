@@ -15,13 +15,23 @@ type Delta struct {
 	Data   []byte
 }
 
-// Tail returns the frames that were durable but not folded when the last
-// process ended, by thread and in the order of their numbers. It reads the whole
-// tail: for start-up, before any lane is open. A damaged row is logged and
-// gives the frames before the damage.
+// Tail returns the frames that were durable but not folded when those who wrote them ended, by thread and in the
+// order of their numbers: processes before this one and other servers that are gone. It reads all of that: for
+// start-up, before any lane is open. A damaged row is logged and gives the frames before the damage.
 func (db *DB) Tail(ctx context.Context) (map[string][]Delta, error) {
+	return db.readTail(ctx, `SELECT id, data FROM tail WHERE id >= ? AND id < ? OR {gone} ORDER BY id`,
+		db.w.span.first, db.w.span.end)
+}
+
+// LeftTail is Tail for a server that is at work: what others have left that are gone since. A run that is taken up
+// from one of them needs what any of them has of its thread, as the one before may have died while it took it up.
+func (db *DB) LeftTail(ctx context.Context) (map[string][]Delta, error) {
+	return db.readTail(ctx, `SELECT id, data FROM tail WHERE {gone} ORDER BY id`)
+}
+
+func (db *DB) readTail(ctx context.Context, query string, args ...any) (map[string][]Delta, error) {
 	tail := map[string][]Delta{}
-	err := db.each(ctx, `SELECT id, data FROM tail ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {
 		var id int64
 		var b []byte
 		if err := rows.Scan(&id, &b); err != nil {
@@ -33,7 +43,9 @@ func (db *DB) Tail(ctx context.Context) (map[string][]Delta, error) {
 				db.w.log.Error("tail row is damaged", "row", id, "lost_bytes", len(b), "err", err)
 				break
 			}
-			tail[string(thread)] = append(tail[string(thread)], Delta{Seq: seq, Data: data})
+			if len(thread) > 0 { // else it has marks
+				tail[string(thread)] = append(tail[string(thread)], Delta{Seq: seq, Data: data})
+			}
 			b = rest
 		}
 		return true, nil
@@ -41,22 +53,14 @@ func (db *DB) Tail(ctx context.Context) (map[string][]Delta, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read tail: %w", err)
 	}
-	last := make(map[string]int64, len(tail))
-	for thread, deltas := range tail {
-		for _, d := range deltas {
-			last[thread] = max(last[thread], d.Seq)
-		}
-	}
-	db.w.mu.Lock()
-	db.w.oldSeqs = last
-	db.w.mu.Unlock()
-	folded, err := db.foldedSeqs(ctx, tail)
+	db.w.noteOld(tail)
+	at, err := db.standings(ctx, tail)
 	if err != nil {
 		return nil, fmt.Errorf("read tail: %w", err)
 	}
 	for thread, deltas := range tail {
-		seq, there := folded[thread]
-		deltas = slices.DeleteFunc(deltas, func(d Delta) bool { return !there || d.Seq <= seq })
+		th, there := at[thread]
+		deltas = slices.DeleteFunc(deltas, func(d Delta) bool { return !there || th.elsewhere || d.Seq <= th.seq })
 		if len(deltas) == 0 {
 			delete(tail, thread)
 			continue
@@ -70,21 +74,97 @@ func (db *DB) Tail(ctx context.Context) (map[string][]Delta, error) {
 	return tail, nil
 }
 
-// ClearTail deletes the frames that were there when the database was opened.
-// For start-up, once all of them are folded.
+// noteOld remembers which numbers earlier processes have given, as long as rows of theirs are there.
+func (w *writer) noteOld(tail map[string][]Delta) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.oldRead = true
+	if w.oldSeqs == nil {
+		w.oldSeqs = make(map[string]int64, len(tail))
+	}
+	for thread, deltas := range tail {
+		for _, d := range deltas {
+			w.oldSeqs[thread] = max(w.oldSeqs[thread], d.Seq)
+		}
+	}
+}
+
+// ClearTail deletes what Tail and LeftTail have read, once all of it is folded: the frames of the process before,
+// and of servers that are gone. Rows stay that have frames of a run which waits to be taken up by somebody.
 func (db *DB) ClearTail(ctx context.Context) error {
-	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		return w.exec(`DELETE FROM tail WHERE id <= ?`, w.oldTail)
-	}, then: func(w *writer) { w.oldTail, w.oldSeqs = 0, nil }})
+	left, err := db.leftRows(ctx)
+	if err == nil {
+		err = db.w.do(ctx, &job{apply: func(w *writer) error {
+			for _, span := range left {
+				if err := w.exec(`DELETE FROM tail WHERE id >= ? AND id < ?`, span.first, span.end); err != nil {
+					return err
+				}
+			}
+			return w.exec(`DELETE FROM tail WHERE id >= ? AND id <= ?`, w.span.first, w.oldTail)
+		}, then: func(w *writer) { w.oldTail, w.oldSeqs, w.oldRead = 0, nil, true }})
+	}
 	if err != nil {
 		return fmt.Errorf("clear tail: %w", err)
 	}
 	return nil
 }
 
-// foldedSeqs returns the greatest folded number of those of the threads that
-// exist.
-func (db *DB) foldedSeqs(ctx context.Context, threads map[string][]Delta) (map[string]int64, error) {
+// leftRows are the rows that servers have left which are gone, up to the first one of each that is still needed.
+// Nobody adds to them any more.
+func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
+	each := func(row func(id int64), frame func(thread []byte, seq int64)) error {
+		const query = `SELECT id, data FROM tail WHERE {gone} ORDER BY id`
+		return db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
+			var id int64
+			var data sql.RawBytes
+			if err := rows.Scan(&id, &data); err != nil {
+				return false, err
+			}
+			keepFrames(data, func(thread []byte, seq int64) bool { frame(thread, seq); return false })
+			row(id)
+			return true, nil
+		})
+	}
+	threads, nodes := map[string][]Delta{}, map[int64]bool{} // others may go meanwhile
+	err = each(func(id int64) { nodes[id>>tailBits] = true }, func(thread []byte, _ int64) {
+		if _, ok := threads[string(thread)]; !ok && len(thread) > 0 {
+			threads[string(thread)] = nil
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	at, err := db.standings(ctx, threads)
+	if err != nil {
+		return nil, err
+	}
+	needed, keeps := false, int64(-1) // this row, and the server of one that was
+	err = each(func(id int64) {
+		node, last := id>>tailBits, len(list)-1
+		switch {
+		case needed || node == keeps || !nodes[node]:
+			needed, keeps = false, node
+		case last >= 0 && list[last].first>>tailBits == node:
+			list[last].end = id + 1
+		default:
+			list = append(list, tailSpan{id, id + 1})
+		}
+	}, func(thread []byte, seq int64) {
+		th := at[string(thread)]
+		needed = needed || th.running && seq > th.seq
+	})
+	return list, err
+}
+
+// standing is how far a thread is.
+type standing struct {
+	seq       int64 // greatest folded number
+	running   bool  // a run has begun and not ended
+	elsewhere bool  // at another server that lives
+}
+
+// standings are those of the threads that exist.
+func (db *DB) standings(ctx context.Context, threads map[string][]Delta) (map[string]standing, error) {
 	ids := make([]string, 0, len(threads))
 	for id := range threads {
 		ids = append(ids, id)
@@ -93,13 +173,14 @@ func (db *DB) foldedSeqs(ctx context.Context, threads map[string][]Delta) (map[s
 	if err != nil {
 		return nil, err
 	}
-	seqs := map[string]int64{}
-	return seqs, db.each(ctx, `SELECT id, seq FROM thread WHERE id IN {list}`,
-		[]any{string(list)}, func(rows *sql.Rows) (bool, error) {
-			var id string
-			var seq int64
-			err := rows.Scan(&id, &seq)
-			seqs[id] = seq
-			return true, err
-		})
+	at := map[string]standing{}
+	const query = `SELECT id, seq, EXISTS (SELECT 1 FROM run WHERE thread = thread.id AND front = 1
+		AND status = 'running'), {elsewhere} FROM thread WHERE id IN {list}`
+	return at, db.each(ctx, query, []any{db.w.node, string(list)}, func(rows *sql.Rows) (bool, error) {
+		var id string
+		var s standing
+		err := rows.Scan(&id, &s.seq, &s.running, &s.elsewhere)
+		at[id] = s
+		return true, err
+	})
 }

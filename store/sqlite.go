@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -79,8 +80,11 @@ func (e *sqliteEngine) write(g *group, rest func(*job) error) error {
 
 func (e *sqliteEngine) writeBy(g *group, do func(*job) error) error {
 	return e.inTx(func() error {
-		if err := e.run(g.before); err != nil {
-			return err
+		if len(g.frames) > 0 {
+			if err := e.run([]stmt{{what: "write", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (?, ?)`,
+				args: []any{g.row, g.frames}}}); err != nil {
+				return err
+			}
 		}
 		for _, j := range g.jobs {
 			if err := do(j); err != nil {
@@ -235,10 +239,13 @@ func (e *sqliteEngine) overwriting(do func() error) (err error) {
 	return do()
 }
 
-func (e *sqliteEngine) lastTail(ctx context.Context) (id int64, err error) {
-	err = e.conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&id)
-	return id, translate(err)
+func (e *sqliteEngine) tail(ctx context.Context) (span tailSpan, last int64, err error) {
+	err = e.conn.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM tail`).Scan(&last)
+	return tailSpan{1, math.MaxInt64}, last, translate(err)
 }
+
+func (e *sqliteEngine) everyGroup() bool     { return false }
+func (e *sqliteEngine) keeps() time.Duration { return 0 }
 
 // probe fills the reserve last: as long as writes fail, its room belongs to how things ended.
 func (e *sqliteEngine) probe(row int64) error {

@@ -5,11 +5,45 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
+	"time"
 )
 
 // A tail row is a row of frames: length and bytes of the thread's id, the
 // number, length and bytes of the data, each number a uvarint.
+
+// A row that each group has ends with marks: a frame of no thread, whose data are frames without data that say up
+// to which number a thread is folded, or that it is not there any more.
+
+// tailSpan are the ids of one server's rows: those from first on and before end.
+type tailSpan struct{ first, end int64 }
+
+// tailBits is how many bits of an id count the rows of a server; those above are its number.
+const tailBits = 40
+
+func spanOf(node int64) tailSpan { return tailSpan{node<<tailBits + 1, (node + 1) << tailBits} }
+
+// goneThread marks a thread that is not there any more.
+const goneThread = math.MaxInt64
+
+// appendMarks says what jobs have folded that did not fail.
+func appendMarks(b []byte, jobs []*job) []byte {
+	var marks []byte
+	for _, j := range jobs {
+		switch {
+		case j.batch == nil || j.err != nil:
+		case j.batch.removesThread():
+			marks = appendFrame(marks, j.batch.ThreadID, goneThread, nil)
+		case j.batch.folds > 0:
+			marks = appendFrame(marks, j.batch.ThreadID, j.batch.folds, nil)
+		}
+	}
+	if marks == nil {
+		return b
+	}
+	return appendFrame(b, "", 0, marks)
+}
 
 // frameSize is the most bytes a frame takes.
 func frameSize(thread string, data []byte) int {
@@ -124,7 +158,10 @@ func (w *writer) sweep(g *group, atLeast int64) (done func()) {
 	w.mu.Lock()
 	low := w.oldestOpen()
 	w.mu.Unlock()
-	if low-w.tailLow < atLeast {
+	if w.engine.everyGroup() {
+		low = min(low, w.nextTail-1) // the last one stays, see postgresEngine.writeOnce
+	}
+	if low = w.keep(low, time.Now()); low-w.tailLow < atLeast {
 		return nil
 	}
 	// Rows of an earlier process stay until ClearTail.
@@ -140,6 +177,41 @@ func (w *writer) sweep(g *group, atLeast int64) (done func()) {
 	}
 }
 
+// tailLow says that at a moment rows below one were not needed.
+type tailLow struct {
+	at  time.Time
+	low int64
+}
+
+// keepStep is the least time between moments that are remembered.
+const keepStep = 250 * time.Millisecond
+
+// keep is the row below which rows are not needed since the time for which others may still want to read them.
+// low is that of now.
+func (w *writer) keep(low int64, now time.Time) int64 {
+	stay := w.engine.keeps()
+	if stay == 0 {
+		w.lows = nil
+		return low
+	}
+	kept, n := w.tailLow, 0
+	for _, l := range w.lows {
+		if now.Sub(l.at) < stay {
+			break
+		}
+		kept, n = max(kept, l.low), n+1
+	}
+	w.lows = w.lows[n:]
+	last := w.tailLow
+	if n := len(w.lows); n > 0 {
+		last = w.lows[n-1].low
+	}
+	if low > last && (len(w.lows) == 0 || now.Sub(w.lows[len(w.lows)-1].at) >= keepStep) {
+		w.lows = append(w.lows, tailLow{now, low})
+	}
+	return kept
+}
+
 // forget takes all frames of a deleted thread out of the tail, so that they are
 // not taken for those of a later thread with the same id. Inside a transaction.
 func (w *writer) forget(thread string) error {
@@ -149,7 +221,7 @@ func (w *writer) forget(thread string) error {
 		from = max(t.from, w.tailLow)
 	}
 	if w.oldTail > 0 {
-		from = 1
+		from = w.span.first
 	}
 	w.mu.Unlock()
 	type row struct {
@@ -157,11 +229,11 @@ func (w *writer) forget(thread string) error {
 		data []byte
 	}
 	var changed []row
-	s, err := w.stmt(`SELECT id, data FROM tail WHERE id >= ?`)
+	s, err := w.stmt(`SELECT id, data FROM tail WHERE id >= ? AND id < ? OR {gone}`)
 	if err != nil {
 		return err
 	}
-	err = eachRow(context.Background(), s, []any{from}, func(rows *sql.Rows) (bool, error) {
+	err = eachRow(context.Background(), s, []any{from, w.span.end}, func(rows *sql.Rows) (bool, error) {
 		var r row
 		if err := rows.Scan(&r.id, &r.data); err != nil {
 			return false, err

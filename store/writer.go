@@ -27,7 +27,8 @@ type group struct {
 	buf    []byte
 	lanes  []laneSlot
 	jobs   []*job
-	before []stmt // into the tail
+	row    int64  // in the tail, 0 for none
+	frames []byte // in it
 	after  []stmt // out of the tail
 	items  int
 	size   int
@@ -65,7 +66,9 @@ type writer struct {
 	last      time.Time                  // end of the last commit
 	patience  time.Duration              // time between commits of deltas alone: commitEvery, or twice that in a crowd
 	due       time.Time                  // when the next of them may be
-	tailLow   int64                      // tail rows below are deleted, an earlier process's excepted
+	span      tailSpan                   // of our rows in the tail; constant
+	tailLow   int64                      // our tail rows below are deleted, an earlier process's excepted
+	lows      []tailLow                  // what could have been deleted before, oldest first
 	lookAt    int64                      // tail row at which to look for garbage again
 	shrink    bool                       // much was deleted since the log was last cut off
 	tidy      bool                       // nothing was committed since the last housekeeping
@@ -88,8 +91,9 @@ type writer struct {
 	tails    map[string]*threadTail // what this process wrote to the tail
 	nextTail int64                  // id of the next tail row
 	listed   uint64                 // how often threads were made, deleted or restored
-	oldTail  int64                  // last tail row of an earlier process, 0 when cleared
-	oldSeqs  map[string]int64       // greatest number of each thread in those rows, nil before they were read
+	oldTail  int64                  // last tail row of an earlier process in our span, 0 when cleared
+	oldSeqs  map[string]int64       // greatest number of each thread in rows of earlier processes
+	oldRead  bool                   // they were read
 }
 
 func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, error) {
@@ -99,10 +103,10 @@ func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, 
 		tidy: true, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	var err error
-	if w.oldTail, err = e.lastTail(ctx); err != nil {
+	if w.span, w.oldTail, err = e.tail(ctx); err != nil {
 		return nil, err
 	}
-	w.nextTail = w.oldTail + 1
+	w.nextTail = max(w.oldTail+1, w.span.first)
 	w.tailLow = w.nextTail
 	w.cur = w.newGroup()
 	return w, nil
@@ -272,7 +276,7 @@ func (w *writer) housekeep() {
 		if forgotten, err = w.engine.upkeep(w.shrink, w.busy); forgotten {
 			w.shrink = false
 		}
-		w.tidy = !w.shrink || !w.busy()
+		w.tidy = (!w.shrink || !w.busy()) && len(w.lows) == 0
 	}
 	if err != nil {
 		w.log.Warn("store housekeeping", "err", err)

@@ -1,0 +1,1 @@
+-- A file has one server at a time, so its tail is that server's.

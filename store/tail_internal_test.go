@@ -1,0 +1,297 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"fawn/store/pgtest"
+)
+
+// openTwo opens two servers on one database, the second one while the first one counts as gone.
+func openTwo(t *testing.T, url string) (a, b *DB) {
+	t.Helper()
+	a = openAt(t, Config{URL: url})
+	other := connectTo(t, url)
+	ctx := t.Context()
+	const columns = `id, host, pid, address, started_at, folder, version, format, settings, expires`
+	if _, err := other.Exec(ctx, `CREATE TEMP TABLE aside AS SELECT `+columns+` FROM node`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec(ctx, `DELETE FROM node`); err != nil {
+		t.Fatal(err)
+	}
+	b = openAt(t, Config{URL: url})
+	if _, err := other.Exec(ctx, `INSERT INTO node(`+columns+`) OVERRIDING SYSTEM VALUE SELECT `+columns+`
+		FROM aside`); err != nil {
+		t.Fatal(err)
+	}
+	for _, db := range []*DB{a, b} {
+		db.engine.(*postgresEngine).node.others.Store(1) // as the next renewal would find out
+	}
+	return a, b
+}
+
+// seqs are the numbers of frames, by thread.
+func seqs(t *testing.T, tail map[string][]Delta, err error) map[string][]int64 {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]int64{}
+	for thread, deltas := range tail {
+		for _, d := range deltas {
+			out[thread] = append(out[thread], d.Seq)
+		}
+	}
+	return out
+}
+
+func wantSeqs(t *testing.T, what string, got map[string][]int64, want string) {
+	t.Helper()
+	if fmt.Sprint(got) != want {
+		t.Errorf("%s: %v, want %s", what, got, want)
+	}
+}
+
+// TestTheTailsOfServersAreTheirOwn: nobody takes up what another one is writing, somebody what one has left, and its
+// rows are there until all of it is taken up.
+func TestTheTailsOfServersAreTheirOwn(t *testing.T) {
+	ctx := t.Context()
+	a, b := openTwo(t, pgtest.URL(t))
+	for _, id := range []string{"of a", "of b", "ended"} {
+		if err := a.Commit(ctx, Batch{Thread: &Thread{ID: id}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say := func(db *DB, thread string, seqs ...int64) {
+		t.Helper()
+		l := db.OpenLane(thread, nil)
+		defer l.Close()
+		for _, seq := range seqs {
+			l.Append(seq, []byte("x"))
+			if err := l.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := b.Commit(ctx, Batch{ThreadID: "of b", NewRun: true,
+		Run: &Run{ID: "run", ThreadID: "of b", Status: "running"}}); err != nil {
+		t.Fatal(err)
+	}
+	say(a, "of a", 1)
+	say(b, "of b", 1, 2)
+	say(b, "ended", 1)
+	tail, err := a.Tail(ctx)
+	wantSeqs(t, "what a would take up", seqs(t, tail, err), "map[of a:[1]]")
+	tail, err = a.LeftTail(ctx)
+	wantSeqs(t, "what is left while all live", seqs(t, tail, err), "map[]")
+	if err := a.ClearTail(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	number := b.w.node
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tail, err = a.LeftTail(ctx)
+	wantSeqs(t, "what b has left", seqs(t, tail, err), "map[ended:[1] of b:[1 2]]")
+	if last, err := a.LastSeq(ctx, "of b"); err != nil || last != 2 {
+		t.Errorf("last number %d: %v", last, err)
+	}
+	left := func() int64 {
+		n, err := a.Count(ctx, `SELECT count(*) FROM tail WHERE tail_node(id) = ?`, number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := left()
+	if err := a.ClearTail(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := left(); n < 3 || n >= before { // the two, and what comes behind
+		t.Errorf("%d of %d rows are left while a run waits to be taken up", n, before)
+	}
+	if err := a.Commit(ctx, Batch{ThreadID: "of b", Events: []Event{{Seq: 1, To: 2}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.ClearTail(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := left(); n > 0 {
+		t.Errorf("%d rows are left that nobody needs", n)
+	}
+	tail, err = a.Tail(ctx)
+	wantSeqs(t, "what a has itself", seqs(t, tail, err), "map[of a:[1]]")
+}
+
+// TestEachGroupHasARow: in order and without holes, with what it says and what is folded by then.
+func TestEachGroupHasARow(t *testing.T) {
+	ctx := t.Context()
+	db := openAt(t, Config{URL: pgtest.URL(t)})
+	l := db.OpenLane("t", nil)
+	defer l.Close()
+	bad := Batch{ThreadID: "t", Events: []Event{{Seq: 3, To: 3}}} // is there by then
+	want := []int64{}
+	for i, do := range []func() error{
+		func() error { return db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}) },
+		func() error { l.Append(1, []byte("x")); l.Append(2, []byte("y")); return l.Flush(ctx) },
+		func() error {
+			l.Append(3, []byte("z"))
+			return l.Commit(ctx, Batch{ThreadID: "t", Events: []Event{{Seq: 1, To: 3}}})
+		},
+		func() error {
+			if err := l.Commit(ctx, bad); !errors.Is(err, ErrConflict) {
+				return fmt.Errorf("written twice: %w", err)
+			}
+			return nil
+		},
+		func() error { return db.Commit(ctx, Batch{ThreadID: "t", Delete: &Delete{Thread: true}}) },
+	} {
+		want = append(want, db.w.span.first+int64(i))
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []int64
+	var said []string
+	rows, err := connectTo(t, db.cfg.URL).Query(ctx, `SELECT id, data FROM tail ORDER BY id`)
+	for err == nil && rows.Next() {
+		var id int64
+		var b []byte
+		if err = rows.Scan(&id, &b); err != nil {
+			break
+		}
+		text := ""
+		for len(b) > 0 {
+			thread, seq, data, rest, err := nextFrame(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(thread) == 0 {
+				if thread, seq, _, _, err = nextFrame(data); err != nil {
+					t.Fatal(err)
+				}
+				data = []byte("folded")
+			}
+			text += fmt.Sprintf("%s%d=%s ", thread, seq, data)
+			b = rest
+		}
+		got, said = append(got, id), append(said, text)
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("rows %v, want %v: %v", got, want, err)
+	}
+	// The thread's frames went with it.
+	if s := fmt.Sprintf("%q", said); s != `["" "" "t3=folded " "" "t9223372036854775807=folded "]` {
+		t.Errorf("they say %s", s)
+	}
+}
+
+// TestALateGroupIsNotWrittenAgain, whether its row is still there or only a later one.
+func TestALateGroupIsNotWrittenAgain(t *testing.T) {
+	ctx := t.Context()
+	db := openAt(t, Config{URL: pgtest.URL(t)})
+	for _, id := range []string{"1", "2", "3"} {
+		if err := db.Commit(ctx, Batch{Thread: &Thread{ID: id}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := plan(Batch{Thread: &Thread{ID: "late"}}, db.w.setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := db.engine.(*postgresEngine)
+	first := db.w.span.first
+	late := func(row int64) (err error) {
+		t.Helper()
+		ready := make(chan error)
+		go db.w.do(ctx, &job{apply: func(w *writer) error { // where nothing else is written
+			if err := e.exec("ROLLBACK"); err != nil {
+				ready <- err
+				return nil
+			}
+			ready <- e.writeOnce(&group{row: row, jobs: []*job{{batch: p}}}, w.rest, map[*job]bool{})
+			return e.begin(nil)
+		}})
+		return <-ready
+	}
+	if err := late(first + 1); !errors.Is(err, errWritten) {
+		t.Errorf("its row is there: %v", err)
+	}
+	if _, err := connectTo(t, db.cfg.URL).Exec(ctx, `DELETE FROM tail WHERE id < $1`, first+2); err != nil {
+		t.Fatal(err)
+	}
+	if err := late(first + 1); !errors.Is(err, errWritten) {
+		t.Errorf("a later row is there: %v", err)
+	}
+	if _, err := db.Thread(ctx, "late"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("what came late is there: %v", err)
+	}
+}
+
+// keeper is an engine of which only this is asked.
+type keeper struct {
+	engine
+	time time.Duration
+}
+
+func (k keeper) keeps() time.Duration { return k.time }
+
+func TestRowsStayForOthersAfterTheyAreNeeded(t *testing.T) {
+	at := time.Unix(1000, 0)
+	w := &writer{engine: keeper{time: 30 * time.Second}}
+	for second := range int64(100) { // each second 10 rows become garbage
+		low := w.keep(10*second, at.Add(time.Duration(second)*time.Second))
+		if want := 10 * max(0, second-30); low != want {
+			t.Fatalf("after %d s rows below %d go, want %d", second, low, want)
+		}
+		w.tailLow = low
+	}
+	w.engine = keeper{}
+	if low := w.keep(990, at.Add(time.Hour)); low != 990 || w.lows != nil {
+		t.Errorf("alone, rows below %d go", low)
+	}
+}
+
+// TestARunSaysFromWhereItIsInTheTail, also when another server takes it over.
+func TestARunSaysFromWhereItIsInTheTail(t *testing.T) {
+	ctx := t.Context()
+	a, b := openTwo(t, pgtest.URL(t))
+	if err := a.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	from := func(db *DB) int64 {
+		t.Helper()
+		n, err := a.Count(ctx, `SELECT tail_from FROM run WHERE id = 'run'`)
+		if err != nil || n < db.w.span.first || n >= db.w.span.end {
+			t.Fatalf("from row %d of %+v: %v", n, db.w.span, err)
+		}
+		return n
+	}
+	run := Run{ID: "run", ThreadID: "t", Status: "running"}
+	if err := a.Commit(ctx, Batch{ThreadID: "t", NewRun: true, Run: &run}); err != nil {
+		t.Fatal(err)
+	}
+	began := from(a)
+	l := a.OpenLane("t", nil)
+	defer l.Close()
+	l.Append(1, []byte("x"))
+	if err := l.Commit(ctx, Batch{ThreadID: "t", Run: &run}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := a.Count(ctx, `SELECT max(id) FROM tail`); err != nil || n <= began || from(a) != began {
+		t.Errorf("it began at row %d, spoke at %d, and now begins at %d: %v", began, n, from(a), err)
+	}
+	if err := b.Commit(ctx, Batch{Thread: &Thread{ID: "other"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.GiveAway(context.WithoutCancel(ctx), "run", b.w.node); err != nil {
+		t.Fatal(err)
+	}
+	from(b)
+}
