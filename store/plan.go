@@ -44,6 +44,9 @@ type batch struct {
 // removesThread says that the tail must forget the thread, too.
 func (p *batch) removesThread() bool { return p.Delete != nil && p.Delete.Thread }
 
+// calm says that nothing goes on with p: it holds no part of a thread.
+func (p *batch) calm() bool { return p.ThreadID == "" && p.Run == nil && len(p.Wishes) == 0 }
+
 // shrinks says that much is deleted.
 func (p *batch) shrinks() bool { return p.removesThread() || p.Delete != nil && p.Delete.History }
 

@@ -40,7 +40,7 @@ func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, no
 	}
 	b.measure()
 	b.items += len(b.stmts)
-	if err := db.w.do(ctx, &job{batch: b}); err != nil {
+	if err := db.w.do(ctx, &job{batch: b, calm: true}); err != nil {
 		return fmt.Errorf("store what calls took: %w", err)
 	}
 	return nil

@@ -49,6 +49,7 @@ type job struct {
 	apply func(*writer) error // inside the transaction
 	then  func(*writer)       // after it is committed, with mu held
 	err   error               // this job's own failure
+	calm  bool                // it goes with the next commit, as deltas do
 	done  chan error
 
 	using  sync.Mutex // held while apply runs
@@ -162,7 +163,7 @@ func (w *writer) do(ctx context.Context, j *job) error {
 	g.jobs = append(g.jobs, j)
 	g.size += size
 	g.items += items
-	g.urgent = true
+	g.urgent = g.urgent || !j.calm
 	w.nudge()
 	w.mu.Unlock()
 	select {
@@ -181,7 +182,7 @@ func (w *writer) commitBatch(ctx context.Context, l *Lane, b Batch) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	if err := w.do(ctx, &job{lane: l, batch: p}); err != nil {
+	if err := w.do(ctx, &job{lane: l, batch: p, calm: p.calm()}); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil

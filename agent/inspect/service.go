@@ -40,6 +40,7 @@ type Service struct {
 	dropped int
 	closed  bool
 	wake    chan struct{}
+	hurry   chan struct{} // one token: what waits has waited long enough
 	done    chan struct{}
 	flushed []chan struct{} // closed when the queue is stored
 
@@ -64,7 +65,7 @@ type record struct {
 // New starts to store.
 func New(db *store.DB, rules func() Rules, log *slog.Logger) *Service {
 	s := &Service{db: db, rules: rules, log: log, roots: map[string]*root{}, wake: make(chan struct{}, 1),
-		done: make(chan struct{})}
+		hurry: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.store()
 	return s
 }
@@ -74,13 +75,14 @@ func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.nudge()
+	nudge(s.hurry)
+	nudge(s.wake)
 	<-s.done
 }
 
-func (s *Service) nudge() {
+func nudge(c chan struct{}) {
 	select {
-	case s.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -104,8 +106,12 @@ func (s *Service) put(r record) {
 	} else {
 		s.queue = append(s.queue, r)
 	}
+	many := len(s.queue) >= together
 	s.mu.Unlock()
-	s.nudge()
+	if many {
+		nudge(s.hurry)
+	}
+	nudge(s.wake)
 }
 
 // root finds the run that a run's spans belong to, and counts one more of them; nil when it has

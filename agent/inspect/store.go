@@ -55,6 +55,21 @@ func (s *Service) store() {
 			return
 		}
 		<-s.wake
+		s.gather()
+	}
+}
+
+// gatherTime is how long a record waits for others. Each run has some, and a commit of their own for each
+// of them would cost as much as the run's own.
+const gatherTime = 250 * time.Millisecond
+
+// gather waits until there is enough to store, or somebody waits for it.
+func (s *Service) gather() {
+	timer := time.NewTimer(gatherTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.hurry:
 	}
 }
 
@@ -68,7 +83,8 @@ func (s *Service) Flush(ctx context.Context) error {
 	}
 	s.flushed = append(s.flushed, c)
 	s.mu.Unlock()
-	s.nudge()
+	nudge(s.hurry)
+	nudge(s.wake)
 	select {
 	case <-c:
 		return nil
