@@ -88,8 +88,14 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packed is a text as it is stored.
+// smallText is a length in bytes below which packing costs more than it saves.
+const smallText = 512
+
+// packed is a text as it is stored: DEFLATE, RFC 1951.
 func packed(b []byte) []byte {
+	if n := len(b); n < smallText { // as one block that is stored as it is
+		return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, b...)
+	}
 	var out bytes.Buffer
 	w := packers.Get().(*flate.Writer)
 	defer packers.Put(w)
