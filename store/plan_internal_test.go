@@ -82,7 +82,7 @@ func TestPlansWriteCleanText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []any{(*string)(nil), "a\uFFFDb\uFFFD", (*string)(nil), "{\"a\":\"\uFFFD\"}", (*string)(nil), "t\uFFFD"}
+	want := []any{(*string)(nil), "a\uFFFDb\uFFFD", (*string)(nil), "{\"a\":\"\uFFFD\"}", "t\uFFFD"}
 	if got := p.stmts[0].args; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -306,13 +306,20 @@ func (p *batch) patchThread() error {
 	if pa == nil {
 		return nil
 	}
-	metadata, args, err := p.patchedMetadata()
-	if err != nil {
-		return err
+	query := `UPDATE thread SET status = coalesce(?, status), title = coalesce(?, title), head = coalesce(?, head)`
+	args := []any{pa.Status, pa.Title, pa.Head}
+	if pa.Metadata != nil || pa.Merge != nil || pa.MergeNew != nil { // only then: an index reads the column
+		metadata, more, err := p.patchedMetadata()
+		if err != nil {
+			return err
+		}
+		query += `, metadata = ` + metadata
+		args = append(args, more...)
 	}
-	query := `UPDATE thread SET status = coalesce(?, status), title = coalesce(?, title), head = coalesce(?, head),
-		metadata = ` + metadata + `, config = coalesce(?, config)`
-	args = append(append([]any{pa.Status, pa.Title, pa.Head}, args...), objectText(pa.Config))
+	if pa.Config != nil {
+		query += `, config = ?`
+		args = append(args, objectText(pa.Config))
+	}
 	if len(p.Events) > 0 && !p.noEvents {
 		query += `, seq = {greatest}(seq, ?)`
 		args = append(args, p.to)
