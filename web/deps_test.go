@@ -28,9 +28,10 @@ func imports() map[string][]string {
 		".":                       {"web", "web/cli", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
-		"agent/channels":          {"agent", "agent/channels/chat", "agent/channels/slots", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/runevent", "sandbox/files", "store", "uploads"},
+		"agent/channels":          {"agent", "agent/channels/chat", "agent/channels/pace", "agent/channels/slots", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/runevent", "sandbox/files", "store", "uploads"},
 		"agent/channels/chat":     leaf,
 		"agent/channels/chat/...": {"agent/channels/chat"},
+		"agent/channels/pace":     {"agent/channels/chat"},
 		"agent/channels/slots":    leaf,
 		"agent/community/...":     {"agent", "agent/tools", "sandbox/netguard"},
 		"agent/command":           leaf,

@@ -75,7 +75,7 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 		return l.refuse(ctx, row, u, "too long", sayTooLong)
 	case u.Text == "" && len(u.Files) == 0:
 		return l.settle(ctx, row, store.InboundRefused, "empty")
-	case !b.people.allow(time.Now(), u.Sender.ID):
+	case !b.people.Allow(time.Now(), u.Sender.ID):
 		return l.refuse(ctx, row, u, "too many messages", sayTooMany)
 	}
 	a := &admitted{row: row, u: u, who: w}
@@ -156,7 +156,7 @@ func (l *line) refuse(ctx context.Context, row store.Inbound, u chat.Update, rea
 	if err := l.settle(ctx, row, store.InboundRefused, reason); err != nil {
 		return err
 	}
-	if l.b.people.tell(time.Now(), u.Sender.ID, reason) {
+	if l.b.people.Tell(time.Now(), u.Sender.ID, reason) {
 		l.b.say(ctx, u, text)
 	}
 	return nil
@@ -169,7 +169,7 @@ func (b *bot) say(ctx context.Context, to chat.Update, text string) {
 	if to.Group {
 		post.ReplyTo = to.Message
 	}
-	err := b.pace.wait(ctx, to.Address)
+	err := b.pace.Wait(ctx, to.Address)
 	if err == nil {
 		_, err = b.channel().Send(b.calls, to.Address, post)
 	}

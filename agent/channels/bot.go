@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent/channels/chat"
+	"fawn/agent/channels/pace"
 	"fawn/store"
 )
 
@@ -20,8 +21,8 @@ type bot struct {
 	calls    context.Context // of calls to the platform, ends a little later
 	cut      context.CancelFunc
 	wg       sync.WaitGroup
-	pace     *pacer
-	people   people
+	pace     *pace.Pacer
+	people   pace.People
 
 	mu      sync.Mutex // guards what follows
 	now     Bot
@@ -57,7 +58,7 @@ type Status struct {
 }
 
 func newBot(h *Hub, conf Bot) *bot {
-	b := &bot{h: h, provider: conf.Provider, now: conf, pace: newPacer(), lines: map[place]*line{},
+	b := &bot{h: h, provider: conf.Provider, now: conf, pace: pace.New(), lines: map[place]*line{},
 		answers: map[string]*delivery{}, tails: map[place]chan struct{}{}, room: make(chan struct{}, 1),
 		changed: make(chan struct{})}
 	b.ctx, b.stop = context.WithCancel(context.Background())
@@ -121,7 +122,7 @@ func (b *bot) session() error {
 		b.mu.Lock()
 		b.ch, b.limits = ch, ch.Limits()
 		b.mu.Unlock()
-		b.pace.limit(ch.Limits())
+		b.pace.Limit(ch.Limits())
 		if err := b.resume(); err != nil {
 			b.mu.Lock()
 			b.ch = nil

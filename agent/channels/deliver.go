@@ -205,7 +205,7 @@ func (d *delivery) typing(ctx context.Context) {
 	if row := d.rows["0"]; row == nil || row.Message != "" || d.to.Whole {
 		return
 	}
-	if d.b.pace.wait(ctx, d.to.To) == nil {
+	if d.b.pace.Wait(ctx, d.to.To) == nil {
 		_ = d.b.channel().Typing(d.b.calls, d.to.To) // a courtesy
 	}
 }
@@ -255,7 +255,7 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 		d.rated = now
 		d.b.h.cfg.Observer.Retry(d.b.provider)
 		d.slow = min(max(2*d.slow, 2*d.every()), slowest)
-		return max(time.Until(d.b.pace.hold(d.to.To, rate)), time.Millisecond), false
+		return max(time.Until(d.b.pace.Hold(d.to.To, rate)), time.Millisecond), false
 	case errors.As(err, &never):
 		d.b.h.cfg.Log.Warn("an answer is not wanted", "channel", d.b.provider, "run", d.run, "reason", never.Reason)
 		return time.Second, d.settle(ctx, store.OutboundFailed, never.Reason) == nil

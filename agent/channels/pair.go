@@ -53,14 +53,14 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 		}
 		return l.refuse(ctx, row, u, "code in a group", sayCodeGroup)
 	}
-	if b.people.guessing(now, u.Sender.ID) {
+	if b.people.Guessing(now, u.Sender.ID) {
 		return l.settle(ctx, row, store.InboundRefused, "too many wrong codes")
 	}
 	conn, err := db.Connect(ctx, hashCode(code), store.Connection{ID: uuid.Must(uuid.NewV7()).String(),
 		Provider: b.provider, Account: u.Sender.ID, AccountName: u.Sender.Name, Workspace: u.Sender.Workspace,
 		WorkspaceName: u.Sender.WorkspaceName})
 	if errors.Is(err, store.ErrNotFound) {
-		b.people.guess(now, u.Sender.ID)
+		b.people.Guess(now, u.Sender.ID)
 		if err := l.settle(ctx, row, store.InboundRefused, "wrong code"); err != nil {
 			return err
 		}

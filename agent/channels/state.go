@@ -18,7 +18,7 @@ func (h *Hub) Status(provider string) (s Status, ok bool) {
 	s.Me = b.me
 	b.mu.Unlock()
 	s.Waiting = int(b.waiting.Load())
-	s.RateLimited = b.pace.limited()
+	s.RateLimited = b.pace.Limited()
 	return s, true
 }
 

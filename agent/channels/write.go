@@ -259,7 +259,7 @@ func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 
 // call makes a call when its time has come.
 func (d *delivery) call(ctx context.Context, name string, do func(context.Context) error) error {
-	if err := d.b.pace.wait(ctx, d.to.To); err != nil {
+	if err := d.b.pace.Wait(ctx, d.to.To); err != nil {
 		return err
 	}
 	err := do(d.b.calls)

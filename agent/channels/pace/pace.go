@@ -1,4 +1,5 @@
-package channels
+// Package pace says when the next call to a chat app may be made, and how much each person may send.
+package pace
 
 import (
 	"context"
@@ -8,8 +9,8 @@ import (
 	"fawn/agent/channels/chat"
 )
 
-// pacer keeps the calls to a platform within its limits.
-type pacer struct {
+// A Pacer keeps the calls to a platform within its limits.
+type Pacer struct {
 	mu     sync.Mutex
 	limits chat.Limits
 	bot    gate
@@ -26,29 +27,35 @@ type gate struct {
 // crowd is how many chats are remembered before idle ones are forgotten.
 const crowd = 1024
 
-func newPacer() *pacer { return &pacer{chats: map[string]*gate{}} }
+// New makes a Pacer without limits.
+func New() *Pacer { return &Pacer{chats: map[string]*gate{}} }
 
-func (p *pacer) limit(l chat.Limits) {
+// Limit sets the limits.
+func (p *Pacer) Limit(l chat.Limits) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limits = l
 }
 
-// wait blocks until a call may be made in a chat.
-func (p *pacer) wait(ctx context.Context, to chat.Address) error {
+// Wait blocks until a call may be made in a chat.
+func (p *Pacer) Wait(ctx context.Context, to chat.Address) error {
 	for {
 		d := p.reserve(time.Now(), to)
 		if d <= 0 {
 			return ctx.Err()
 		}
-		if err := pause(ctx, d); err != nil {
-			return err
+		t := time.NewTimer(d)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
 		}
 	}
 }
 
 // reserve books a call if it may be made now, and else tells how long to wait.
-func (p *pacer) reserve(now time.Time, to chat.Address) time.Duration {
+func (p *Pacer) reserve(now time.Time, to chat.Address) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := p.limits.Chat
@@ -65,7 +72,7 @@ func (p *pacer) reserve(now time.Time, to chat.Address) time.Duration {
 }
 
 // chat is the gate of a chat. mu is held.
-func (p *pacer) chat(now time.Time, id string) *gate {
+func (p *Pacer) chat(now time.Time, id string) *gate {
 	g := p.chats[id]
 	if g != nil {
 		return g
@@ -82,8 +89,8 @@ func (p *pacer) chat(now time.Time, id string) *gate {
 	return g
 }
 
-// hold keeps calls back because the platform asks for it.
-func (p *pacer) hold(to chat.Address, r *chat.Rate) time.Time {
+// Hold keeps calls back because the platform asks for it.
+func (p *Pacer) Hold(to chat.Address, r *chat.Rate) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	after := r.After
@@ -127,8 +134,8 @@ const (
 	codesHour = 5 // wrong codes
 )
 
-// people remembers how much each person sent lately, and what they were told.
-type people struct {
+// People remembers how much each person sent lately, and what they were told.
+type People struct {
 	mu  sync.Mutex
 	all map[string]*person
 }
@@ -140,7 +147,7 @@ type person struct {
 }
 
 // of is a person's record. mu is held.
-func (p *people) of(now time.Time, id string) *person {
+func (p *People) of(now time.Time, id string) *person {
 	if p.all == nil {
 		p.all = map[string]*person{}
 	}
@@ -177,8 +184,8 @@ func within(list []time.Time, now time.Time) []time.Time {
 	return list
 }
 
-// allow counts a message and tells whether the person may send it.
-func (p *people) allow(now time.Time, id string) bool {
+// Allow counts a message and tells whether the person may send it.
+func (p *People) Allow(now time.Time, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.of(now, id)
@@ -192,8 +199,8 @@ func (p *people) allow(now time.Time, id string) bool {
 	return true
 }
 
-// tell says whether to tell a person something, which is once an hour.
-func (p *people) tell(now time.Time, id, what string) bool {
+// Tell says whether to tell a person something, which is once an hour.
+func (p *People) Tell(now time.Time, id, what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.of(now, id)
@@ -207,8 +214,8 @@ func (p *people) tell(now time.Time, id, what string) bool {
 	return true
 }
 
-// guess counts a wrong code; silent says that there were too many.
-func (p *people) guess(now time.Time, id string) (silent bool) {
+// Guess counts a wrong code; silent says that there were too many.
+func (p *People) Guess(now time.Time, id string) (silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.of(now, id)
@@ -219,15 +226,15 @@ func (p *people) guess(now time.Time, id string) (silent bool) {
 	return false
 }
 
-// guessing says that a person sent too many wrong codes.
-func (p *people) guessing(now time.Time, id string) bool {
+// Guessing says that a person sent too many wrong codes.
+func (p *People) Guessing(now time.Time, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.of(now, id).wrong) >= codesHour
 }
 
-// limited is until when the platform wants no calls of the bot at all.
-func (p *pacer) limited() time.Time {
+// Limited is until when the platform wants no calls of the bot at all.
+func (p *Pacer) Limited() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.bot.until
