@@ -29,10 +29,12 @@ const crashApp = "FAWN_TEST_CRASH_APP"
 // keys are what is configured for an app.
 type keys map[string]string
 
-func (k keys) Text(key string) string               { return k[key] }
-func (k keys) Switch(_ string, otherwise bool) bool { return otherwise }
+func (k keys) Text(key string) string { return k[key] }
+func (k keys) Switch(key string, otherwise bool) bool {
+	return otherwise || k[key] == "true"
+}
 func (k keys) open(name, url string) (chat.Channel, error) {
-	p, _ := channels.ProviderOf(name)
+	p, _ := channels.ProviderOf(provider(name))
 	ch, err := p.Open(k, chat.Options{BaseURL: url, FirstWait: 10 * time.Millisecond})
 	if err != nil {
 		return nil, err
@@ -70,8 +72,23 @@ type app struct {
 	maybe bool // a message is sent at most once
 }
 
+// variants are apps with keys that change how answers are sent.
+var variants = []string{"telegram rich", "dingtalk cards", "dingtalk no-cards"}
+
+// provider is the app of a variant.
+func provider(name string) string {
+	p, _, _ := strings.Cut(name, " ")
+	return p
+}
+
 func apps(t testing.TB, name string) app {
 	switch name {
+	case "telegram rich":
+		return app{fake: chattest.NewTelegram(t), keys: appKeys[name]}
+	case "dingtalk cards":
+		return app{fake: chattest.NewDingTalk(t), keys: appKeys[name]}
+	case "dingtalk no-cards":
+		return app{fake: chattest.NewDingTalk(t), keys: appKeys[name], maybe: true}
 	case "telegram":
 		return app{fake: chattest.NewTelegram(t), keys: appKeys[name]}
 	case "slack":
@@ -92,13 +109,16 @@ func apps(t testing.TB, name string) app {
 }
 
 var appKeys = map[string]keys{
-	"telegram": {"bot_token": chattest.TelegramToken},
-	"slack":    {"bot_token": chattest.SlackBotToken, "app_token": chattest.SlackAppToken},
-	"discord":  {"bot_token": chattest.DiscordToken},
-	"feishu":   {"app_id": chattest.FeishuApp, "app_secret": chattest.FeishuSecret},
-	"dingtalk": {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret},
-	"wecom":    {"bot_id": chattest.WeComBot, "bot_secret": chattest.WeComSecret},
-	"wechat":   {"bot_token": chattest.WeChatToken},
+	"telegram":          {"bot_token": chattest.TelegramToken},
+	"slack":             {"bot_token": chattest.SlackBotToken, "app_token": chattest.SlackAppToken},
+	"discord":           {"bot_token": chattest.DiscordToken},
+	"feishu":            {"app_id": chattest.FeishuApp, "app_secret": chattest.FeishuSecret},
+	"dingtalk":          {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret},
+	"telegram rich":     {"bot_token": chattest.TelegramToken, "rich_messages": "true"},
+	"dingtalk cards":    {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret, "card_template_id": chattest.DingTalkTemplate},
+	"dingtalk no-cards": {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret, "card_template_id": "unknown.schema"},
+	"wecom":             {"bot_id": chattest.WeComBot, "bot_secret": chattest.WeComSecret},
+	"wechat":            {"bot_token": chattest.WeChatToken},
 }
 
 // crashChild is a server with one bot until it is killed. It says on an address of its own what is open.
@@ -111,7 +131,7 @@ func crashChild(dir, name string) {
 	}
 	bot, err := appKeys[name].open(name, os.Getenv(crashURL))
 	fail(err)
-	w, err := open(context.Background(), setup{dir: dir, provider: name, bot: bot})
+	w, err := open(context.Background(), setup{dir: dir, provider: provider(name), bot: bot})
 	fail(err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	fail(err)
@@ -170,8 +190,12 @@ func TestAKilledServerAnswersEachMessageOnceOnEveryPlatform(t *testing.T) {
 	if os.Getenv("FAWN_SOAK") != "" {
 		kills = 300
 	}
+	names := slices.Clone(variants)
 	for _, p := range channels.Providers() {
-		t.Run(p.Name, func(t *testing.T) { killed(t, p.Name, apps(t, p.Name), kills) })
+		names = append(names, p.Name)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { killed(t, name, apps(t, name), kills) })
 	}
 }
 
@@ -214,7 +238,7 @@ func killed(t *testing.T, name string, a app, kills int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, setup{dir: dir, provider: name, bot: bot})
+	w := start(t, setup{dir: dir, provider: provider(name), bot: bot})
 	until(t, func() string {
 		if i := slices.IndexFunc(said, func(s string) bool { return !a.once && !state.Confirmed(s) }); i >= 0 {
 			return said[i] + " is not confirmed"
@@ -252,6 +276,9 @@ func killed(t *testing.T, name string, a app, kills int) {
 			t.Logf("not delivered: %+v, %v", failed, err)
 			t.Errorf("%s: %d of %d messages are answered: %v", person(who), len(order), sent[who], order)
 		}
+	}
+	if d, ok := a.fake.(*chattest.DingTalk); ok && d.Open() > 0 {
+		t.Errorf("%d cards look as if more came", d.Open())
 	}
 	switch {
 	case !a.once && taken != len(said):

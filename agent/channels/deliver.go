@@ -43,6 +43,7 @@ type delivery struct {
 	news    chan struct{} // one token: ans or done changed
 
 	note   string                     // before the text
+	stays  bool                       // what is still to be sent is sent when all of it is known
 	rows   map[string]*store.Outbound // nil before they are known
 	text   split
 	slow   time.Duration // between edits, 0 is the platform's own
@@ -184,7 +185,7 @@ func (d *delivery) load(ctx context.Context) error {
 // again.
 func (d *delivery) recall(ctx context.Context) error {
 	l, first := d.b.channel().Limits(), d.rows["0"]
-	if l.CanEdit || l.Keyed || first == nil {
+	if (l.CanEdit || l.Keyed) && !l.MayStay || first == nil {
 		return nil
 	}
 	lost, err := d.b.h.cfg.DB.LostBefore(ctx, *first)

@@ -39,7 +39,7 @@ func Providers() []Provider {
 				{Name: "bot_username", Label: "Bot username", Optional: true}},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewTelegram(chat.TelegramConfig{Token: k.Text("bot_token"), Commands: offered(),
-					Options: o})
+					Rich: k.Switch("rich_messages", false), Options: o})
 			}},
 		{Name: "slack", Display: "Slack",
 			Fields: []Field{secret("bot_token", "Bot token"), secret("app_token", "App token")},
@@ -62,7 +62,7 @@ func Providers() []Provider {
 			Fields: []Field{plain("client_id", "Client ID"), secret("client_secret", "Client secret")},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewDingTalk(chat.DingTalkConfig{ClientID: k.Text("client_id"),
-					ClientSecret: k.Text("client_secret"), Options: o})
+					ClientSecret: k.Text("client_secret"), CardTemplate: k.Text("card_template_id"), Options: o})
 			}},
 		{Name: "wecom", Display: "WeCom",
 			Fields: []Field{plain("bot_id", "Bot ID"), secret("bot_secret", "Bot secret")},

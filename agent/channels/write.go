@@ -127,11 +127,22 @@ func (d *delivery) row(piece string) *store.Outbound {
 func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.Limits) (time.Duration, error) {
 	row := d.row(piece)
 	h := hash(text)
+	if l.Ends && v.final {
+		h = hash(text + "\nthat is all")
+	}
 	if row.Message != "" && row.Hash == h || row.State == store.OutboundUnknown || row.State == store.OutboundDone {
 		return 0, nil
 	}
+	if row.Message == "" && d.stays {
+		return 0, d.stay(ctx, row, text, v, l)
+	}
 	if row.Message == "" {
 		err := d.create(ctx, row, text, v.cursor, l)
+		var stays *chat.Stays
+		if errors.As(err, &stays) && !d.stays {
+			d.staying(stays)
+			return 0, d.stay(ctx, row, text, v, l)
+		}
 		if err != nil || row.Hash == h || row.State == store.OutboundUnknown {
 			return 0, err
 		}
@@ -147,12 +158,21 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 	}
 	err := d.call(ctx, "edit", func(ctx context.Context) error {
 		return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message},
-			chat.Post{Text: text, ReplyTo: d.to.Reply})
+			chat.Post{Text: text, ReplyTo: d.to.Reply, Grows: true, Final: v.final})
 	})
 	var gone *chat.Gone
 	if errors.As(err, &gone) && gone.Message { // somebody deleted it: a new one takes its place
 		row.Message, row.Hash, row.State = "", "", store.OutboundPlanned
 		return 0, errors.Join(errors.New("a message was deleted"), d.put(ctx, row))
+	}
+	var stays *chat.Stays
+	if errors.As(err, &stays) {
+		d.staying(stays)
+		row.Message, row.Hash, row.State = "", "", store.OutboundPlanned
+		if err := d.put(ctx, row); err != nil {
+			return 0, err
+		}
+		return 0, d.stay(ctx, row, text, v, l)
 	}
 	if err != nil {
 		return 0, err
@@ -179,7 +199,7 @@ func (d *delivery) next(row *store.Outbound) time.Duration {
 // create sends a new message.
 func (d *delivery) create(ctx context.Context, row *store.Outbound, text string, cursor int64, l chat.Limits) error {
 	again := row.State == store.OutboundSending
-	if again && !l.Keyed && !l.CanEdit {
+	if again && (!l.Keyed && !l.CanEdit || row.Hash != "") { // its hash tells that it was sent with its text
 		row.State = store.OutboundUnknown
 		return d.put(ctx, row)
 	}
@@ -195,7 +215,7 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 		}
 	}
 	post := chat.Post{Text: body, Key: key("out", d.run+"/"+row.Piece+"/"+row.At.UTC().Format(time.RFC3339Nano)),
-		ReplyTo: d.to.Reply}
+		ReplyTo: d.to.Reply, Grows: l.CanEdit}
 	if row.Piece != "0" {
 		post.ReplyTo = ""
 	}
@@ -206,7 +226,7 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	})
 	if err != nil {
 		if chat.Unsent(err) {
-			row.State = store.OutboundPlanned
+			row.State, row.Hash = store.OutboundPlanned, ""
 			return errors.Join(err, d.put(ctx, row))
 		}
 		return err
@@ -217,6 +237,31 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 		d.edited = time.Now()
 	}
 	return d.put(ctx, row, d.alias(ref.Message)...)
+}
+
+// staying has what is still to be sent wait until all of it is known.
+func (d *delivery) staying(why *chat.Stays) {
+	d.stays = true
+	d.b.h.cfg.Log.Warn("an answer cannot be shown while it grows", "channel", d.b.provider, "run", d.run,
+		"reason", why.Reason)
+}
+
+// stay sends a piece of an answer when all of it is known, as a message that cannot be edited. Like any such message it
+// is not sent again when nobody knows what became of it, which its row tells by having a hash and no message.
+func (d *delivery) stay(ctx context.Context, row *store.Outbound, text string, v view, l chat.Limits) error {
+	if !v.final {
+		return nil
+	}
+	l.CanEdit = false
+	if row.State != store.OutboundSending || row.Hash == "" {
+		row.State, row.Hash = store.OutboundPlanned, hash(text)
+	}
+	err := d.create(ctx, row, text, v.cursor, l)
+	if err != nil || row.Message == "" {
+		return err
+	}
+	row.State = store.OutboundDone
+	return d.put(ctx, row)
 }
 
 // alias makes replies to a message of the bot belong to its topic.
@@ -243,7 +288,7 @@ func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 		}
 		err := d.call(ctx, "edit", func(ctx context.Context) error {
 			return d.b.channel().Edit(ctx, chat.Ref{Address: d.to.To, Message: row.Message},
-				chat.Post{Text: placeholder})
+				chat.Post{Text: placeholder, Grows: true, Final: true})
 		})
 		var gone *chat.Gone
 		if err != nil && !(errors.As(err, &gone) && gone.Message) {

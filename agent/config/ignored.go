@@ -97,8 +97,6 @@ func ignoredChannels() []Ignored {
 		{Key: "channels.github", Reason: "GitHub needs a public address to call; remove the section"},
 		{Key: "channels.langgraph_url", Reason: oneProcess},
 		{Key: "channels.gateway_url", Reason: oneProcess},
-		{Key: "channels.telegram.rich_messages", Reason: "messages are sent as text with formatting", Fine: []string{"false"}},
-		{Key: "channels.dingtalk.card_template_id", Reason: "answers are messages, not cards"},
 		{Key: "channels.wechat.qrcode_login_enabled", Reason: "the token is entered as bot_token", Fine: []string{"false"}},
 	}
 }

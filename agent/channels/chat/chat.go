@@ -104,6 +104,8 @@ type Post struct {
 	ReplyTo string   // Update.Message of what it answers; empty for none
 	Choices []string // answers to pick from, where the platform has buttons; they stand in Text, too
 	Plain   bool     // Text is no Markdown and shown as it is
+	Grows   bool     // it is edited from now on, until an edit that is Final
+	Final   bool     // the last edit; without it more may come
 }
 
 // A File is a file to post.
@@ -141,6 +143,8 @@ type Limits struct {
 	MaxImage       int64 // bytes of one shown as a picture; larger ones go as files
 	CanEdit        bool  // false: a message is posted once and stays as it is
 	Keyed          bool  // Send with a Key it has seen returns the earlier message
+	Ends           bool  // an edit that is Final differs from one that is not, even with the same text
+	MayStay        bool  // Send may say Stays
 	Chat           Bucket
 	Group          Bucket
 	Bot            Bucket // over all chats
@@ -195,6 +199,11 @@ type Fatal struct {
 
 func (f *Fatal) Error() string { return f.Reason }
 
+// Stays means that no message can be made now that grows, but perhaps one that stays as it is posted.
+type Stays struct{ Reason string }
+
+func (s *Stays) Error() string { return s.Reason }
+
 // Unsent tells of an error of Send or Upload that nothing of it is there: the platform was not reached, or has answered
 // that it did not take it. After any other the message may be there or not.
 func Unsent(err error) bool {
@@ -202,11 +211,12 @@ func Unsent(err error) bool {
 	_, gone := errors.AsType[*Gone](err)
 	_, fatal := errors.AsType[*Fatal](err)
 	_, refused := errors.AsType[*Refused](err)
+	_, stays := errors.AsType[*Stays](err)
 	_, status := errors.AsType[*statusError](err)
 	_, declined := errors.AsType[*declinedError](err)
 	_, lookup := errors.AsType[*net.DNSError](err)
 	op, network := errors.AsType[*net.OpError](err)
-	return rate || gone || fatal || refused || status || declined || lookup || network && op.Op == "dial"
+	return rate || gone || fatal || refused || stays || status || declined || lookup || network && op.Op == "dial"
 }
 
 // declinedError is an answer that something was not done, which may be tried again.

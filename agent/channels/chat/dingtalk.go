@@ -17,11 +17,12 @@ import (
 type DingTalkConfig struct {
 	ClientID     string
 	ClientSecret string
+	CardTemplate string // of the AI cards that show answers; empty for messages
 	Options
 }
 
 // DingTalk reads by Stream mode: each message is answered once it was taken, or comes again. Its robots cannot edit, so
-// an answer is one message.
+// an answer is one message, or a card.
 type DingTalk struct {
 	cfg   DingTalkConfig
 	c     *client
@@ -55,14 +56,18 @@ func NewDingTalk(cfg DingTalkConfig) (*DingTalk, error) {
 
 // Limits are those of the open platform.
 func (d *DingTalk) Limits() Limits {
-	return Limits{Max: dingTalkMax, Count: d.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
+	l := Limits{Max: dingTalkMax, Count: d.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
 		MaxImage: 20 << 20, Chat: Bucket{20, time.Minute}, Group: Bucket{20, time.Minute}, Bot: Bucket{20, time.Second},
 		Format: FormatMarkdown}
+	if d.cfg.CardTemplate != "" {
+		d.cards(&l)
+	}
+	return l
 }
 
 // do makes a call. Errors are what Channel promises.
 func (d *DingTalk) do(ctx context.Context, r call, into any) error {
-	r.method = http.MethodPost
+	r.method = cmp.Or(r.method, http.MethodPost)
 	err := d.c.do(ctx, r, into)
 	s, ok := errors.AsType[*statusError](err)
 	if !ok {
@@ -130,12 +135,17 @@ func (d *DingTalk) auth(ctx context.Context) (string, error) {
 }
 
 func (d *DingTalk) call(ctx context.Context, op, path string, body, into any) error {
+	return d.signed(ctx, call{op: op, path: path, body: body}, into)
+}
+
+// signed makes a call with the access token.
+func (d *DingTalk) signed(ctx context.Context, r call, into any) error {
 	token, err := d.auth(ctx)
 	if err != nil {
 		return err
 	}
-	return d.do(ctx,
-		call{op: op, path: path, body: body, header: http.Header{"X-Acs-Dingtalk-Access-Token": {token}}}, into)
+	r.header = http.Header{"X-Acs-Dingtalk-Access-Token": {token}}
+	return d.do(ctx, r, into)
 }
 
 // Check signs in. A robot cannot ask for its own name.
@@ -304,11 +314,19 @@ func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 	return u, u.Text != "" || len(u.Files) > 0 || u.Mentioned
 }
 
-// Send posts a message.
-func (d *DingTalk) Send(ctx context.Context, to Address, p Post) (Ref, error) {
+// render is a text as the platform wants it.
+func (d *DingTalk) render(p Post) string {
 	text := d.text.plain(p.Text)
 	if !p.Plain {
 		text, _ = d.text.render(p.Text)
+	}
+	return cmp.Or(text, "…")
+}
+
+// Send posts a message, or a card if it grows.
+func (d *DingTalk) Send(ctx context.Context, to Address, p Post) (Ref, error) {
+	if p.Grows && d.cfg.CardTemplate != "" {
+		return d.card(ctx, to, p)
 	}
 	title, _, _ := strings.Cut(strings.TrimLeft(p.Text, "#>*- \n"), "\n") // shown in the list of chats
 	title = strings.TrimRight(title, "* ")
@@ -316,7 +334,7 @@ func (d *DingTalk) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 		title = string(r[:20])
 	}
 	return d.post(ctx, to, "sampleMarkdown",
-		map[string]string{"title": cmp.Or(title, "Fawn"), "text": cmp.Or(text, "…")})
+		map[string]string{"title": cmp.Or(title, "Fawn"), "text": d.render(p)})
 }
 
 func (d *DingTalk) post(ctx context.Context, to Address, key string, param map[string]string) (Ref, error) {
@@ -345,11 +363,6 @@ func (d *DingTalk) post(ctx context.Context, to Address, key string, param map[s
 		return Ref{}, &Gone{Reason: "The person no longer is in the organisation."}
 	}
 	return Ref{to, r.Key}, nil
-}
-
-// Edit cannot be done.
-func (d *DingTalk) Edit(context.Context, Ref, Post) error {
-	return &Refused{Reason: "Messages of DingTalk's robots stay as they are."}
 }
 
 // Typing shows nothing: robots have no sign for it.

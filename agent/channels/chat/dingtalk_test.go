@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"errors"
 	"testing"
 
 	"fawn/agent/channels/chat"
@@ -21,6 +22,77 @@ func TestDingTalk(t *testing.T) {
 		_, s := dingTalk(t)
 		return s
 	})
+}
+
+func dingTalkCards(t *testing.T, template string) (*chattest.DingTalk, chattest.Setup) {
+	fake, s := dingTalk(t)
+	s.Bold, s.Marked = "a **bold** word", true
+	s.New = func(o chat.Options) (chat.Channel, error) {
+		return chat.NewDingTalk(chat.DingTalkConfig{ClientID: chattest.DingTalkClient,
+			ClientSecret: chattest.DingTalkSecret, CardTemplate: template, Options: o})
+	}
+	return fake, s
+}
+
+func TestDingTalkCards(t *testing.T) {
+	chattest.Suite(t, func(t *testing.T) chattest.Setup {
+		_, s := dingTalkCards(t, chattest.DingTalkTemplate)
+		return s
+	})
+}
+
+// TestDingTalkCardsEndOnce: the last edit may be repeated, also after the card has ended, and ends it.
+func TestDingTalkCardsEndOnce(t *testing.T) {
+	fake, s := dingTalkCards(t, chattest.DingTalkTemplate)
+	ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []chat.Address{{Chat: fake.Chat(s.Person)}, {Chat: s.Group, Group: true}} {
+		ref, err := ch.Send(t.Context(), to, chat.Post{Text: "…", Grows: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []chat.Post{{Text: "one"}, {Text: "one two"}, {Text: "one two", Final: true},
+			{Text: "one two", Final: true}} {
+			if err := ch.Edit(t.Context(), ref, p); err != nil {
+				t.Fatalf("%+v: %v", p, err)
+			}
+		}
+		if got := fake.State().Shown(to.Chat); len(got) != 1 || got[0].Text != "one two" || fake.Open() != 0 {
+			t.Errorf("%+v, %d open", got, fake.Open())
+		}
+	}
+}
+
+// TestDingTalkCardsThatAreRefusedSaySo, so that the answer is sent as a message.
+func TestDingTalkCardsThatAreRefusedSaySo(t *testing.T) {
+	fake, s := dingTalkCards(t, "no-such.schema")
+	ch, err := s.New(chat.Options{BaseURL: fake.State().URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := chat.Address{Chat: fake.Chat(s.Person)}
+	send := func() error {
+		_, err := ch.Send(t.Context(), to, chat.Post{Text: "…", Grows: true})
+		return err
+	}
+	refused := func(err error) {
+		t.Helper()
+		if stays, ok := errors.AsType[*chat.Stays](err); !ok || stays.Reason == "" || !chat.Unsent(err) {
+			t.Errorf("the error is %#v", err)
+		}
+	}
+	refused(send())
+	fake.State().Fail(chattest.Fault{Op: "card", Kind: chattest.Forbidden})
+	refused(send())
+	fake.State().Fail(chattest.Fault{Op: "card", Kind: chattest.Broken})
+	if _, ok := errors.AsType[*chat.Stays](send()); ok {
+		t.Error("a server that is busy is taken for one that has no cards")
+	}
+	if _, err := ch.Send(t.Context(), to, chat.Post{Text: "hello"}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestDingTalkConnectsAgainWhenAsked(t *testing.T) {

@@ -39,12 +39,18 @@ type entity struct {
 
 // render turns Markdown into a platform's text. Raw HTML is text, images are links.
 func (d *dialect) render(source string) (string, []entity) {
-	src := []byte(source)
+	doc, src := parse(source)
+	w := &writer{d: d, src: src, fresh: true}
+	w.blocks(doc, false)
+	return w.finish()
+}
+
+// parse reads Markdown.
+func parse(source string) (doc ast.Node, src []byte) {
+	src = []byte(source)
 	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify,
 		extension.TaskList))
-	w := &writer{d: d, src: src, fresh: true}
-	w.blocks(md.Parser().Parse(text.NewReader(src)), false)
-	return w.finish()
+	return md.Parser().Parse(text.NewReader(src)), src
 }
 
 // plain is text that is no Markdown.

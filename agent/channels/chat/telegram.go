@@ -18,6 +18,7 @@ import (
 type TelegramConfig struct {
 	Token    string
 	Commands []Command // offered while typing
+	Rich     bool      // complete answers are rich messages, with headings and tables as such
 	Options
 }
 
@@ -61,7 +62,8 @@ func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 // Limits are those of the Bot API and of its FAQ.
 func (t *Telegram) Limits() Limits {
 	return Limits{Max: telegramMax, Count: utf16Len, EditEvery: time.Second, GroupEditEvery: 3 * time.Second,
-		MaxFile: 50 << 20, MaxImage: 10 << 20, CanEdit: true, Chat: Bucket{1, time.Second},
+		MaxFile: 50 << 20, MaxImage: 10 << 20, CanEdit: true, Ends: t.cfg.Rich,
+		Chat:  Bucket{1, time.Second},
 		Group: Bucket{20, time.Minute}, Bot: Bucket{30, time.Second}, Format: FormatEntities}
 }
 
@@ -270,6 +272,12 @@ func (t *Telegram) Edit(ctx context.Context, at Ref, p Post) error {
 	body := telegramTarget(at.Address)
 	delete(body, "message_thread_id")
 	body["message_id"] = id
+	if t.cfg.Rich && p.Final && !p.Plain {
+		err := t.writeRich(ctx, body, p.Text)
+		if _, refused := errors.AsType[*Refused](err); !refused {
+			return err
+		}
+	}
 	return t.write(ctx, "editMessageText", body, p, nil)
 }
 

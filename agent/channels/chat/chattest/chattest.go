@@ -47,7 +47,8 @@ type Shown struct {
 	ReplyTo string
 	Topic   string
 	Edits   int
-	Rich    bool // with formatting
+	Rich    bool   // with formatting
+	HTML    string // of a rich message, whose Text is what can be read of it
 	Gone    bool
 }
 

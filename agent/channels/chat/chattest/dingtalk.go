@@ -23,11 +23,13 @@ type DingTalk struct {
 	state State
 	q     sockets
 	files map[string]*Sent
+	cards map[string]*card
+	guids map[string]bool
 }
 
 // NewDingTalk starts one.
 func NewDingTalk(t testing.TB) *DingTalk {
-	f := &DingTalk{files: map[string]*Sent{}}
+	f := &DingTalk{files: map[string]*Sent{}, cards: map[string]*card{}, guids: map[string]bool{}}
 	mux := http.NewServeMux()
 	for path, op := range map[string]string{
 		"/v1.0/oauth2/accessToken": "check", "/v1.0/gateway/connections/open": "connect",
@@ -35,6 +37,10 @@ func NewDingTalk(t testing.TB) *DingTalk {
 		"/media/upload": "upload", "/v1.0/robot/messageFiles/download": "file",
 	} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { f.handle(w, r, op) })
+	}
+	for path, op := range map[string]string{"POST /v1.0/card/instances/createAndDeliver": "card",
+		"PUT /v1.0/card/streaming": "edit", "PUT /v1.0/card/instances": "card data"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { f.handle(w, r, op) })
 	}
 	mux.HandleFunc("GET /files/{code}", f.file)
 	mux.HandleFunc("GET /connect", func(w http.ResponseWriter, r *http.Request) {
@@ -159,8 +165,20 @@ func (f *DingTalk) handle(w http.ResponseWriter, r *http.Request, op string) {
 	case Unknown:
 		dingTalkFail(w, http.StatusBadRequest, "invalidClientIdOrSecret", "无效的clientId或者clientSecret")
 		return
+	case MessageGone:
+		dingTalkFail(w, http.StatusBadRequest, "param.outTrackIdNotExist", "卡片不存在")
+		return
+	case Forbidden:
+		dingTalkFail(w, http.StatusForbidden, "Forbidden.AccessDenied.AccessTokenPermissionDenied",
+			"应用尚未开通所需的权限：[Card.Instance.Write]")
+		return
 	}
-	result, failure := f.act(r, op)
+	result, failure := any(nil), ""
+	if strings.HasPrefix(r.URL.Path, "/v1.0/card/") {
+		result, failure = f.card(r, op)
+	} else {
+		result, failure = f.act(r, op)
+	}
 	switch {
 	case fault.Kind == Lost:
 		drop(w)

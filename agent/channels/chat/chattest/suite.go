@@ -33,6 +33,8 @@ type Setup struct {
 	NoAfter bool
 	// NoFiles: files that people send cannot be read.
 	NoFiles bool
+	// Marked: all text is shown with formatting.
+	Marked bool
 	// Quote is what a bold word looks like, and Plain what it does when formatting was refused.
 	Bold, Plain string
 }
@@ -331,7 +333,7 @@ func (s *suite) together() {
 	for i := range 4 {
 		work.Go(func() {
 			key := string(rune('a' + i))
-			ref, err := s.ch.Send(s.Context(), to, chat.Post{Text: "message " + key, Key: key})
+			ref, err := s.ch.Send(s.Context(), to, chat.Post{Text: "message " + key, Key: key, Grows: true})
 			if err != nil {
 				s.Error(err)
 				return

@@ -12,7 +12,7 @@ import (
 
 func (s *suite) edits() {
 	to := s.hear()
-	ref, err := s.ch.Send(s.Context(), to, chat.Post{Text: "…", Key: "a"})
+	ref, err := s.ch.Send(s.Context(), to, chat.Post{Text: "…", Key: "a", Grows: true})
 	if err != nil || ref.Message == "" || ref.Address != to {
 		s.Fatalf("%+v, %v", ref, err)
 	}
@@ -23,7 +23,7 @@ func (s *suite) edits() {
 		return
 	}
 	for range 2 { // the second changes nothing, which is no error
-		if err := s.ch.Edit(s.Context(), ref, chat.Post{Text: "a **bold** word <!channel> @everyone"}); err != nil {
+		if err := s.ch.Edit(s.Context(), ref, chat.Post{Text: "a **bold** word <!channel> @everyone", Grows: true}); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -34,8 +34,16 @@ func (s *suite) edits() {
 	if err := s.ch.Edit(s.Context(), ref, chat.Post{Text: "a **plain** text", Plain: true}); err != nil {
 		s.Fatal(err)
 	}
-	if got := s.Fake.State().Shown(to.Chat); got[0].Rich {
+	if got := s.Fake.State().Shown(to.Chat); got[0].Rich && !s.Marked {
 		s.Errorf("plain text is shown as %+v", got)
+	}
+	for range 2 { // the last edit, too
+		if err := s.ch.Edit(s.Context(), ref, chat.Post{Text: "the **end**", Grows: true, Final: true}); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if got := s.Fake.State().Shown(to.Chat); len(got) != 1 || !strings.Contains(got[0].Text, "end") {
+		s.Errorf("the chat is %+v", got)
 	}
 }
 
@@ -183,12 +191,15 @@ func (s *suite) messageGone() {
 		s.Skip("messages stay as they are")
 	}
 	to := s.hear()
-	ref, err := s.ch.Send(s.Context(), to, chat.Post{Text: "x", Key: "m"})
+	ref, err := s.ch.Send(s.Context(), to, chat.Post{Text: "x", Key: "m", Grows: true})
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Fake.State().Fail(Fault{Op: "edit", Kind: MessageGone})
 	err = s.ch.Edit(s.Context(), ref, chat.Post{Text: "y"})
+	if _, stays := errors.AsType[*chat.Stays](err); stays && s.ch.Limits().MayStay {
+		return
+	}
 	if g, ok := errors.AsType[*chat.Gone](err); !ok || !g.Message {
 		s.Errorf("the error is %#v", err)
 	}

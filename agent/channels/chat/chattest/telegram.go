@@ -193,7 +193,11 @@ type telegramCall struct {
 	FileID   string `json:"file_id"`
 	Commands json.RawMessage
 	Media    struct{ Type, Media string }
-	file     *Sent
+	Rich     *struct {
+		HTML string
+		Skip bool `json:"skip_entity_detection"`
+	} `json:"rich_message"`
+	file *Sent
 }
 
 func (f *Telegram) read(r *http.Request) (c telegramCall) {
@@ -244,7 +248,11 @@ func (f *Telegram) act(r *http.Request, method string, fault Fault) (result any,
 		}
 		return nil, "cut"
 	}
-	if method == "sendMessage" || method == "editMessageText" {
+	if c.Rich != nil {
+		if failure := f.checkRich(method, &c, fault); failure != "" {
+			return nil, failure
+		}
+	} else if method == "sendMessage" || method == "editMessageText" {
 		if failure := f.checkText(c, fault); failure != "" {
 			return nil, failure
 		}
@@ -276,10 +284,14 @@ func (f *Telegram) change(method string, c telegramCall) (any, string) {
 		if m == nil {
 			return nil, "message to edit not found"
 		}
-		if m.Text == c.Text && m.Rich == (len(c.Entities) > 0) {
+		rich, page := len(c.Entities) > 0, ""
+		if c.Rich != nil {
+			rich, page = true, c.Rich.HTML
+		}
+		if m.Text == c.Text && m.Rich == rich && m.HTML == page {
 			return nil, "message is not modified: specified new message content and reply markup are exactly the same"
 		}
-		m.Text, m.Rich = c.Text, len(c.Entities) > 0
+		m.Text, m.Rich, m.HTML = c.Text, rich, page
 		m.Edits++
 		return true, ""
 	case "editMessageMedia":
