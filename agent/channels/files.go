@@ -103,7 +103,7 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 			return err
 		}
 		row.Message, row.State = ref.Message, store.OutboundDone
-		if err := d.put(ctx, row); err != nil {
+		if err := d.put(ctx, row, d.alias(ref.Message)...); err != nil {
 			return err
 		}
 	}

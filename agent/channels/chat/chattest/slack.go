@@ -1,6 +1,7 @@
 package chattest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,15 +23,16 @@ const (
 
 // Slack is a server of Slack's Web API and Socket Mode.
 type Slack struct {
-	state State
-	q     sockets
-	files map[string]*Sent
-	last  int64 // time stamps count up
+	state  State
+	q      sockets
+	files  map[string]*Sent
+	shares map[string]map[string]any // messages of files, by file and channel
+	last   int64                     // time stamps count up
 }
 
 // NewSlack starts one.
 func NewSlack(t testing.TB) *Slack {
-	f := &Slack{files: map[string]*Sent{}, last: time.Now().Unix()}
+	f := &Slack{files: map[string]*Sent{}, shares: map[string]map[string]any{}, last: time.Now().Unix()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{method}", f.method)
 	mux.HandleFunc("POST /upload/{id}", f.upload)
@@ -110,8 +112,8 @@ func (f *Slack) Say(m Said) {
 		if m.Group {
 			e["channel"], e["channel_type"] = m.Chat, "channel"
 		}
-		if m.Topic != "" {
-			e["thread_ts"] = m.Topic
+		if thread := cmp.Or(m.Topic, m.ReplyTo); thread != "" { // a thread is how people reply
+			e["thread_ts"] = thread
 		}
 		if m.Self {
 			e["user"], m.Bot = "UFAWN", true
@@ -291,14 +293,15 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 		if file == nil || len(file.Data) != cap(file.Data) {
 			return nil, "file_not_found"
 		}
-		s.shown[c.ChannelID] = append(s.shown[c.ChannelID],
-			&Shown{ID: "file:" + c.Files[0].ID, File: file, Topic: c.Thread})
+		m := &Shown{ID: f.ts(), File: file, Topic: c.Thread}
+		s.shown[c.ChannelID] = append(s.shown[c.ChannelID], m)
+		f.shares[c.Files[0].ID] = map[string]any{c.ChannelID: []any{map[string]any{"ts": m.ID}}}
 		return map[string]any{"files": []any{map[string]any{"id": c.Files[0].ID}}}, ""
 	case "files.info":
 		if f.files[c.File] == nil {
 			return nil, "file_not_found"
 		}
-		return map[string]any{"file": map[string]any{"id": c.File,
+		return map[string]any{"file": map[string]any{"id": c.File, "shares": map[string]any{"private": f.shares[c.File]},
 			"url_private_download": s.URL + "/files/" + c.File}}, ""
 	}
 	return nil, "unknown_method"
