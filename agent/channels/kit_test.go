@@ -137,16 +137,21 @@ func open(ctx context.Context, s setup) (*world, error) {
 	if err := w.runs.Recover(ctx); err != nil {
 		return nil, err
 	}
-	w.hub = channels.New(channels.Config{DB: db, Runs: w.runs, Log: loud(), Save: w.save, Open: w.openFile,
+	w.begin(s)
+	w.schedule(s.tasks)
+	return w, nil
+}
+
+// begin starts the hub.
+func (w *world) begin(s setup) {
+	w.hub = channels.New(channels.Config{DB: w.db, Runs: w.runs, Log: loud(), Save: w.save, Open: w.openFile,
 		Models: func() []string { return []string{"small", "large"} }, Observer: s.observer})
-	set := channels.Settings{Bots: []channels.Bot{{Provider: s.provider, Name: s.provider, Allowed: []string{"*"},
+	set := channels.Settings{Bots: []channels.Bot{{Provider: w.provider, Name: w.provider, Allowed: []string{"*"},
 		Stamp: "1", Open: func() (chat.Channel, error) { return s.bot, nil }}}}
 	if s.settings != nil {
 		s.settings(&set)
 	}
 	w.hub.Apply(set)
-	w.schedule(s.tasks)
-	return w, nil
 }
 
 // schedule makes the scheduler; on starts what is due.
