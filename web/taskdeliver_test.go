@@ -100,3 +100,82 @@ func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
 		t.Errorf("the page: %s", page)
 	}
 }
+
+// TestAResultIsRepliedToOnEveryChatAppThatTells: a reply to the result of a task goes on in its thread, through the
+// whole server.
+func TestAResultIsRepliedToOnEveryChatAppThatTells(t *testing.T) {
+	apps := chatApps(t)
+	names := []string{"telegram", "slack", "discord", "feishu"}
+	conf := scripted(t) + "channels:\n"
+	for _, name := range names {
+		conf += fmt.Sprintf("  %s: {enabled: true, %s, base_url: %q}\n", name, apps[name].keys, apps[name].fake.State().URL)
+	}
+	s := start(t, conf)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { resultIsRepliedTo(t, s, name, apps[name]) })
+	}
+}
+
+func resultIsRepliedTo(t *testing.T, s *server, name string, app chatApp) {
+	where := app.fake.Chat(app.person)
+	shown := func(what string, n int) (id string) {
+		t.Helper()
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			found := 0
+			for _, m := range app.fake.State().Shown(where) {
+				if strings.Contains(m.Text, what) {
+					found, id = found+1, m.ID
+				}
+			}
+			if found == n {
+				return id
+			}
+		}
+		t.Fatalf("%q is not shown %d times: %+v", what, n, app.fake.State().Shown(where))
+		return ""
+	}
+	get := func(method, path, body string, into any) {
+		t.Helper()
+		var a answer
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if a = s.send(t, method, path, body); a.status/100 == 2 {
+				break
+			}
+		}
+		if err := json.Unmarshal([]byte(a.body), into); err != nil || a.status/100 != 2 {
+			t.Fatalf("%s: %d %s %v", path, a.status, a.body, err)
+		}
+	}
+	var offer struct{ Code string }
+	get("POST", "/api/channels/"+name+"/connect", "", &offer)
+	app.fake.Say(chattest.Said{From: app.person, Name: "Ada", Text: "/connect " + offer.Code})
+	shown("Your account is connected", 1)
+	var task struct{ ID string }
+	get("POST", "/api/scheduled-tasks", fmt.Sprintf(`{"title":"Report","prompt":"report","schedule_type":"cron",
+		"schedule_spec":{"cron":"0 0 1 1 *"},"timezone":"UTC","deliver_to":{"provider":%q,"chat":%q}}`, name, where), &task)
+	var done struct{}
+	get("POST", "/api/scheduled-tasks/"+task.ID+"/trigger", "", &done)
+	result := shown("Scripted reply", 1)
+	app.fake.Say(chattest.Said{From: app.person, Name: "Ada", Text: "what of it", ReplyTo: result})
+	shown("Scripted reply", 2)
+	var runs []struct {
+		Thread string `json:"thread_id"`
+	}
+	get("GET", "/api/scheduled-tasks/"+task.ID+"/runs?limit=1", "", &runs)
+	if len(runs) != 1 {
+		t.Fatalf("the runs are %+v", runs)
+	}
+	var state struct {
+		Values struct {
+			Messages []struct{ Type, Content string }
+		}
+	}
+	get("GET", "/api/threads/"+runs[0].Thread+"/state", "", &state)
+	var said []string
+	for _, m := range state.Values.Messages {
+		said = append(said, m.Type)
+	}
+	if got := strings.Join(said, " "); got != "human ai human ai" || state.Values.Messages[2].Content != "what of it" {
+		t.Errorf("the thread of the task: %+v", state.Values.Messages)
+	}
+}
