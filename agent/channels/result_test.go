@@ -160,6 +160,7 @@ func TestAResultIsOneMessageWhoseReplyGoesOn(t *testing.T) {
 	p.say("7", "still here")
 	shown = append(shown, "re: still here")
 	p.await(t, "7", shown...)
+	w.settled(t)
 	if got := w.texts(t, "7", ""); len(got) != 4 {
 		t.Errorf("the conversation of the chat: %q", got)
 	}
