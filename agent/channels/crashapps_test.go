@@ -109,16 +109,18 @@ func apps(t testing.TB, name string) app {
 }
 
 var appKeys = map[string]keys{
-	"telegram":          {"bot_token": chattest.TelegramToken},
-	"slack":             {"bot_token": chattest.SlackBotToken, "app_token": chattest.SlackAppToken},
-	"discord":           {"bot_token": chattest.DiscordToken},
-	"feishu":            {"app_id": chattest.FeishuApp, "app_secret": chattest.FeishuSecret},
-	"dingtalk":          {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret},
-	"telegram rich":     {"bot_token": chattest.TelegramToken, "rich_messages": "true"},
-	"dingtalk cards":    {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret, "card_template_id": chattest.DingTalkTemplate},
-	"dingtalk no-cards": {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret, "card_template_id": "unknown.schema"},
-	"wecom":             {"bot_id": chattest.WeComBot, "bot_secret": chattest.WeComSecret},
-	"wechat":            {"bot_token": chattest.WeChatToken},
+	"telegram":      {"bot_token": chattest.TelegramToken},
+	"slack":         {"bot_token": chattest.SlackBotToken, "app_token": chattest.SlackAppToken},
+	"discord":       {"bot_token": chattest.DiscordToken},
+	"feishu":        {"app_id": chattest.FeishuApp, "app_secret": chattest.FeishuSecret},
+	"dingtalk":      {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret},
+	"telegram rich": {"bot_token": chattest.TelegramToken, "rich_messages": "true"},
+	"dingtalk cards": {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret,
+		"card_template_id": chattest.DingTalkTemplate},
+	"dingtalk no-cards": {"client_id": chattest.DingTalkClient, "client_secret": chattest.DingTalkSecret,
+		"card_template_id": "unknown.schema"},
+	"wecom":  {"bot_id": chattest.WeComBot, "bot_secret": chattest.WeComSecret},
+	"wechat": {"bot_token": chattest.WeChatToken},
 }
 
 // crashChild is a server with one bot until it is killed. It says on an address of its own what is open.

@@ -301,7 +301,8 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 		if f.files[c.File] == nil {
 			return nil, "file_not_found"
 		}
-		return map[string]any{"file": map[string]any{"id": c.File, "shares": map[string]any{"private": f.shares[c.File]},
+		return map[string]any{"file": map[string]any{"id": c.File,
+			"shares":               map[string]any{"private": f.shares[c.File]},
 			"url_private_download": s.URL + "/files/" + c.File}}, ""
 	}
 	return nil, "unknown_method"
