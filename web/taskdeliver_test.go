@@ -108,7 +108,8 @@ func TestAResultIsRepliedToOnEveryChatAppThatTells(t *testing.T) {
 	names := []string{"telegram", "slack", "discord", "feishu"}
 	conf := scripted(t) + "channels:\n"
 	for _, name := range names {
-		conf += fmt.Sprintf("  %s: {enabled: true, %s, base_url: %q}\n", name, apps[name].keys, apps[name].fake.State().URL)
+		app := apps[name]
+		conf += fmt.Sprintf("  %s: {enabled: true, %s, base_url: %q}\n", name, app.keys, app.fake.State().URL)
 	}
 	s := start(t, conf)
 	for _, name := range names {

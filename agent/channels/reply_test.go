@@ -76,7 +76,8 @@ func replied(t *testing.T, name string, toFile bool) {
 	say("what of it", message)
 	shown("re: what of it")
 	w.settled(t)
-	want := []string{"human:file of today", "tool:done", "ai:re: file of today", "human:what of it", "ai:re: what of it"}
+	want := []string{"human:file of today", "tool:done", "ai:re: file of today", "human:what of it",
+		"ai:re: what of it"}
 	if got := w.thread(t, r.Thread); !slices.Equal(got, want) {
 		t.Errorf("the thread of the task: %q", got)
 	}

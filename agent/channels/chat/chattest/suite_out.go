@@ -23,7 +23,8 @@ func (s *suite) edits() {
 		return
 	}
 	for range 2 { // the second changes nothing, which is no error
-		if err := s.ch.Edit(s.Context(), ref, chat.Post{Text: "a **bold** word <!channel> @everyone", Grows: true}); err != nil {
+		p := chat.Post{Text: "a **bold** word <!channel> @everyone", Grows: true}
+		if err := s.ch.Edit(s.Context(), ref, p); err != nil {
 			s.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ func (f *Telegram) checkRich(method string, c *telegramCall, fault Fault) string
 			}
 			open = open[:len(open)-1]
 		default:
-			if !slices.Contains(richBlocks, name) && !slices.Contains(richInline, name) && !slices.Contains(richVoid, name) {
+			if !slices.Contains(slices.Concat(richBlocks, richInline, richVoid), name) {
 				f.state.errorf("a rich message with %s: %s", name, c.Rich.HTML)
 				return "can't parse rich message: unsupported tag " + name
 			}
