@@ -15,6 +15,10 @@ func (db *DB) Shared() bool {
 	return !file
 }
 
+// Crowded says whether this server has no room for more runs. As long as it is so, those that its batches bring to
+// the front are for any server that has.
+func (db *DB) Crowded(full bool) { db.w.crowded.Store(full) }
+
 // TakeOver gives this server the runs at the front of all lines. For start-up: whoever had them is
 // not there any more, as a database has one server at a time.
 func (db *DB) TakeOver(ctx context.Context) error {
@@ -42,9 +46,11 @@ func (db *DB) Claim(ctx context.Context, run string) error {
 	return nil
 }
 
-// Wished returns the runs of a server that are to end, with what is to become of them and their threads.
+// Wished returns the runs that are to end in the lines at whose front a server is, with what is to become of them
+// and their threads. Those that work for other runs are among them.
 func (db *DB) Wished(ctx context.Context, node int64) (wishes []Wish, threads []string, err error) {
-	err = db.each(ctx, `SELECT id, wish, thread FROM run WHERE node = ? AND node > 0 AND wish <> ''`, []any{node},
+	err = db.each(ctx, `SELECT id, wish, thread FROM run WHERE wish <> '' AND status IN ('pending', 'running')
+		AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?)`, []any{node},
 		func(rows *sql.Rows) (bool, error) {
 			var w Wish
 			var thread string

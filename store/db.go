@@ -46,6 +46,7 @@ type Config struct {
 	// DefaultLease), who is told, at once and once, that it may not write any more, and what others are told
 	// about it.
 	Lease             time.Duration
+	Cluster           bool // others may have the database at the same time, if they say so, too
 	Lost              func(error)
 	Version, Settings string
 	Timeout           time.Duration // longest that a statement may take, default a minute, none when negative

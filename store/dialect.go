@@ -18,6 +18,8 @@ var sqliteWords = strings.NewReplacer(
 	"{day end}", ") / 1000, 'unixepoch')",
 	"{text}", "CAST(", "{text end}", " AS TEXT)", // of bytes
 	"{lock}", "", // the rows that are selected
+	"{held}", "FALSE", // a server that lives holds the thread of a run
+	"{living}", "(node > 0)", // the server is that has a run
 	"{gone}", "FALSE", // a row of the tail is of a server that is not there any more
 	"{elsewhere}", "(? < 0)", // a thread's run is under way at a server that is another than the parameter
 	"{like}", "LIKE", // whatever the case of letters is
@@ -47,6 +49,8 @@ var postgresWords = strings.NewReplacer(
 	"{day}", "to_char(to_timestamp((", "{day end}", ") / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
 	"{text}", "body_text(", "{text end}", ")",
 	"{lock}", " FOR NO KEY UPDATE",
+	"{held}", "EXISTS (SELECT 1 FROM thread JOIN node ON node.id = thread.hold WHERE thread.id = run.thread)",
+	"{living}", "EXISTS (SELECT 1 FROM node WHERE node.id = run.node)",
 	"{gone}", "NOT EXISTS (SELECT 1 FROM node WHERE node.id = tail_node(tail.id))",
 	"{elsewhere}", `EXISTS (SELECT 1 FROM run JOIN node ON node.id = run.node
 		WHERE run.thread = thread.id AND run.front = 1 AND run.status = 'running' AND node.id <> ?)`,

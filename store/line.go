@@ -22,6 +22,8 @@ type Line struct {
 	Hold     bool   // Run stays aside when others are in line
 	Enter    string // a run that waits aside takes its place, ErrNotFound when there is none of that name
 	Promote  bool   // the first held run takes its place if no other run is in line
+	Leave    string // a run under way that this server has is for any server from then on
+	Idle     string // a run that has not begun and that no living server is about to begin, else ErrConflict
 
 	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, unless that is
 	// "", or what its head says.
@@ -60,6 +62,11 @@ func (p *batch) joinLine() {
 	if l == nil {
 		return
 	}
+	if l.Idle != "" { // locked first, so that whether its server lives is looked at after that
+		p.add("run", l.Idle, `SELECT 1 FROM run WHERE id = ?{lock}`, l.Idle)
+		p.add("run", l.Idle, `SELECT 1 FROM run WHERE id = ? AND status = 'pending'
+			AND (front = 0 OR NOT {living})`, l.Idle).must = ErrConflict
+	}
 	if l.Strategy == "reject" && l.Enter == "" {
 		p.add("line of thread", p.ThreadID, `SELECT 1 WHERE NOT EXISTS
 			(SELECT 1 FROM run WHERE thread = ? AND line > 0)`, p.ThreadID).must = ErrBusy
@@ -82,6 +89,10 @@ func (p *batch) moveLine() {
 	}
 	if l := p.Line; l != nil {
 		p.takePlaces(l)
+		if l.Leave != "" {
+			p.add("run", l.Leave, `UPDATE run SET node = 0 WHERE id = ? AND node = ? AND front = 1
+				AND status = 'running'`, l.Leave, p.self).must = ErrNotFound
+		}
 	}
 	for thread := range threads {
 		p.add("line of thread", thread, `UPDATE run SET front = 1, node = ?2 WHERE front = 0 AND id =
@@ -129,6 +140,7 @@ func (p *batch) restThread(l *Line) {
 type Place struct {
 	Run, Status, Wish string
 	Node              int64 // that has it when it is at the front, 0 for none
+	Held              bool  // at the front, and a server holds the thread
 }
 
 // Line returns the runs in line of a thread, the one at the front first.
@@ -148,9 +160,10 @@ func (db *DB) Line(ctx context.Context, thread string) (list []Place, err error)
 
 // Front returns the run at the front of a thread's line, or ErrNotFound.
 func (db *DB) Front(ctx context.Context, thread string) (p Place, err error) {
-	s, err := db.stmt(ctx, `SELECT id, status, wish, node FROM run WHERE thread = ? AND front = 1`)
+	s, err := db.stmt(ctx, `SELECT id, status, wish, node, {held} FROM run WHERE thread = ? AND front = 1`)
 	if err == nil {
-		err = s.QueryRowContext(db.brief(ctx), clean(thread)).Scan(&p.Run, &p.Status, &p.Wish, &p.Node)
+		row := s.QueryRowContext(db.brief(ctx), clean(thread))
+		err = row.Scan(&p.Run, &p.Status, &p.Wish, &p.Node, &p.Held)
 	}
 	if err = translate(err); err != nil && !errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("front of thread %s: %w", thread, err)

@@ -27,7 +27,8 @@ type Node struct {
 	Expires time.Time     // by the database's clock
 	Left    time.Duration // of its lease when it was asked for
 
-	folder string
+	folder  string
+	cluster bool // it lets others have the database, too
 }
 
 // String names it as its owner would.
@@ -42,7 +43,8 @@ func (n Node) String() string {
 // TakenError says that another server has the database.
 type TakenError struct {
 	Schema string
-	Node   Node // the zero value for one that is just starting
+	Node   Node   // the zero value for one that is just starting
+	Why    string // it is not to be joined, for one that would join it
 }
 
 // Error says which, and when another may have it.
@@ -50,6 +52,8 @@ func (e *TakenError) Error() string {
 	switch {
 	case e.Node.PID == 0:
 		return fmt.Sprintf("%v that is starting (schema %s); try again", errTaken, e.Schema)
+	case e.Why != "":
+		return fmt.Sprintf("%v: %v (schema %s), which cannot be joined: %s", errTaken, e.Node, e.Schema, e.Why)
 	case e.Node.Expires.IsZero():
 		return fmt.Sprintf("%v: %v (schema %s); stop it first, as one at a time can", errTaken, e.Node, e.Schema)
 	}

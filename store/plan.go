@@ -24,7 +24,8 @@ type stmt struct {
 type setting struct {
 	now                   time.Time
 	incarnation           int64 // of a thread that the batch makes
-	node                  int64 // whose batch it is
+	self                  int64 // whose batch it is
+	node                  int64 // who has the runs that it brings to the front, 0 for whoever has room
 	noEvents              bool
 	auditRows, auditBytes int64
 }
@@ -52,8 +53,12 @@ func (p *batch) shrinks() bool { return p.removesThread() || p.Delete != nil && 
 
 // setting is that of this moment.
 func (w *writer) setting() setting {
-	return setting{now: time.Now(), incarnation: 1 + rand.Int64N(1<<62), node: w.node, noEvents: w.noEvents,
-		auditRows: w.auditRows, auditBytes: w.auditBytes}
+	s := setting{now: time.Now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
+		noEvents: w.noEvents, auditRows: w.auditRows, auditBytes: w.auditBytes}
+	if w.crowded.Load() {
+		s.node = 0
+	}
+	return s
 }
 
 // plan says what b writes, in the order of the fields of Batch. Text is made fit for all kinds of

@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 const (
@@ -32,7 +31,8 @@ type postgresEngine struct {
 	schema  string
 	log     *slog.Logger
 	readers *sql.DB
-	node    *pgNode // nil while it is opened
+	node    *pgNode    // nil while it is opened
+	cluster *pgCluster // nil when others are refused
 	wires   *wires
 	done    atomic.Uint64 // statements that were carried out
 
@@ -352,28 +352,10 @@ func (e *postgresEngine) backup(context.Context, string) error {
 }
 
 func (e *postgresEngine) close() error {
+	if e.cluster != nil {
+		e.cluster.leave()
+	}
 	e.node.leave()
 	e.drop()
 	return errors.Join(e.readers.Close(), e.pool.Close())
-}
-
-// drop lets go of the connection that writes.
-func (e *postgresEngine) drop() {
-	if e.raw == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	e.raw.Close(ctx)
-	e.conn.Close()
-	e.conn, e.raw, e.stmts = nil, nil, map[string]*sql.Stmt{}
-}
-
-// rawOf is what a connection of the pool is made of.
-func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
-	err = c.Raw(func(driver any) error {
-		raw = driver.(*stdlib.Conn).Conn()
-		return nil
-	})
-	return raw, err
 }

@@ -171,10 +171,14 @@ func (n *pgNode) leave() {
 func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 	seen := map[int64]time.Time{}
 	for first := true; ; first = false {
-		if err := e.takeTurn(ctx); err != nil {
+		if err := e.takeTurn(ctx, cfg.Cluster); err != nil {
 			return err
 		}
 		others, err := e.clear(ctx, cfg.folder)
+		why := ""
+		if err == nil && cfg.Cluster {
+			others, why, err = e.foreign(ctx, others)
+		}
 		if err != nil {
 			return err
 		}
@@ -186,7 +190,7 @@ func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 		}
 		for _, n := range others {
 			if was, ok := seen[n.ID]; ok && n.Expires.After(was) {
-				return &TakenError{Schema: e.schema, Node: n}
+				return &TakenError{Schema: e.schema, Node: n, Why: why}
 			}
 			seen[n.ID] = n.Expires
 		}
@@ -228,6 +232,33 @@ func (e *postgresEngine) clear(ctx context.Context, folder string) (others []Nod
 	return others, err
 }
 
+// foreign are those of others with whom this process cannot have the database at the same time.
+func (e *postgresEngine) foreign(ctx context.Context, others []Node) (list []Node, why string, err error) {
+	for _, n := range others {
+		if !n.cluster {
+			list, why = append(list, n), "it has the database for itself"
+		}
+	}
+	if len(list) > 0 || len(others) == 0 {
+		return list, why, nil
+	}
+	have := 0
+	if err := e.raw.QueryRow(ctx, `SELECT max(number) FROM migration`).Scan(&have); err != nil {
+		return nil, "", err
+	}
+	if have < Schema() {
+		return others, "it needs the tables as they are, and this program has newer ones", nil
+	}
+	return nil, "", nil
+}
+
+func number(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
 // nodes are the rows of node, none in a schema that has none yet.
 func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 	var there bool
@@ -237,14 +268,15 @@ func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 		return nil, err
 	}
 	rows, err := conn.Query(ctx, `SELECT id, host, pid, address, version, folder, started_at, expires,
-		extract(epoch FROM expires - clock_timestamp())::float8 FROM node ORDER BY id`)
+		extract(epoch FROM expires - clock_timestamp())::float8, coalesce(to_jsonb(node) ->> 'cluster', '0') = '1'
+		FROM node ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Node, err error) {
 		var started int64
 		var left float64
-		err = row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr, &n.Version, &n.folder, &started, &n.Expires, &left)
+		err = row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr, &n.Version, &n.folder, &started, &n.Expires, &left, &n.cluster)
 		n.Started, n.Left = fromMillis(started), time.Duration(left*float64(time.Second))
 		return n, err
 	})
@@ -274,10 +306,10 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.cfg, lost: cfg.Lost, log: e.log, wires: e.wires}
 	sent := time.Now()
 	err = e.raw.QueryRow(ctx, `
-		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9)) RETURNING id`,
+		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires, cluster)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9), $10) RETURNING id`,
 		host, os.Getpid(), cfg.Addr, sent.UnixMilli(), cfg.folder, cfg.Version, nodeFormat,
-		cfg.Settings, n.lease.Seconds()).Scan(&n.id)
+		cfg.Settings, n.lease.Seconds(), number(cfg.Cluster)).Scan(&n.id)
 	if err != nil {
 		return err
 	}
@@ -285,6 +317,9 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	e.cfg.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
 	e.node = n
 	n.start(sent)
+	if cfg.Cluster {
+		e.joinCluster()
+	}
 	_, err = e.raw.Exec(ctx, `SELECT set_config('application_name', $1, false)`,
 		e.cfg.RuntimeParams["application_name"])
 	return err

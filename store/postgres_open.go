@@ -61,6 +61,9 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 	e.pool.SetMaxOpenConns(1)
 	defer func() {
 		if err != nil {
+			if e.cluster != nil {
+				e.cluster.leave()
+			}
 			if e.node != nil {
 				e.node.leave()
 			}
@@ -144,6 +147,27 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 	return nil
 }
 
+// drop lets go of the connection that writes.
+func (e *postgresEngine) drop() {
+	if e.raw == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	e.raw.Close(ctx)
+	e.conn.Close()
+	e.conn, e.raw, e.stmts = nil, nil, map[string]*sql.Stmt{}
+}
+
+// rawOf is what a connection of the pool is made of.
+func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
+	err = c.Raw(func(driver any) error {
+		raw = driver.(*stdlib.Conn).Conn()
+		return nil
+	})
+	return raw, err
+}
+
 // first connects for the first time. Where nobody answers it waits some time: servers are started again together.
 func (e *postgresEngine) first(ctx context.Context) error {
 	for began := time.Now(); ; {
@@ -174,7 +198,11 @@ func silent(err error) bool {
 
 // takeTurn is one after the other for those who start, and keeps out programs that know no leases: they hold this
 // lock as long as they run. Whoever was killed a moment ago may still have it.
-func (e *postgresEngine) takeTurn(ctx context.Context) error {
+func (e *postgresEngine) takeTurn(ctx context.Context, cluster bool) error {
+	patience := pgLeaving
+	if cluster { // several that start together do so one after the other
+		patience = statementTime
+	}
 	for began := time.Now(); ; {
 		var free bool
 		err := e.raw.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, hashtext($2))`, int32(lockClass),
@@ -185,7 +213,7 @@ func (e *postgresEngine) takeTurn(ctx context.Context) error {
 		if free {
 			return nil
 		}
-		if time.Since(began) > pgLeaving {
+		if time.Since(began) > patience {
 			return e.holder(ctx)
 		}
 		select {

@@ -13,13 +13,18 @@ const tailStays = 30 * time.Second
 const tailRow = `INSERT INTO tail(id, data) SELECT CAST(?1 AS bigint), CAST(?2 AS bytea)
 	WHERE NOT EXISTS (SELECT 1 FROM tail WHERE id >= ?1 AND id < ?3) ON CONFLICT DO NOTHING`
 
-// opening begins a group: the fence, then its row in the tail, if it has one.
+// opening begins a group: the fence, then its row in the tail, if it has one, and the rows of its threads where
+// other servers may want them, too.
 func (e *postgresEngine) opening(g *group, data []byte) []stmt {
-	if g.row == 0 {
-		return []stmt{e.fence()}
+	list := []stmt{e.fence()}
+	if g.row > 0 {
+		list = append(list, stmt{what: "write", of: "tail", sql: tailRow,
+			args: []any{g.row, blob(data), spanOf(e.node.id).end}, must: errWritten})
 	}
-	return []stmt{e.fence(), {what: "write", of: "tail", sql: tailRow,
-		args: []any{g.row, blob(data), spanOf(e.node.id).end}, must: errWritten}}
+	if e.cluster != nil {
+		list = append(list, g.lockThreads()...)
+	}
+	return list
 }
 
 func (e *postgresEngine) tail(ctx context.Context) (span tailSpan, last int64, err error) {

@@ -108,6 +108,12 @@ func (db *DB) ChildOf(ctx context.Context, thread, message, call string) (Run, e
 	return list[0], nil
 }
 
+// ChildrenAtWork returns the runs of a thread that work for others.
+func (db *DB) ChildrenAtWork(ctx context.Context, thread string) ([]Run, error) {
+	return db.runs(ctx, readRun+` FROM run WHERE thread = ? AND parent <> '' AND status = 'running' ORDER BY id`,
+		thread)
+}
+
 // Runs returns a page of a thread's runs, newest first, without those that work for another
 // one. An empty status means any, limit <= 0 means all.
 func (db *DB) Runs(ctx context.Context, thread string, status string, limit, offset int) ([]Run, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -64,6 +65,7 @@ type writer struct {
 	log       *slog.Logger
 	noEvents  bool
 	committed func(time.Duration, error) // may be nil
+	crowded   atomic.Bool                // see DB.Crowded
 	last      time.Time                  // end of the last commit
 	patience  time.Duration              // time between commits of deltas alone: commitEvery, or twice that in a crowd
 	due       time.Time                  // when the next of them may be

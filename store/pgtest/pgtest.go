@@ -151,6 +151,25 @@ func (s *Server) Crash(tb testing.TB) {
 	s.cmd.Wait() // its code says how it was ended
 }
 
+// Deadlocks is how often the server at an address has ended one of several transactions that waited for each other.
+func Deadlocks(tb testing.TB, address string) (n int) {
+	tb.Helper()
+	conn, err := pgconn.Connect(context.Background(), address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	got := conn.ExecParams(context.Background(), `SELECT deadlocks FROM pg_stat_database
+		WHERE datname = current_database()`, nil, nil, nil, nil).Read()
+	if got.Err == nil {
+		n, got.Err = strconv.Atoi(string(got.Rows[0][0]))
+	}
+	if got.Err != nil {
+		tb.Fatal(got.Err)
+	}
+	return n
+}
+
 func freePort(tb testing.TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

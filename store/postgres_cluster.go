@@ -1,0 +1,297 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	evictEvery = time.Second     // how often it is looked for nodes whose lease has ended, about
+	sideTime   = 5 * time.Second // of one claim, at most
+)
+
+// pgCluster is what a node needs that is one of several: it evicts others whose lease has ended, and claims runs
+// beside the group that is being written.
+type pgCluster struct {
+	e    *postgresEngine
+	gone chan struct{} // gets a value when a node was evicted
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu   sync.Mutex
+	conn *pgx.Conn // for claims
+}
+
+func (e *postgresEngine) joinCluster() {
+	ctx, stop := context.WithCancel(context.Background())
+	e.cluster = &pgCluster{e: e, gone: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
+	go e.cluster.watch(ctx)
+}
+
+// leave ends what goes on, before the node's row is taken away.
+func (c *pgCluster) leave() {
+	c.stop()
+	<-c.done
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if c.conn != nil {
+		c.conn.Close(ctx)
+	}
+}
+
+// watch evicts nodes whose lease has ended.
+func (c *pgCluster) watch(ctx context.Context) {
+	defer close(c.done)
+	var conn *pgx.Conn
+	defer func() {
+		if conn != nil {
+			conn.Close(context.WithoutCancel(ctx))
+		}
+	}()
+	for {
+		select {
+		case <-time.After(evictEvery*4/5 + rand.N(evictEvery*2/5)):
+		case <-ctx.Done():
+			return
+		}
+		if c.e.node.ended() != nil {
+			return
+		}
+		if err := c.evict(ctx, &conn); err != nil && ctx.Err() == nil {
+			c.e.log.Warn("other servers could not be looked after", "err", err)
+		}
+	}
+}
+
+func (c *pgCluster) evict(ctx context.Context, conn **pgx.Conn) error {
+	if err := c.e.open(ctx, conn); err != nil {
+		return err
+	}
+	list, err := nodes(ctx, *conn)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		if n.Left > 0 || n.ID == c.e.node.id {
+			continue
+		}
+		gone, err := evict(ctx, *conn, n.ID, "")
+		if err != nil {
+			return fmt.Errorf("evict %v: %w", n, err)
+		}
+		if gone {
+			c.e.log.Warn("a server that is gone was evicted", "node", n.ID, "server", n.String())
+			select {
+			case c.gone <- struct{}{}:
+			default: // not yet seen the last one
+			}
+		}
+	}
+	return nil
+}
+
+// open makes a connection when it is not there.
+func (e *postgresEngine) open(ctx context.Context, conn **pgx.Conn) (err error) {
+	if *conn != nil && !(*conn).IsClosed() {
+		return nil
+	}
+	if *conn, err = pgx.ConnectConfig(ctx, e.cfg); err != nil {
+		*conn = nil
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	return nil
+}
+
+// claim carries out a statement behind the fence, and scans what it returns. When it fails, whether it took effect
+// is not known.
+func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan func(pgx.Rows) error) error {
+	ctx, cancel := context.WithTimeout(ctx, sideTime)
+	defer cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.e.node.ended(); err != nil {
+		return err
+	}
+	if err := c.e.open(ctx, &c.conn); err != nil {
+		return err
+	}
+	var both pgx.Batch // one transaction
+	both.Queue(`SELECT fence($1)`, c.e.node.id)
+	both.Queue(query, args...).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	err := fenced(c.conn.SendBatch(ctx, &both).Close())
+	if errors.Is(err, ErrFenced) {
+		c.e.node.giveUp(err)
+	}
+	return err
+}
+
+// cluster is nil for a database that has one server.
+func (db *DB) cluster() *pgCluster {
+	if e, ok := db.engine.(*postgresEngine); ok {
+		return e.cluster
+	}
+	return nil
+}
+
+// Clustered says that several servers have the database at the same time.
+func (db *DB) Clustered() bool { return db.cluster() != nil }
+
+// Writable says that this server may write, as far as it knows.
+func (db *DB) Writable() bool {
+	e, ok := db.engine.(*postgresEngine)
+	return !ok || e.node.ended() == nil
+}
+
+// Evicted gets a value after this server has evicted another one. It is nil for a database that has one server.
+func (db *DB) Evicted() <-chan struct{} {
+	if c := db.cluster(); c != nil {
+		return c.gone
+	}
+	return nil
+}
+
+// A claim looks first whom no living node has, and then locks those that are as they were: of a row that has changed
+// meanwhile only the row itself is looked at again, not whether its node lives. Rows that somebody changes are
+// skipped, as waiting for one while others are locked could be for ever. More are looked at than are wanted, since
+// others claim, too.
+const (
+	claimable = `AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = r.node) ORDER BY r.created_at, r.id
+		LIMIT 4 * $2 + 64), claimed AS MATERIALIZED (SELECT r.id, r.node FROM run r
+			JOIN free ON free.id = r.id AND free.node = r.node AND free.status = r.status WHERE r.front = 1
+			ORDER BY r.created_at, r.id LIMIT $2 FOR NO KEY UPDATE OF r SKIP LOCKED)
+		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING `
+	claimWaiting = `WITH free AS MATERIALIZED (SELECT r.id, r.node, r.status FROM run r
+		WHERE r.front = 1 AND r.status = 'pending'
+			AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
+			` + claimable + `run.thread`
+	claimOrphans = `WITH free AS MATERIALIZED (SELECT r.id, r.node, r.status FROM run r
+		WHERE r.front = 1 AND r.status = 'running' ` + claimable + `run.id, claimed.node`
+)
+
+// ClaimWaiting gives this server up to n of the runs that wait at the front of their lines and that no living server
+// has, the oldest first. It returns their threads.
+func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err error) {
+	err = db.cluster().claim(ctx, claimWaiting, []any{db.w.node, n}, func(rows pgx.Rows) error {
+		var thread string
+		err := rows.Scan(&thread)
+		threads = append(threads, thread)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim runs that wait: %w", err)
+	}
+	return threads, nil
+}
+
+// Orphan is a run under way that its server has left.
+type Orphan struct {
+	Run    string
+	Handed bool // at the end of a step, by a server that stops
+}
+
+// ClaimOrphans gives this server up to n of the runs under way that no living server has, the oldest first.
+func (db *DB) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err error) {
+	err = db.cluster().claim(ctx, claimOrphans, []any{db.w.node, n}, func(rows pgx.Rows) error {
+		var o Orphan
+		var node int64
+		err := rows.Scan(&o.Run, &node)
+		o.Handed = node == 0
+		list = append(list, o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim runs that were left: %w", err)
+	}
+	return list, nil
+}
+
+// HoldThread keeps the runs of a thread from beginning until [DB.LetGo], or until this server is gone. ErrBusy when
+// runs are in line, or another server holds it; ErrNotFound when there is no such thread.
+func (db *DB) HoldThread(ctx context.Context, thread string) error {
+	p := &batch{Batch: Batch{ThreadID: clean(thread)}, setting: db.w.setting()}
+	p.stmts = append(p.stmts, askThread(thread))
+	p.stmts[0].sql = lockThread
+	p.add("hold of thread", thread, `UPDATE thread SET hold = ?1 WHERE id = ?2
+		AND NOT EXISTS (SELECT 1 FROM run WHERE thread = ?2 AND line > 0)
+		AND (hold = ?1 OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = thread.hold))`, p.self,
+		p.ThreadID).must = ErrBusy
+	p.measure()
+	if err := db.w.do(ctx, &job{batch: p}); err != nil {
+		return fmt.Errorf("hold thread %s: %w", thread, err)
+	}
+	return nil
+}
+
+// LetGo ends this server's hold on a thread.
+func (db *DB) LetGo(ctx context.Context, thread string) error {
+	p := &batch{Batch: Batch{ThreadID: clean(thread)}, setting: db.w.setting()}
+	p.add("hold of thread", thread, `UPDATE thread SET hold = 0 WHERE id = ?1 AND hold = ?2`, p.ThreadID, p.self)
+	p.measure()
+	if err := db.w.do(ctx, &job{batch: p}); err != nil {
+		return fmt.Errorf("let go of thread %s: %w", thread, err)
+	}
+	return nil
+}
+
+// AtFront is a run at the front of the line of a thread.
+type AtFront struct{ Thread, Run, Status string }
+
+// Fronts are the runs at the front that this server has.
+func (db *DB) Fronts(ctx context.Context) (list []AtFront, err error) {
+	err = db.each(ctx, `SELECT thread, id, status FROM run WHERE node = ? AND node > 0 AND front = 1`,
+		[]any{db.w.node}, func(rows *sql.Rows) (bool, error) {
+			var f AtFront
+			err := rows.Scan(&f.Thread, &f.Run, &f.Status)
+			list = append(list, f)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("runs of this server: %w", err)
+	}
+	return list, nil
+}
+
+// Alone says that no other server has the database at this moment.
+func (db *DB) Alone(ctx context.Context) (alone bool, err error) {
+	err = db.queryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM node WHERE id <> ?)`, []any{db.w.node}, &alone)
+	return alone, err
+}
+
+// lockThreads takes the rows of the threads that a group is about, in an order that all nodes keep: groups of two
+// nodes could wait for each other otherwise. A single one comes first anyway.
+func (g *group) lockThreads() []stmt {
+	var ids []string
+	for _, j := range g.jobs {
+		if b := j.batch; b != nil && b.ThreadID != "" {
+			ids = append(ids, b.ThreadID)
+		}
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) < 2 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil { // texts
+		return nil
+	}
+	return []stmt{{what: "lock", of: "threads", sql: `SELECT 1 FROM thread WHERE id IN {list} ORDER BY id{lock}`,
+		args: []any{string(list)}}}
+}

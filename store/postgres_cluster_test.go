@@ -1,0 +1,236 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/store"
+	"fawn/store/pgtest"
+)
+
+// joinCluster opens a database beside others that have it.
+func joinCluster(t *testing.T, url string, lost func(error)) *store.DB {
+	t.Helper()
+	db, err := openShared(t, url, true, lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func openShared(t *testing.T, url string, cluster bool, lost func(error)) (*store.DB, error) {
+	return store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: nodeSchema, Lease: nodeLease,
+		Cluster: cluster, Lost: lost, Log: slog.New(slog.DiscardHandler)})
+}
+
+// lines are threads with a run at the front of each, which waits, and whether this server has it.
+func lines(t *testing.T, db *store.DB, crowded bool, threads ...string) {
+	t.Helper()
+	db.Crowded(crowded)
+	for _, id := range threads {
+		err := db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}, NewThread: true, NewRun: true,
+			Run: &store.Run{ID: "run of " + id, ThreadID: id, Status: "pending"}, Line: &store.Line{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestServersShareADatabase: if all of them say so. One that doesn't is refused, and lets nobody join it.
+func TestServersShareADatabase(t *testing.T) {
+	url := pgtest.URL(t)
+	alone, err := openShared(t, url, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := func(err error, why string) {
+		t.Helper()
+		if e, ok := errors.AsType[*store.TakenError](err); !ok || !strings.Contains(e.Error(), why) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	_, err = openShared(t, url, true, nil)
+	taken(err, "it has the database for itself")
+	if err := alone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := make([]*store.DB, 3)
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Go(func() { all[i] = joinCluster(t, url, nil) })
+	}
+	wg.Wait()
+	_, err = openShared(t, url, false, nil)
+	taken(err, "Stop it first")
+	seen := map[int64]bool{}
+	for i, db := range all {
+		id := fmt.Sprint("t", i)
+		if err := db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: id}}); err != nil || !db.Clustered() {
+			t.Error(err)
+		}
+		if _, err := all[0].Thread(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		seen[db.Self()] = true
+	}
+	if alone, err := all[0].Alone(t.Context()); err != nil || alone || len(seen) != 3 {
+		t.Errorf("alone %v, %v; servers %v", alone, err, seen)
+	}
+}
+
+// TestAServerOfSeveralThatIsGoneIsEvicted by the others, while they work, and its runs can be claimed.
+func TestAServerOfSeveralThatIsGoneIsEvicted(t *testing.T) {
+	url, ctx := pgtest.URL(t), t.Context()
+	wire := pgtest.NewWire(t, url)
+	lost := make(chan error, 1)
+	a := joinCluster(t, wire.URL, func(err error) { lost <- err })
+	b := joinCluster(t, url, nil)
+	lines(t, a, false, "waits", "works", "held")
+	row, err := a.Run(ctx, "run of works")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.Status = "running"
+	if err := a.Commit(ctx, store.Batch{ThreadID: "works", Run: &row}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := b.ClaimWaiting(ctx, 9); err != nil || len(list) > 0 {
+		t.Errorf("claimed from a server that lives: %v, %v", list, err)
+	}
+	wire.Freeze()
+	cut := time.Now()
+	select {
+	case <-b.Evicted():
+	case <-time.After(5 * nodeLease):
+		t.Fatal("nobody was evicted")
+	}
+	if took := time.Since(cut); took < nodeLease/2 {
+		t.Errorf("evicted after %v, with a lease of %v", took, nodeLease)
+	}
+	list, err := b.ClaimWaiting(ctx, 9)
+	if want := []string{"held", "waits"}; err != nil || !slices.Equal(slices.Sorted(slices.Values(list)), want) {
+		t.Errorf("claimed %v, want %v: %v", list, want, err)
+	}
+	left, err := b.ClaimOrphans(ctx, 9)
+	if err != nil || len(left) != 1 || left[0] != (store.Orphan{Run: "run of works"}) {
+		t.Errorf("claimed %+v: %v", left, err)
+	}
+	if mine, err := b.Fronts(ctx); err != nil || len(mine) != 3 {
+		t.Errorf("this server has %v: %v", mine, err)
+	}
+	if err := <-lost; !errors.Is(err, store.ErrFenced) {
+		t.Error(err)
+	}
+	wire.Thaw()
+	if _, err := a.ClaimWaiting(ctx, 9); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("claimed by a server that was evicted: %v", err)
+	}
+}
+
+// TestARunIsClaimedOnce whoever else claims, the oldest first.
+func TestARunIsClaimedOnce(t *testing.T) {
+	url := pgtest.URL(t)
+	servers := []*store.DB{joinCluster(t, url, nil), joinCluster(t, url, nil), joinCluster(t, url, nil)}
+	var want []string
+	for i := range 240 {
+		want = append(want, fmt.Sprintf("t%03d", i))
+	}
+	lines(t, servers[0], true, want...)
+	got := make([][]string, len(servers))
+	var wg sync.WaitGroup
+	for i, db := range servers {
+		wg.Go(func() {
+			for {
+				list, err := db.ClaimWaiting(context.Background(), 3)
+				if err != nil {
+					t.Error(err)
+				}
+				if len(list) == 0 {
+					return
+				}
+				slices.Sort(list)
+				got[i] = append(got[i], list...)
+			}
+		})
+	}
+	wg.Wait()
+	for i, list := range got {
+		if !slices.IsSorted(list) {
+			t.Errorf("server %d claimed in the order %v", i, list)
+		}
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(got...)))
+	if !slices.Equal(all, want) {
+		t.Errorf("%d were claimed, want %d: %v", len(all), len(want), all)
+	}
+}
+
+// TestOnlyWhatWaitsIsIdle: not a run at the front that a living server has, however soon it got it.
+func TestOnlyWhatWaitsIsIdle(t *testing.T) {
+	url, ctx := pgtest.URL(t), t.Context()
+	a, b := joinCluster(t, url, nil), joinCluster(t, url, nil)
+	lines(t, a, true, "t")
+	end := func(db *store.DB, id string) error {
+		run, err := db.Run(ctx, id)
+		if err != nil {
+			return err
+		}
+		run.Status = "interrupted"
+		return db.Commit(ctx, store.Batch{ThreadID: "t", Run: &run, Line: &store.Line{AsHead: true, Idle: id}})
+	}
+	behind := store.Batch{ThreadID: "t", NewRun: true, Line: &store.Line{},
+		Run: &store.Run{ID: "behind", ThreadID: "t", Status: "pending"}}
+	if err := errors.Join(b.Commit(ctx, behind), end(b, "behind")); err != nil {
+		t.Errorf("one behind another: %v", err)
+	}
+	behind.Run.ID = "next"
+	if err := errors.Join(b.Commit(ctx, behind), end(b, "run of t")); err != nil {
+		t.Errorf("one that nobody has: %v", err)
+	}
+	if err := end(a, "next"); !errors.Is(err, store.ErrConflict) { // it is b's, whose batch brought it to the front
+		t.Errorf("one that another server has: %v", err)
+	}
+}
+
+// TestAThreadIsHeldByOneServer, as long as no run is in its line, and none of its runs is claimed then.
+func TestAThreadIsHeldByOneServer(t *testing.T) {
+	url, ctx := pgtest.URL(t), t.Context()
+	a, b := joinCluster(t, url, nil), joinCluster(t, url, nil)
+	if err := a.Commit(ctx, store.Batch{Thread: &store.Thread{ID: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	lines(t, a, true, "busy")
+	for what, got := range map[string][2]error{
+		"free":    {a.HoldThread(ctx, "t"), nil},
+		"again":   {a.HoldThread(ctx, "t"), nil},
+		"another": {b.HoldThread(ctx, "t"), store.ErrBusy},
+		"in line": {b.HoldThread(ctx, "busy"), store.ErrBusy},
+		"missing": {b.HoldThread(ctx, "missing"), store.ErrNotFound},
+	} {
+		if !errors.Is(got[0], got[1]) {
+			t.Errorf("%s: %v, want %v", what, got[0], got[1])
+		}
+	}
+	err := b.Commit(ctx, store.Batch{ThreadID: "t", NewRun: true, Line: &store.Line{},
+		Run: &store.Run{ID: "run", ThreadID: "t", Status: "pending"}})
+	if front, failed := b.Front(ctx, "t"); err != nil || failed != nil || !front.Held {
+		t.Errorf("the front is %+v: %v, %v", front, err, failed)
+	}
+	if err := b.LetGo(ctx, "t"); err != nil { // which it does not have
+		t.Error(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if front, err := b.Front(ctx, "t"); err != nil || front.Held {
+		t.Errorf("the front is %+v: %v", front, err)
+	}
+}
