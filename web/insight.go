@@ -12,7 +12,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/inspect"
 	"fawn/agent/mcp"
-	"fawn/agent/runs"
+	"fawn/agent/runs/observe"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/metrics"
@@ -81,8 +81,8 @@ func (a *App) committed() func(time.Duration, error) {
 }
 
 // observer is told what runs do; nil when nobody wants to know.
-func (a *App) observer() runs.Observer {
-	var all runs.Observers
+func (a *App) observer() observe.Observer {
+	var all observe.Observers
 	if a.tracer != nil { // first: what it puts into the context is for all
 		all = append(all, a.tracer)
 	}

@@ -129,6 +129,9 @@ func (a *App) stopRuns(ctx context.Context) {
 	a.work.Go(func() {
 		defer close(done)
 		a.channels.Close()
+		handing, cancel := context.WithTimeout(ctx, drainTime/2)
+		a.runs.Drain(handing)
+		cancel()
 		a.runs.Close()
 	})
 	select {

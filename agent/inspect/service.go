@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/runs"
+	"fawn/agent/runs/observe"
 	"fawn/store"
 )
 
@@ -27,7 +27,7 @@ type Rules struct {
 	Keep    time.Duration // 0 is for ever
 }
 
-// Service is a runs.Observer. Close must be called.
+// Service is a observe.Observer. Close must be called.
 type Service struct {
 	db    *store.DB
 	rules func() Rules
@@ -126,7 +126,7 @@ func (s *Service) root(run string) *root {
 	return r
 }
 
-// Run implements runs.Observer.
+// Run implements observe.Observer.
 func (s *Service) Run(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
 	began := time.Now()
 	own := &root{run: run.ID, spans: &atomic.Int64{}}
@@ -226,4 +226,4 @@ func status(ctx context.Context, err error) string {
 	return "error"
 }
 
-var _ runs.Observer = (*Service)(nil)
+var _ observe.Observer = (*Service)(nil)

@@ -39,7 +39,11 @@ func (m *Manager) whenIdle(ctx context.Context, thread string) error {
 	if e := m.atWork(thread); e != nil {
 		done = e.done
 	}
-	timer := time.NewTimer(idlePoll)
+	wait := idlePoll
+	if m.busyElsewhere(ctx, thread) {
+		wait = lookEvery
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var moment <-chan time.Time
 	if done == nil {

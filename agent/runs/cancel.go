@@ -76,7 +76,7 @@ func (m *Manager) cancelOther(ctx context.Context, thread, run string, wait bool
 	case r.Status == Interrupted:
 		return nil
 	case !Done(r.Status) && !m.offline:
-		return m.endElsewhere(ctx, r, store.WishInterrupt, wait)
+		return m.endOther(ctx, r, store.WishInterrupt, wait)
 	}
 	return fmt.Errorf("%w: run %s has status %s", ErrNotCancelable, run, r.Status)
 }
@@ -161,8 +161,20 @@ func (m *Manager) Exclusive(ctx context.Context, thread string, f func(context.C
 	return f(ctx)
 }
 
-// release gives a thread back.
+// release gives a thread back. Where others must be told and cannot be, it goes on being held until they are.
 func (m *Manager) release(l *lineup, thread string) {
+	if l.write.row && !m.tryLetGo(thread) {
+		m.wg.Go(func() {
+			for !m.tryLetGo(thread) && m.pause(context.Background(), lookAgain) == nil {
+			}
+			m.released(l, thread)
+		})
+		return
+	}
+	m.released(l, thread)
+}
+
+func (m *Manager) released(l *lineup, thread string) {
 	defer m.wg.Done()
 	m.mu.Lock()
 	if l.write.over != nil {
@@ -219,6 +231,9 @@ func (m *Manager) tryHold(thread string, brief bool) (_ *lineup, gone <-chan str
 // alone gives a thread back when a run is in line.
 func (m *Manager) alone(ctx context.Context, l *lineup, thread string) error {
 	err := m.settleOwed(ctx, thread)
+	if err == nil && m.cluster != nil {
+		return m.aloneInCluster(ctx, l, thread)
+	}
 	if err == nil {
 		_, err = m.db.Front(ctx, thread)
 	}

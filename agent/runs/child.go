@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,75 +44,6 @@ var ErrTimeLimit = errors.New("the time limit is reached")
 
 // errParentEnded ends children whose parent did not wait for them.
 var errParentEnded = errors.New("the parent run has ended")
-
-// family are the children of a live run. The zero value is ready.
-type family struct {
-	mu    sync.Mutex
-	ended bool // no more children
-	kids  map[string]kid
-	wg    sync.WaitGroup
-}
-
-type kid struct {
-	ns     string
-	cancel context.CancelCauseFunc
-}
-
-// add takes a child in, unless its parent ends.
-func (f *family) add(id string, k kid) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ended {
-		return false
-	}
-	if f.kids == nil {
-		f.kids = map[string]kid{}
-	}
-	f.kids[id] = k
-	f.wg.Add(1)
-	return true
-}
-
-func (f *family) remove(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.kids, id)
-	f.wg.Done()
-}
-
-// cancel ends one child. It tells whether there was one.
-func (f *family) cancel(id string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k, ok := f.kids[id]
-	if ok {
-		k.cancel(ErrInterrupted)
-	}
-	return ok
-}
-
-// in is the child that works in a namespace, or "".
-func (f *family) in(ns string) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id, k := range f.kids {
-		if k.ns == ns {
-			return id
-		}
-	}
-	return ""
-}
-
-// end ends all children and waits for them: none outlives its parent.
-func (f *family) end(cause error) {
-	f.mu.Lock()
-	f.ended = true
-	for _, k := range f.kids {
-		k.cancel(cause)
-	}
-	f.mu.Unlock()
-	f.wg.Wait()
-}
 
 // Child runs an agent inside a tool call of the run of t, and returns when it has ended: its
 // row, and the state it left. The child works in a namespace of the thread and shows what it
@@ -154,10 +84,10 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !parent.family.add(run.ID, kid{sink.ns, cancel}) {
+	if !parent.family.Add(run.ID, sink.ns, cancel) {
 		return store.Run{}, agent.State{}, fmt.Errorf("parent run %s: %w", t.RunID, ErrNotFound)
 	}
-	defer parent.family.remove(run.ID)
+	defer parent.family.Remove(run.ID)
 	if err := m.storeChild(ctx, &run); err != nil {
 		return store.Run{}, agent.State{}, err
 	}
@@ -267,14 +197,17 @@ func (m *Manager) cancelChild(thread, run string) bool {
 	m.mu.Lock()
 	e := m.children[run]
 	m.mu.Unlock()
-	return e != nil && (thread == "" || e.run.ThreadID == thread) && e.family.cancel(run)
+	return e != nil && (thread == "" || e.run.ThreadID == thread) && e.family.Cancel(run, ErrInterrupted)
 }
 
 // CancelTask ends the child that works for a call of the thread's active run; the run goes on,
 // told by the result of the call. ErrNotFound when there is none.
 func (m *Manager) CancelTask(thread, call string) error {
 	e := m.atWork(thread)
-	if e == nil || !e.family.cancel(e.family.in(runevent.Below("", call))) {
+	if e == nil && m.cluster != nil {
+		return m.cancelTaskElsewhere(thread, call)
+	}
+	if e == nil || !e.family.Cancel(e.family.In(runevent.Below("", call)), ErrInterrupted) {
 		return fmt.Errorf("helper for call %.80s: %w", call, ErrNotFound)
 	}
 	return nil

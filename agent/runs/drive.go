@@ -73,6 +73,9 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	if !m.mark {
 		cfg.Leave = ErrShutdown
 	}
+	if m.cluster != nil {
+		cfg.Passed = func() { m.passes(e) }
+	}
 	if m.watch != nil {
 		cfg.Watch = m.watching(e.run)
 	}
@@ -95,7 +98,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	d.turn = &agent.Turn{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID, Options: asked.Options,
 		State: state, StopBefore: e.req.InterruptBefore, StopAfter: e.req.InterruptAfter,
 		Sink: d.rec, Log: m.logger.With("thread", e.run.ThreadID, "run", e.run.ID), NewID: newMessageID,
-		Remark: e.remarks.add, Plan: d.rec.Todos, Observer: m.calls()}
+		Remark: e.remarks.Add, Plan: d.rec.Todos, Observer: m.calls()}
 	return &asked, b.Head, nil
 }
 

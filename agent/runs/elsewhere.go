@@ -19,8 +19,19 @@ func (m *Manager) endElsewhere(ctx context.Context, run store.Run, wish string, 
 	if m.leaving() {
 		return ErrClosed
 	}
-	if err := m.db.Commit(ctx, store.Batch{Wishes: []store.Wish{{Run: run.ID, Wish: wish}}}); err != nil || !wait {
+	err := m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Wishes: []store.Wish{{Run: run.ID, Wish: wish}}})
+	if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+		return nil
+	}
+	if err != nil {
 		return err
+	}
+	if m.cluster != nil {
+		m.cluster.tell(HintWish)
+		m.cluster.nudge() // it may be about to begin here
+	}
+	if !wait {
+		return nil
 	}
 	timer := time.NewTicker(lookEvery)
 	defer timer.Stop()
@@ -67,7 +78,16 @@ func (m *Manager) hearOnce(ctx context.Context) error {
 	for i, w := range wishes {
 		if e := m.atWork(threads[i]); e != nil && e.run.ID == w.Run {
 			m.endLive(threads[i], w.Run, w.Wish == store.WishRollback)
-		} else { // it waits for its turn
+			continue
+		}
+		switch { // it waits for its turn, or works for another run
+		case m.cancelChild(threads[i], w.Run):
+		case m.cluster != nil:
+			if err := m.dropWaiting(ctx, w.Run, w.Wish == store.WishRollback); err != nil {
+				return err
+			}
+			fallthrough
+		default:
 			m.look(threads[i])
 		}
 	}

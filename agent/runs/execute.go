@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/observe"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
@@ -23,7 +24,7 @@ import (
 // execute drives one run from its first event to its last. It owns e.run. It tells whether how the
 // run ended is stored.
 func (m *Manager) execute(ctx context.Context, e *entry) (stored bool) {
-	ctx, ended := m.observe(traced(ctx, e.req.Trace), e.run)
+	ctx, ended := m.observe(observe.Traced(ctx, e.req.Trace), e.run)
 	defer func() { ended(e.run) }()
 	rec, outcome, err := m.drive(ctx, e)
 	return m.conclude(ctx, e, rec, outcome, err)
@@ -33,7 +34,7 @@ func (m *Manager) execute(ctx context.Context, e *entry) (stored bool) {
 // function has yet to do, here for as long as a model answers.
 func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder, outcome agent.Outcome,
 	err error) (stored bool) {
-	e.family.end(cmp.Or(context.Cause(ctx), errParentEnded))
+	e.family.End(cmp.Or(context.Cause(ctx), errParentEnded))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
@@ -52,10 +53,13 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
 		e.log.Abandon()
+		if e.handed {
+			m.handOver(ending, e)
+		}
 		return true
 	}
 	m.closeChildren(ending, e.goOn.childRows())
-	e.run.Metadata = e.remarks.over(e.run.Metadata)
+	e.run.Metadata = e.remarks.Over(e.run.Metadata)
 	failure, rest := settle(&e.run, outcome, err)
 	if failure != nil {
 		m.logger.Warn("run failed", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)

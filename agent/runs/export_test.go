@@ -67,3 +67,6 @@ func (m *Manager) DecodedAsStored(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Draining says that the manager takes no runs any more.
+func (m *Manager) Draining() bool { return m.drains() }

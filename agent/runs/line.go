@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/family"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 	"fawn/store"
@@ -29,7 +30,10 @@ type lineup struct {
 
 // write is an exclusive write on a thread. Of a brief one over is closed at its end: others
 // wait for it instead of giving up.
-type write struct{ over chan struct{} }
+type write struct {
+	over chan struct{}
+	row  bool // the thread's row says so, too
+}
 
 // entry is a run whose readers are here: it is at work, or waits.
 type entry struct {
@@ -43,8 +47,9 @@ type entry struct {
 	done   chan struct{}           // closed when it has ended
 	goOn   *resumption             // not nil for a run that a crash cut off
 
-	remarks remarks // made while it runs
-	family  family
+	remarks recorder.Remarks // made while it runs
+	handed  bool             // to another server; belongs to who carries it out
+	family  family.Family
 
 	// guarded by Manager.mu
 	stage stage
@@ -115,10 +120,13 @@ func (m *Manager) overtake(ctx context.Context, thread, strategy string) {
 			continue
 		}
 		e, drop := m.endLive(thread, p.Run, p.Wish == store.WishRollback)
-		if !drop {
-			continue
+		switch {
+		case drop:
+			err = m.drop(ctx, e)
+		case e == nil && m.cluster != nil:
+			err = m.dropWaiting(ctx, p.Run, p.Wish == store.WishRollback)
 		}
-		if err := m.drop(ctx, e); err != nil {
+		if err != nil {
 			m.logger.Error("an interrupted run could not be stored", "thread", thread, "run", p.Run, "err", err)
 		}
 	}
@@ -174,6 +182,9 @@ func (m *Manager) endLook(thread string, e *entry) bool {
 	defer m.mu.Unlock()
 	l := m.line(thread)
 	free := l.write == nil && !m.closed
+	if e != nil && e.stage == stageLetGo {
+		l.again = true
+	}
 	if free && e != nil && (e.stage == stageQueued || e.become(stageQueued)) {
 		l.looking = false
 		m.begin(l, e)
@@ -221,6 +232,10 @@ func (m *Manager) next(thread string) (*entry, error) {
 		if err != nil {
 			return nil, err
 		}
+		if front.Node == 0 && m.cluster != nil { // for whoever has room
+			m.cluster.nudge()
+			return nil, nil
+		}
 		if front.Node == 0 {
 			err = m.db.Claim(ctx, front.Run)
 			if errors.Is(err, store.ErrNotFound) {
@@ -231,6 +246,9 @@ func (m *Manager) next(thread string) (*entry, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if front.Held && front.Wish == "" || m.cluster != nil && front.Status == Running && !m.has(front.Run) {
+			return nil, nil // an exclusive write goes on, or the run is being taken over: both look when it is time
 		}
 		e, err := m.entryOf(ctx, front)
 		if err != nil {
@@ -326,6 +344,7 @@ func (m *Manager) begin(l *lineup, e *entry) {
 	thread := e.run.ThreadID
 	e.become(stageWorking)
 	l.active = e
+	m.cluster.occupy(m.db, 1)
 	m.announce(thread)
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	e.cancel = cancel
@@ -346,6 +365,7 @@ func (m *Manager) vacate(l *lineup, e *entry, stored bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l.active = nil
+	m.cluster.occupy(m.db, -1)
 	if !stored {
 		l.owed = &e.run
 		m.over(e)

@@ -15,6 +15,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/observe"
 	"fawn/agent/runs/request"
 	"fawn/store"
 )
@@ -46,10 +47,16 @@ type Config struct {
 	Remove  func(thread string) error // deletes a thread's files; may be nil
 	Watch   Watch                     // tells what runs do to files; may be nil
 	Ending  Ending                    // stores something with the ends of runs; may be nil
-	Observe Observer                  // is told what runs and their calls take; may be nil
+	Observe observe.Observer          // is told what runs and their calls take; may be nil
 	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
 	Offline bool                      // no server has the database: nobody works on runs that have not ended
 	Log     *slog.Logger
+
+	// For a database that several servers have: how many runs are at work here at once at most (0 is
+	// [DefaultSlots]), and who lets the others know that there is something to look for (nil: they look by
+	// themselves each second). Tell is called after a commit and must return at once.
+	Slots int
+	Tell  func(Hint)
 
 	// Steps are the limits of steps at a moment; nil = DefaultRecursionLimit and
 	// MaxRecursionLimit, with a last turn.
@@ -66,7 +73,7 @@ type Manager struct {
 
 	watch    Watch
 	atEnd    Ending
-	observer Observer
+	observer observe.Observer
 	mark     bool
 	offline  bool
 	limits   func() StepLimits
@@ -82,6 +89,7 @@ type Manager struct {
 	delayed chan struct{}     // wakes the caretaker of delayed runs; nil before the first one
 
 	children map[string]*entry // runs at work inside others, with the one of those that is in a line
+	cluster  *cluster          // nil for a database that has one server
 
 	listeners map[string]*news // of threads somebody follows
 	hooks     chan struct{}    // see Webhooks
@@ -92,10 +100,14 @@ type Manager struct {
 // the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
-	return &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
+	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
 		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
+	if cfg.DB.Clustered() {
+		m.cluster = newCluster(cfg)
+	}
+	return m
 }
 
 // Start creates a run and queues or starts it by its multitask strategy; a thread that
@@ -162,14 +174,16 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 		return store.Run{}, err
 	}
 	close(e.stored)
-	if waits == stageDelayed {
+	switch waits {
+	case stageDelayed:
 		m.expect()
-		return row, nil
-	}
-	if waits == stageQueued {
+	case stageQueued:
 		m.overtake(ctx, row.ThreadID, row.Multitask)
+		fallthrough
+	default:
+		m.look(row.ThreadID)
 	}
-	m.look(row.ThreadID)
+	m.letGo(e)
 	return row, nil
 }
 
@@ -300,21 +314,28 @@ func (m *Manager) Live() int {
 
 // Wait blocks until a run has ended and returns its row.
 func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
-	m.mu.Lock()
-	e := m.runs[run]
-	m.mu.Unlock()
-	if e != nil {
-		select {
-		case <-e.done:
-		case <-ctx.Done():
-			return store.Run{}, context.Cause(ctx)
+	for {
+		m.mu.Lock()
+		e := m.runs[run]
+		m.mu.Unlock()
+		if e != nil {
+			select {
+			case <-e.done:
+			case <-ctx.Done():
+				return store.Run{}, context.Cause(ctx)
+			}
+		}
+		r, err := m.db.Run(ctx, run)
+		if errors.Is(err, store.ErrNotFound) {
+			return r, fmt.Errorf("run %s: %w", run, ErrNotFound)
+		}
+		if err != nil || Done(r.Status) || m.cluster == nil || m.leaving() {
+			return r, err
+		}
+		if err := m.pause(ctx, lookEvery); err != nil { // it waits, or another server has it
+			return r, err
 		}
 	}
-	r, err := m.db.Run(ctx, run)
-	if errors.Is(err, store.ErrNotFound) {
-		return r, fmt.Errorf("run %s: %w", run, ErrNotFound)
-	}
-	return r, err
 }
 
 // Rest lets go of what only makes the next turns quicker: for a server without work.

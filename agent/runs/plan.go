@@ -47,7 +47,7 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 			return agent.State{Todos: now,
 				Edited: agent.AddPlanEdit(s.Edited, agent.PlanEdit{Before: was, After: now})}, nil
 		})
-		if !errors.Is(err, ErrBusy) {
+		if !errors.Is(err, ErrBusy) || m.busyElsewhere(ctx, thread) {
 			return now, err
 		}
 		select { // a run that begins or ends

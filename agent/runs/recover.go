@@ -28,6 +28,9 @@ const StopOrphan = "orphan_recovered"
 // third attempt, are closed: partial text is kept, tool calls without a result are closed,
 // the run is marked and its thread is no longer busy. Queued runs start again.
 func (m *Manager) Recover(ctx context.Context) error {
+	if m.cluster != nil {
+		return m.join(ctx)
+	}
 	if err := m.db.TakeOver(ctx); err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 		}
 	} else if next := agent.Next(&state, agent.NodeModel); len(next) > 0 && next[0] == agent.NodeTools {
 		step.Node = agent.NodeTools
-		if step.Patch, err = m.closeCalls(&state, left.Results, &step); err != nil {
+		if step.Patch, err = past.CloseCalls(&state, left.Results, &step, newMessageID, m.logger); err != nil {
 			return err
 		}
 	}
@@ -208,65 +211,6 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 		m.logger.Error("the end of a thread's events is damaged", "thread", thread, "err", err)
 	}
 	return rec.KeepNumbers(ctx)
-}
-
-// closeCalls answers the open calls of the last AI message in s: with the result that was
-// recorded, else as interrupted. It returns what it wrote, and sets where the thread goes
-// on: a question that was asked stays open.
-func (m *Manager) closeCalls(s *agent.State, results map[string]runevent.ToolEnd,
-	step *agent.Step) (agent.State, error) {
-	var answers agent.State
-	var patches []agent.State
-	i := len(s.Messages) - 1
-	for i >= 0 && s.Messages[i].Type == agent.TypeTool {
-		i--
-	}
-	if i < 0 {
-		return answers, nil
-	}
-	caller, interrupted := s.Messages[i], false
-	names := map[string]string{}
-	for _, c := range caller.ToolCalls {
-		names[c.ID] = c.Name
-	}
-	for _, c := range caller.Invalid {
-		names[c.ID] = c.Name
-	}
-	for _, id := range agent.Unanswered(caller, s.Messages[i+1:]) {
-		result := agent.ErrorResult(agent.InterruptedResult)
-		if t, ok := results[id]; ok {
-			var err error
-			if result, err = t.Result(); err != nil {
-				return answers, err
-			}
-		} else {
-			interrupted = true
-		}
-		if result.MessageID == "" {
-			result.MessageID = newMessageID()
-		}
-		answers.Messages = append(answers.Messages,
-			result.Message(result.MessageID, agent.ToolCall{ID: id, Name: names[id]}))
-		patches = append(patches, result.Patch)
-	}
-	if err := s.Apply(answers); err != nil {
-		return answers, err
-	}
-	for _, p := range patches {
-		joined, err := agent.Join(answers, p)
-		if err == nil {
-			err = s.Apply(p)
-		}
-		if err != nil {
-			m.logger.Warn("a tool's state change was refused", "err", err)
-			continue
-		}
-		answers = joined
-	}
-	if !interrupted {
-		step.Next = agent.Next(s, agent.NodeTools)
-	}
-	return answers, nil
 }
 
 // fail stores only that a run and its thread ended badly.

@@ -20,6 +20,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/observe"
 	"fawn/store"
 )
 
@@ -42,7 +43,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Tracer is a runs.Observer. Close must be called.
+// Tracer is a observe.Observer. Close must be called.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -81,9 +82,9 @@ func New(c Config) *Tracer {
 // Close sends what waits, for as long as ctx lets it.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// Run implements runs.Observer.
+// Run implements observe.Observer.
 func (t *Tracer) Run(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
-	if parent := runs.Trace(ctx); parent != "" && !trace.SpanContextFromContext(ctx).IsValid() {
+	if parent := observe.Trace(ctx); parent != "" && !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": parent})
 	}
 	name := t.agent(run)

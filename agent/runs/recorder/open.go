@@ -32,6 +32,7 @@ type Config struct {
 	From    string                  // parent of that checkpoint
 	Plan    []agent.Todo            // as it stands
 	Watch   func(context.Context)   // called before the first tool works
+	Passed  func()                  // called when a step is stored and nothing behind it, but for the last one
 }
 
 // Recorder is the agent.Sink of one run: it numbers events, shows them to the log once
@@ -48,6 +49,7 @@ type Recorder struct {
 	one    bool
 	from   string
 	watch  func(context.Context)
+	passed func()
 	looked sync.Once // around watch
 
 	mu      sync.Mutex // guards all below; Step holds it to the end of its commit
@@ -86,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Recorder, error) {
 	}
 	return &Recorder{db: cfg.DB, lane: cfg.DB.OpenLane(cfg.Thread, cfg.Log.Mark), log: cfg.Log, thread: cfg.Thread,
 		run: cfg.Run, ctx: cfg.Context, cancel: cfg.Cancel, leave: cfg.Leave, one: cfg.One, from: cfg.From,
-		watch: cfg.Watch, seq: last, plan: cfg.Plan, slots: map[string]*slot{}, at: cfg.Base,
+		watch: cfg.Watch, passed: cfg.Passed, seq: last, plan: cfg.Plan, slots: map[string]*slot{}, at: cfg.Base,
 		streamed: map[string]bool{}}, nil
 }
 

@@ -281,7 +281,7 @@ func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 func (r *Recorder) Announce(data json.RawMessage) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
+	if r.over || r.left() != nil {
 		return false
 	}
 	r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})

@@ -48,6 +48,9 @@ func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
 	}
 	r.plan, r.edited = s.State.Todos, nil
 	r.closeStep()
+	if r.passed != nil && !s.Last && RunsNext(s.Next) {
+		r.passed()
+	}
 	return nil
 }
 

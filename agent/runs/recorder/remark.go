@@ -1,4 +1,4 @@
-package runs
+package recorder
 
 import (
 	"encoding/json"
@@ -13,15 +13,15 @@ const (
 	maxRemarks = 16
 )
 
-// remarks are what a run's metadata tells beside what its caller wrote there: that another
+// Remarks are what a run's metadata tells beside what its caller wrote there: that another
 // model answered, or that one could not do all that was asked. The zero value is ready.
-type remarks struct {
+type Remarks struct {
 	mu   sync.Mutex
 	said map[string]string
 }
 
-// add takes a remark; a later one under the same key counts.
-func (r *remarks) add(key, text string) {
+// Add takes a remark; a later one under the same key counts.
+func (r *Remarks) Add(key, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.said == nil {
@@ -33,8 +33,8 @@ func (r *remarks) add(key, text string) {
 	r.said[key] = text[:min(len(text), maxRemark)]
 }
 
-// over lays the remarks over metadata.
-func (r *remarks) over(metadata json.RawMessage) json.RawMessage {
+// Over lays the remarks over metadata.
+func (r *Remarks) Over(metadata json.RawMessage) json.RawMessage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.said) == 0 {

@@ -1,0 +1,319 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"fawn/agent/runs/past"
+	"fawn/agent/runs/runevent"
+	"fawn/store"
+)
+
+// DefaultSlots is how many runs are at work at a server at once that shares its database with others.
+const DefaultSlots = 200
+
+// Hint is what a server lets others know: there may be something to look for.
+type Hint uint8
+
+// Hints. They carry nothing: what they are about is in rows.
+const (
+	HintReady Hint = iota // runs that any server may take
+	HintWish              // what is to become of runs at work elsewhere
+)
+
+// cluster is what a manager needs beside others with the same database. The nil one has no others.
+type cluster struct {
+	slots int
+	ready chan struct{} // one token: look now
+	tell  func(Hint)
+
+	// guarded by Manager.mu
+	working  int
+	draining bool
+	taking   map[string]bool // runs that are being taken over
+
+	strays map[string]bool // of attend: runs of this server that nobody here knew the last time
+}
+
+func newCluster(cfg Config) *cluster {
+	c := &cluster{slots: cmp.Or(cfg.Slots, DefaultSlots), ready: make(chan struct{}, 1), tell: cfg.Tell,
+		taking: map[string]bool{}, strays: map[string]bool{}}
+	if c.tell == nil {
+		c.tell = func(Hint) {}
+	}
+	return c
+}
+
+// nudge lets the manager look at once.
+func (c *cluster) nudge() {
+	select {
+	case c.ready <- struct{}{}:
+	default: // not yet seen the last one
+	}
+}
+
+// occupy counts a run that begins or ends. The database knows when there is no room for more. mu is held.
+func (c *cluster) occupy(db *store.DB, n int) {
+	if c == nil {
+		return
+	}
+	full := c.working >= c.slots
+	c.working += n
+	db.Crowded(c.working >= c.slots || c.draining)
+	if full && c.working < c.slots {
+		c.nudge()
+	}
+}
+
+// Heard lets the manager look for what another server has hinted at.
+func (m *Manager) Heard(Hint) {
+	if m.cluster != nil {
+		m.cluster.nudge()
+	}
+}
+
+// free is for how many more runs there is room.
+func (m *Manager) free() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cluster.draining {
+		return 0
+	}
+	return max(0, m.cluster.slots-m.cluster.working-len(m.cluster.taking))
+}
+
+// pause waits for a moment. Its error says that there is nothing to wait for any more.
+func (m *Manager) pause(ctx context.Context, moment time.Duration) error {
+	timer := time.NewTimer(moment)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-m.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// letGo forgets a run that is stored and waits: whichever server it is that has its turn reads its row.
+func (m *Manager) letGo(e *entry) {
+	if m.cluster == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.become(stageLetGo) {
+		e.log.Abandon()
+		m.over(e)
+	}
+}
+
+// join begins to work beside other servers, if there are any.
+func (m *Manager) join(ctx context.Context) error {
+	if err := m.takeOver(ctx, nil); err != nil { // learns what those who are gone have left
+		return err
+	}
+	if err := m.freeThreads(ctx); err != nil {
+		return err
+	}
+	alone, err := m.db.Alone(ctx)
+	if err == nil && alone { // else those who delete threads may be at it
+		err = m.removeRest(ctx)
+	}
+	if err == nil {
+		err = m.attendOnce(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	m.expect()
+	m.wg.Go(m.attend)
+	return nil
+}
+
+// attend looks for what there is to do here, about every second and when it is told.
+func (m *Manager) attend() {
+	timer := time.NewTimer(hearEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-m.cluster.ready:
+		case <-m.db.Evicted():
+		case <-m.ctx.Done():
+			return
+		}
+		if err := m.attendOnce(m.ctx); err != nil && m.ctx.Err() == nil {
+			m.logger.Error("runs could not be looked for", "err", err)
+		}
+		timer.Reset(hearEvery*4/5 + rand.N(hearEvery*2/5))
+	}
+}
+
+// attendOnce hears wishes, takes over what others have left, and begins runs that wait, each as far as there is room.
+func (m *Manager) attendOnce(ctx context.Context) error {
+	if m.leaving() {
+		return nil
+	}
+	err := m.hearOnce(ctx)
+	for n := min(takeAtOnce, m.free()); n > 0; n = min(takeAtOnce, m.free()) {
+		list, failed := m.db.ClaimOrphans(ctx, n)
+		if failed == nil && len(list) > 0 {
+			failed = m.takeOver(ctx, list)
+		}
+		if failed != nil {
+			return errors.Join(err, failed)
+		}
+		if len(list) < n {
+			break
+		}
+	}
+	if n := m.free(); n > 0 {
+		threads, failed := m.db.ClaimWaiting(ctx, n)
+		err = errors.Join(err, failed)
+		for _, thread := range threads {
+			m.look(thread)
+		}
+	}
+	return errors.Join(err, m.lookAfter(ctx))
+}
+
+// lookAfter begins runs that this server has and that have not begun, as their thread was held, and finds those that
+// it was given without being told.
+func (m *Manager) lookAfter(ctx context.Context) error {
+	list, err := m.db.Fronts(ctx)
+	if err != nil {
+		return err
+	}
+	strays, again := map[string]bool{}, []store.Orphan(nil)
+	for _, f := range list {
+		switch {
+		case f.Status == Pending && m.atWork(f.Thread) == nil:
+			m.look(f.Thread)
+		case f.Status == Running && !m.has(f.Run) && !m.owes(f.Thread) && !m.takes(f.Run):
+			strays[f.Run] = true
+			if m.cluster.strays[f.Run] {
+				again = append(again, store.Orphan{Run: f.Run})
+			}
+		}
+	}
+	m.cluster.strays = strays
+	if len(again) > 0 {
+		return m.takeOver(ctx, again)
+	}
+	return nil
+}
+
+// takes says that a run is being taken over.
+func (m *Manager) takes(run string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cluster.taking[run]
+}
+
+// endOther ends a run that is not at work here.
+func (m *Manager) endOther(ctx context.Context, run store.Run, wish string, wait bool) error {
+	if m.cluster != nil && run.Status == Pending {
+		done, err := m.endWaiting(ctx, run, wish == store.WishRollback)
+		if done || err != nil {
+			return err
+		}
+	}
+	return m.endElsewhere(ctx, run, wish, wait)
+}
+
+// dropWaiting is endWaiting for a run by its id.
+func (m *Manager) dropWaiting(ctx context.Context, id string, undo bool) error {
+	run, err := m.db.Run(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && run.Status != Pending {
+		return nil
+	}
+	if err == nil {
+		_, err = m.endWaiting(ctx, run, undo)
+	}
+	return err
+}
+
+// endWaiting ends a run that waits and that no server is about to begin. It is false for one that is.
+func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (done bool, err error) {
+	if m.leaving() {
+		return false, ErrClosed
+	}
+	b := store.Batch{ThreadID: run.ThreadID, Line: &store.Line{AsHead: true, Idle: run.ID}}
+	if undo {
+		b.Delete = &store.Delete{Runs: []string{run.ID}}
+	} else {
+		run.Status, run.UpdatedAt = Interrupted, time.Now()
+		b.Run, b.KV = &run, webhooks(run)
+	}
+	err = m.db.Commit(context.WithoutCancel(ctx), b)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return false, nil
+	case errors.Is(err, store.ErrNotFound): // deleted meanwhile
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	m.hooked()
+	m.look(run.ThreadID)
+	return true, nil
+}
+
+// aloneInCluster holds a thread against all servers, or gives it back.
+func (m *Manager) aloneInCluster(ctx context.Context, l *lineup, thread string) error {
+	err := m.db.HoldThread(ctx, thread)
+	switch {
+	case errors.Is(err, store.ErrNotFound): // which is for the write to say
+		return nil
+	case errors.Is(err, store.ErrBusy):
+		m.release(l, thread)
+		return fmt.Errorf("thread %s: %w", thread, ErrBusy)
+	}
+	l.write.row = true // also when that is not known
+	if err != nil {
+		m.release(l, thread)
+	}
+	return err
+}
+
+// tryLetGo ends the hold on a thread for the other servers.
+func (m *Manager) tryLetGo(thread string) bool {
+	err := m.db.LetGo(context.Background(), thread)
+	if err != nil && !errors.Is(err, store.ErrFenced) && !errors.Is(err, store.ErrClosed) {
+		m.logger.Error("a thread could not be given back", "thread", thread, "err", err)
+		return false
+	}
+	m.cluster.tell(HintReady)
+	return true
+}
+
+// busyElsewhere says that another server has the run at the front of a thread.
+func (m *Manager) busyElsewhere(ctx context.Context, thread string) bool {
+	if m.cluster == nil {
+		return false
+	}
+	front, err := m.db.Front(ctx, thread)
+	return err == nil && front.Node != m.node
+}
+
+// cancelTaskElsewhere ends the child that works for a call at another server.
+func (m *Manager) cancelTaskElsewhere(thread, call string) error {
+	list, err := m.db.ChildrenAtWork(m.ctx, thread)
+	if err != nil {
+		return err
+	}
+	for _, run := range list {
+		var at past.Place
+		if json.Unmarshal(run.Kwargs, &at) == nil && at.NS == runevent.Below("", call) {
+			return m.endElsewhere(m.ctx, run, store.WishInterrupt, false)
+		}
+	}
+	return fmt.Errorf("helper for call %.80s: %w", call, ErrNotFound)
+}

@@ -1,0 +1,392 @@
+package runs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
+	"fawn/store"
+	"fawn/store/pgtest"
+)
+
+// clusterLease is short, so that those who are gone are not waited for long.
+const clusterLease = 2 * time.Second
+
+// server is one of several with the same database.
+type server struct {
+	*world
+	lost chan error
+}
+
+// cluster has the address of a database that several servers may join.
+type cluster struct{ url string }
+
+func newTestCluster(t *testing.T) cluster {
+	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
+		t.Skip("make test runs it without the race detector")
+	}
+	return cluster{pgtest.URL(t)}
+}
+
+// join starts a server, reaching the database at an address.
+func (c cluster) join(t *testing.T, url string, slots int, build runs.Build) *server {
+	t.Helper()
+	lost := make(chan error, 1)
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "cluster", Cluster: true,
+		Lease: clusterLease, Log: quiet(), Lost: func(err error) { lost <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{&world{db: db, m: runs.New(runs.Config{DB: db, Log: quiet(), Slots: slots, Build: build})}, lost}
+	t.Cleanup(s.close)
+	if err := s.m.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func always(a *agent.Agent) runs.Build {
+	return func(context.Context, runs.Spec) (*agent.Agent, error) { return a, nil }
+}
+
+// whole checks what must hold once nothing runs anywhere.
+func whole(t *testing.T, servers ...*server) {
+	t.Helper()
+	for _, s := range servers {
+		s.sound(t)
+	}
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// TestARunElsewhereIsEndedFromHere: at work there, or waiting in its line; with its readers told the end.
+func TestARunElsewhereIsEndedFromHere(t *testing.T) {
+	c := newTestCluster(t)
+	a, b := c.join(t, c.url, 0, always(parrotAgent())), c.join(t, c.url, 0, always(parrotAgent()))
+	working := a.start(t, "t1", "hang one")
+	a.until(t, working, text("hang"))
+	waiting := b.startAs(t, "t1", "two", "enqueue")
+	last := b.startAs(t, "t1", "three", "enqueue")
+	if n := b.m.Live(); n != 0 {
+		t.Errorf("%d runs are kept where they only wait", n)
+	}
+	if err := a.m.Cancel(t.Context(), "t1", waiting.ID, true); err != nil {
+		t.Error(err)
+	}
+	a.end(t, waiting, runs.Interrupted)
+	if err := b.m.Cancel(t.Context(), "t1", working.ID, true); err != nil {
+		t.Error(err)
+	}
+	b.end(t, working, runs.Interrupted)
+	b.end(t, last, runs.Success)
+	gone := a.start(t, "t2", "hang two")
+	a.until(t, gone, text("hang"))
+	next := b.startAs(t, "t2", "next", "rollback")
+	b.end(t, next, runs.Success)
+	if _, err := b.db.Run(t.Context(), gone.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a run that was taken back is there: %v", err)
+	}
+	if err := b.m.DeleteThread(t.Context(), "t2"); err != nil {
+		t.Error(err)
+	}
+	whole(t, a, b)
+}
+
+// TestAWriteKeepsRunsOfAllServersWaiting, and is refused while one has a run. That of a server that is gone does not.
+func TestAWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
+	c := newTestCluster(t)
+	wire := pgtest.NewWire(t, c.url)
+	a, b := c.join(t, wire.URL, 0, always(parrotAgent())), c.join(t, c.url, 0, always(parrotAgent()))
+	run := a.start(t, "t1", "hang")
+	a.until(t, run, text("hang"))
+	title := "changed"
+	rename := func(context.Context, *agent.State) (agent.State, error) { return agent.State{Title: &title}, nil }
+	if _, err := b.m.Amend(t.Context(), "t1", rename); !errors.Is(err, runs.ErrBusy) {
+		t.Errorf("written while a run works elsewhere: %v", err)
+	}
+	if err := b.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.m.Amend(t.Context(), "t1", rename); err != nil {
+		t.Error(err)
+	}
+	var writing atomic.Bool
+	err := a.m.Exclusive(t.Context(), "t1", func(ctx context.Context) error {
+		writing.Store(true)
+		defer writing.Store(false)
+		if _, err := b.m.Amend(ctx, "t1", rename); !errors.Is(err, runs.ErrBusy) {
+			t.Errorf("written while another server writes: %v", err)
+		}
+		run = b.startAs(t, "t1", "next", "enqueue")
+		time.Sleep(2 * time.Second) // in which it is looked for
+		if row := b.row(t, run.ID); row.Status != runs.Pending {
+			t.Errorf("a run is %s while another server writes", row.Status)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	b.end(t, run, runs.Success)
+	whole(t, a, b)
+
+	held := make(chan struct{})
+	go a.m.Exclusive(context.Background(), "t1", func(context.Context) error {
+		close(held)
+		return <-a.lost
+	})
+	<-held
+	wire.Freeze()
+	run = b.startAs(t, "t1", "after it", "enqueue")
+	b.end(t, run, runs.Success)
+	whole(t, b)
+}
+
+// TestARunBeginsWhereThereIsRoom, the oldest first.
+func TestARunBeginsWhereThereIsRoom(t *testing.T) {
+	c := newTestCluster(t)
+	var mu sync.Mutex
+	var order []string
+	build := func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, s.ThreadID)
+		return parrotAgent(), nil
+	}
+	a := c.join(t, c.url, 1, build)
+	first := a.start(t, "t0", "hang")
+	a.until(t, first, text("hang"))
+	var waiting []store.Run
+	for i := range 4 {
+		waiting = append(waiting, a.start(t, fmt.Sprint("t", i+1), "short"))
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if n := a.m.Counts().Active; n != 1 {
+		t.Errorf("%d are at work where there is room for one", n)
+	}
+	b := c.join(t, c.url, 1, build)
+	for _, run := range waiting {
+		a.end(t, run, runs.Success)
+	}
+	mu.Lock()
+	if got := strings.Join(order, " "); got != "t0 t1 t2 t3 t4" {
+		t.Errorf("they began as %s", got)
+	}
+	mu.Unlock()
+	if err := b.m.Cancel(t.Context(), "", first.ID, true); err != nil {
+		t.Error(err)
+	}
+	whole(t, a, b)
+}
+
+// TestRunsOfAServerThatIsGoneGoOn elsewhere, with what they have shown, and no tool is called twice.
+func TestRunsOfAServerThatIsGoneGoOn(t *testing.T) {
+	c := newTestCluster(t)
+	dir := t.TempDir()
+	wire := pgtest.NewWire(t, c.url)
+	a := c.join(t, wire.URL, 0, func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+		return cutAgent(dir, strings.TrimPrefix(s.ThreadID, "hangs at ")), nil
+	})
+	inTool, inAnswer := a.start(t, "hangs at second", "go"), a.start(t, "hangs at answer", "go")
+	a.until(t, inTool, func(e runevent.Event) bool {
+		return e.Kind == runevent.KindToolStart && strings.Contains(string(e.Data), "call_second")
+	})
+	a.until(t, inAnswer, text("half"))
+	behind := a.startAs(t, inAnswer.ThreadID, "behind", "enqueue")
+	b, other := c.join(t, c.url, 0, always(cutAgent(dir, ""))), c.join(t, c.url, 0, always(cutAgent(dir, "")))
+	wire.Freeze()
+	cut := time.Now()
+	for _, run := range []store.Run{inTool, inAnswer, behind} {
+		if row := b.end(t, run, runs.Success); run.ID != behind.ID && row.Attempt != 2 {
+			t.Errorf("run %s has attempt %d", run.ThreadID, row.Attempt)
+		}
+	}
+	t.Logf("all had ended %v after the server was gone", time.Since(cut))
+	if err := <-a.lost; !errors.Is(err, store.ErrFenced) {
+		t.Error(err)
+	}
+	effects, err := os.ReadFile(dir + "/effects")
+	if n := strings.Count(string(effects), "\n"); err != nil || n != 6 { // two of each run
+		t.Errorf("tools were called %d times: %q, %v", n, effects, err)
+	}
+	got := texts(b.state(t, inTool.ThreadID, ""))
+	if !strings.Contains(got, "did first") || !strings.Contains(got, agent.InterruptedResult) {
+		t.Errorf("the thread says %s", got)
+	}
+	whole(t, b, other)
+}
+
+// TestLinesOfManyServers: runs are started at random servers, all begin, in order, and one at a time in a thread.
+func TestLinesOfManyServers(t *testing.T) {
+	c := newTestCluster(t)
+	total, threads := 300, 12
+	if os.Getenv("FAWN_SOAK") == "1" {
+		total, threads = 2000, 50
+	}
+	working, last := make([]atomic.Int32, threads), make([]atomic.Int64, threads)
+	var twice, disorder, elsewhere atomic.Int32
+	build := func(self int) runs.Build {
+		return func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+			return &agent.Agent{Model: modelOf(func(_ context.Context, req *agent.Request,
+				yield func(agent.Chunk, error) bool) {
+				var i, from int
+				var n int64
+				fmt.Sscanf(s.ThreadID, "t%d", &i)
+				fmt.Sscanf(agent.LastGenuine(req.Messages).Content.Text, "%d from %d", &n, &from)
+				if working[i].Add(1) > 1 {
+					twice.Add(1)
+				}
+				if last[i].Swap(n) > n {
+					disorder.Add(1)
+				}
+				if from != self {
+					elsewhere.Add(1)
+				}
+				time.Sleep(rand.N(4 * time.Millisecond))
+				working[i].Add(-1)
+				yield(agent.Chunk{Text: "done", Finish: "stop"}, nil)
+			})}, nil
+		}
+	}
+	var servers []*server
+	for i := range 3 {
+		servers = append(servers, c.join(t, c.url, 4, build(i)))
+	}
+	before := pgtest.Deadlocks(t, c.url)
+	var mu [64]sync.Mutex
+	var number [64]int64
+	var started atomic.Int32
+	var wg sync.WaitGroup
+	all := make([]store.Run, total)
+	began := time.Now()
+	for range 8 {
+		wg.Go(func() {
+			for k := started.Add(1); int(k) <= total; k = started.Add(1) {
+				i, s := rand.IntN(threads), rand.IntN(len(servers))
+				mu[i].Lock() // so that the order is known
+				number[i]++
+				run, err := servers[s].m.Start(t.Context(), runs.Request{Thread: fmt.Sprint("t", i),
+					Multitask: "enqueue", Input: human(fmt.Sprintf("%d from %d", number[i], s))})
+				mu[i].Unlock()
+				if err != nil {
+					t.Error(err)
+				}
+				all[k-1] = run
+			}
+		})
+	}
+	wg.Wait()
+	for _, run := range all {
+		row, err := servers[0].m.Wait(t.Context(), run.ID)
+		if err != nil || row.Status != runs.Success || row.Attempt != 1 {
+			t.Errorf("run %s is %s, %s, at attempt %d: %v", run.ID, row.Status, row.Error, row.Attempt, err)
+		}
+	}
+	t.Logf("%d runs in %v, %d not where they were asked for", total, time.Since(began), elsewhere.Load())
+	if n := pgtest.Deadlocks(t, c.url) - before; twice.Load()+disorder.Load() > 0 || n > 0 || elsewhere.Load() == 0 {
+		t.Errorf("%d at work twice, %d out of order, %d deadlocks, %d elsewhere", twice.Load(), disorder.Load(), n,
+			elsewhere.Load())
+	}
+	whole(t, servers...)
+}
+
+// TestAServerThatStopsHandsItsRunsOver at the end of a step, which counts as no attempt; what is started there
+// meanwhile begins elsewhere.
+func TestAServerThatStopsHandsItsRunsOver(t *testing.T) {
+	c := newTestCluster(t)
+	gate := make(chan struct{})
+	var calls, from atomic.Int32
+	build := func(self int32) runs.Build {
+		tool := &agent.Tool{Name: "wait", Run: func(ctx context.Context, _ *agent.Turn,
+			_ agent.ToolCall) (agent.Result, error) {
+			calls.Add(1)
+			<-gate
+			return agent.TextResult("waited"), nil
+		}}
+		return always(&agent.Agent{Tools: []*agent.Tool{tool},
+			Model: modelOf(func(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
+				if req.Messages[len(req.Messages)-1].Type == agent.TypeTool {
+					from.Store(self)
+				} else if agent.LastGenuine(req.Messages).Content.Text == "call" {
+					yield(agent.Chunk{Calls: []agent.CallDelta{{ID: "c", Name: "wait", Args: "{}"}}}, nil)
+				}
+				parrot(ctx, req, yield)
+			})})
+	}
+	a, b := c.join(t, c.url, 0, build(1)), c.join(t, c.url, 0, build(2))
+	called, behind := a.start(t, "t1", "call"), a.startAs(t, "t1", "behind", "enqueue")
+	hangs := a.start(t, "t2", "hang here")
+	a.until(t, called, func(e runevent.Event) bool { return e.Kind == runevent.KindToolStart })
+	a.until(t, hangs, text("here"))
+	drained := make(chan struct{})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	go func() { a.m.Drain(ctx); close(drained) }()
+	eventually(t, "it drains", a.m.Draining)
+	late := a.start(t, "t3", "late")
+	if n := a.m.Counts().Active; n != 2 {
+		t.Errorf("%d runs are at work at a server that stops", n)
+	}
+	close(gate)
+	for _, run := range []store.Run{called, behind, late} {
+		if row := b.end(t, run, runs.Success); row.Attempt != 1 {
+			t.Errorf("run %s had %d attempts", run.ThreadID, row.Attempt)
+		}
+	}
+	if calls.Load() != 1 || from.Load() != 2 {
+		t.Errorf("the tool was called %d times, and server %d went on", calls.Load(), from.Load())
+	}
+	<-drained
+	a.m.Close()
+	if err := a.db.Close(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the other run goes on", func() bool { return b.row(t, hangs.ID).Attempt == 2 })
+	if err := b.m.Cancel(t.Context(), "t2", hangs.ID, true); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "all have ended", func() bool {
+		list, err := b.db.OpenRuns(t.Context())
+		return err == nil && len(list) == 0
+	})
+	whole(t, b)
+}
+
+// TestAHelperElsewhereIsStoppedFromHere, and the run it works for goes on.
+func TestAHelperElsewhereIsStoppedFromHere(t *testing.T) {
+	c := newTestCluster(t)
+	h := &household{hang: true}
+	a, b := c.join(t, c.url, 0, h.build), c.join(t, c.url, 0, h.build)
+	h.m = a.m
+	run := a.start(t, "t1", "go")
+	a.until(t, run, text("long report"))
+	if err := b.m.CancelTask("t1", "another"); !errors.Is(err, runs.ErrNotFound) {
+		t.Errorf("a helper that is not there: %v", err)
+	}
+	if err := b.m.CancelTask("t1", "call_a"); err != nil {
+		t.Fatal(err)
+	}
+	b.end(t, run, runs.Success)
+	if got := texts(b.state(t, "t1", "")); !strings.Contains(got, "tool:the helper was stopped") {
+		t.Errorf("the thread says %s", got)
+	}
+	whole(t, a, b)
+}

@@ -1,0 +1,67 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"fawn/agent/runs/recorder"
+	"fawn/store"
+)
+
+// drainEvery is how often it is looked whether all runs have been handed over.
+const drainEvery = 20 * time.Millisecond
+
+// Drain hands the runs at work here to the other servers, each at the end of its step, and takes none any more. It
+// returns when none is left, or ctx ends: [Manager.Close] then leaves the others as they stand. Runs that are started
+// meanwhile are for others, too.
+func (m *Manager) Drain(ctx context.Context) {
+	if m.cluster == nil || m.mark {
+		return
+	}
+	m.mu.Lock()
+	m.cluster.draining = true
+	m.db.Crowded(true)
+	m.mu.Unlock()
+	timer := time.NewTicker(drainEvery)
+	defer timer.Stop()
+	for m.Counts().Active > 0 && m.db.Writable() {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+// drains says that runs are to be handed over.
+func (m *Manager) drains() bool {
+	if m.cluster == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cluster.draining
+}
+
+// passes is called when a step of a run is stored that is not its last one: all it has shown is in rows. It is left
+// there for another server when this one stops.
+func (m *Manager) passes(e *entry) {
+	if m.drains() {
+		e.handed = true
+		e.cancel(ErrShutdown)
+	}
+}
+
+// handOver lets any server take up a run that has stopped at the end of a step.
+func (m *Manager) handOver(ctx context.Context, e *entry) {
+	ctx, cancel := m.db.UnlessStuck(ctx, recorder.Patience)
+	defer cancel()
+	err := m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Line: &store.Line{Leave: e.run.ID}})
+	if err != nil { // then it is taken over when this server is gone
+		m.logger.Warn("a run could not be handed over", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+		return
+	}
+	m.cluster.tell(HintReady)
+}

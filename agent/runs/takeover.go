@@ -1,0 +1,95 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"fawn/store"
+)
+
+// takeAtOnce is how many runs are taken over in one go.
+const takeAtOnce = 64
+
+// takeOver goes on here with runs that servers have left which are gone. They are claimed.
+func (m *Manager) takeOver(ctx context.Context, list []store.Orphan) error {
+	m.taking(list, true)
+	defer m.taking(list, false)
+	tail, err := m.db.LeftTail(ctx)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	places, errs := make(chan struct{}, recoverAtOnce), make([]error, len(list))
+	for i, o := range list {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			errs[i] = m.takeUpRun(ctx, o, tail)
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for thread, frames := range tail {
+		if err := m.keepLeft(ctx, thread, frames); err != nil {
+			return err
+		}
+	}
+	return m.db.ClearTail(ctx)
+}
+
+// taking notes which runs are being taken over.
+func (m *Manager) taking(list []store.Orphan, begins bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range list {
+		if begins {
+			m.cluster.taking[o.Run] = true
+		} else {
+			delete(m.cluster.taking, o.Run)
+		}
+	}
+}
+
+// takeUpRun goes on with one run, or ends it.
+func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string][]store.Delta) error {
+	run, err := m.db.Run(ctx, o.Run)
+	if errors.Is(err, store.ErrNotFound) || err == nil && run.Status != Running {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.Handed { // which is no attempt more
+		run.Attempt--
+	}
+	e, err := m.recoverRun(ctx, run, tail[run.ThreadID])
+	if err != nil {
+		m.logger.Error("couldn't take over a run cleanly", "thread", run.ThreadID, "run", run.ID, "err", err)
+		err = m.fail(ctx, run, err)
+	}
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		if err := m.enroll(e, stageQueued); err != nil {
+			return err
+		}
+	}
+	m.lookAt(run.ThreadID, e)
+	return nil
+}
+
+// keepLeft stores the last events of a run that has ended and could not store them.
+func (m *Manager) keepLeft(ctx context.Context, thread string, frames []store.Delta) error {
+	front, err := m.db.Front(ctx, thread)
+	if err == nil && front.Status == Running { // they are of a run that is taken over, here or elsewhere
+		return nil
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return m.keepNumbers(ctx, thread, frames)
+}
