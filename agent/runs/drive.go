@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/ahead"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 )
@@ -47,16 +48,18 @@ func (d *drive) run(ctx context.Context) (err error) {
 			err = errors.Join(err, lost)
 		}
 	}()
-	if goes, err := d.enter(opts, head); err != nil || !goes {
+	build, err := d.enter(ctx, opts, head)
+	if err != nil || build == nil {
 		return err
 	}
+	a, err := build()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	a, err := d.agent(ctx)
 	if err != nil {
 		return err
 	}
+	d.m.attach(d.e, d.rec)
 	d.out, err = a.Run(ctx, d.turn)
 	return err
 }
@@ -102,35 +105,36 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	return &asked, b.Head, nil
 }
 
-// enter stores what comes before the agent: the input or a command. The run may be over with it.
-func (d *drive) enter(opts *request.Choices, head string) (goes bool, err error) {
+// enter stores what comes before the agent: the input or a command, and gives what builds the agent, nil when the
+// run is over with it. It is built while an input is stored, which takes as long.
+func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (b func() (*agent.Agent, error),
+	err error) {
 	m, e := d.m, d.e
 	m.limitSteps(d.turn, *opts)
+	b = func() (*agent.Agent, error) {
+		return m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID,
+			AssistantID: e.run.AssistantID, Options: &d.turn.Options, Remark: d.turn.Remark})
+	}
 	switch {
 	case e.goOn != nil && e.goOn.past.Last != "":
+		goes := false
 		if d.out, goes = e.standOn(d.turn); !goes {
-			return false, nil
+			return nil, nil
 		}
 	case e.in.Given:
+		b = ahead.Start(b)
+		defer b() // which has the turn's options until then
 		if err := d.rec.Input(d.kept, d.turn, e.in.Patch); err != nil {
-			return false, err
+			return nil, err
 		}
 		d.out.Next = []string{agent.NodeModel}
 	default:
 		d.out.Next = m.from(d.kept, e.run.ThreadID, head, &d.turn.State)
 		d.out.Next, err = d.rec.Command(d.kept, d.turn, e.cmd, d.out.Next)
 		if err != nil || !recorder.RunsNext(d.out.Next) {
-			return false, err
+			return nil, err
 		}
 		d.turn.From = d.out.Next
 	}
-	return true, nil
-}
-
-// agent builds the agent and lets others reach the run.
-func (d *drive) agent(ctx context.Context) (*agent.Agent, error) {
-	e := d.e
-	d.m.attach(e, d.rec)
-	return d.m.build(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: e.run.ID,
-		AssistantID: e.run.AssistantID, Options: &d.turn.Options, Remark: d.turn.Remark})
+	return b, nil
 }

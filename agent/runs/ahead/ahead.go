@@ -1,0 +1,42 @@
+// Package ahead does what is certain to be needed while something else is waited for.
+package ahead
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+)
+
+// PanicError is that the work panicked.
+type PanicError struct {
+	Value any
+	Stack []byte // where
+}
+
+// Error leaves out where, which is for a log.
+func (e *PanicError) Error() string { return fmt.Sprintf("internal error: %v", e.Value) }
+
+// LogValue says where, too.
+func (e *PanicError) LogValue() slog.Value {
+	return slog.StringValue(e.Error() + "\n" + string(e.Stack))
+}
+
+// Start begins f and returns what waits for it, which must be called. A panic of f is a [PanicError].
+func Start[T any](f func() (T, error)) (wait func() (T, error)) {
+	var v T
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				err = &PanicError{p, debug.Stack()}
+			}
+		}()
+		v, err = f()
+	})
+	return func() (T, error) {
+		wg.Wait()
+		return v, err
+	}
+}
