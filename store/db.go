@@ -50,6 +50,7 @@ type Config struct {
 	Lost              func(error)
 	Version, Settings string
 	Timeout           time.Duration // longest that a statement may take, default a minute, none when negative
+	Wake              string        // WakePoll, or "" to tell other servers when there is something for them
 	// Committed is told how long each commit took, and what became of it; nil = nobody.
 	Committed func(took time.Duration, err error)
 	NoEvents  bool // for measurements only: appended deltas and events are dropped and called durable at once
@@ -80,7 +81,9 @@ type DB struct {
 // database file, and releases the lock. Later calls return the first's error.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
-		errs := []error{db.w.close(), db.engine.close(), db.lock.release()}
+		errs := []error{db.w.close()}
+		db.w.wakes.close()
+		errs = append(errs, db.engine.close(), db.lock.release())
 		if db.copied {
 			errs = append(errs, os.RemoveAll(db.dir))
 		}

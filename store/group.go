@@ -192,6 +192,9 @@ func (w *writer) finish(g *group, err error) {
 		}
 	}
 	clear(w.tell)
+	if err == nil {
+		w.wakes.group(g)
+	}
 	for _, j := range g.jobs {
 		j.done <- j.err
 	}

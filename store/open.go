@@ -83,6 +83,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
+	w.wakes = newWakes(e, cfg)
 	go w.run()
 	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, w: w, stmts: map[string]*sql.Stmt{}}, nil
 }

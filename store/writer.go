@@ -66,17 +66,18 @@ type writer struct {
 	noEvents  bool
 	committed func(time.Duration, error) // may be nil
 	crowded   atomic.Bool                // see DB.Crowded
-	last      time.Time                  // end of the last commit
-	patience  time.Duration              // time between commits of deltas alone: commitEvery, or twice that in a crowd
-	due       time.Time                  // when the next of them may be
-	span      tailSpan                   // of our rows in the tail; constant
-	tailLow   int64                      // our tail rows below are deleted, an earlier process's excepted
-	lows      []tailLow                  // what could have been deleted before, oldest first
-	lookAt    int64                      // tail row at which to look for garbage again
-	shrink    bool                       // much was deleted since the log was last cut off
-	tidy      bool                       // nothing was committed since the last housekeeping
-	probed    time.Time                  // last try of a failed disk
-	tell      []*Lane                    // lanes of the group being finished, reused
+	wakes     *wakes
+	last      time.Time     // end of the last commit
+	patience  time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
+	due       time.Time     // when the next of them may be
+	span      tailSpan      // of our rows in the tail; constant
+	tailLow   int64         // our tail rows below are deleted, an earlier process's excepted
+	lows      []tailLow     // what could have been deleted before, oldest first
+	lookAt    int64         // tail row at which to look for garbage again
+	shrink    bool          // much was deleted since the log was last cut off
+	tidy      bool          // nothing was committed since the last housekeeping
+	probed    time.Time     // last try of a failed disk
+	tell      []*Lane       // lanes of the group being finished, reused
 
 	auditRows, auditBytes int64
 

@@ -1,0 +1,270 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	wakeEvery  = 20 * time.Millisecond // what is said meanwhile is said together
+	wakeBytes  = 7900                  // of a payload, which must have less than 8,000
+	wakeTime   = 2 * time.Second       // then what could not be said is not said
+	wakeAgain  = 100 * time.Millisecond
+	followedBy = 10 * time.Second // how long it holds that somebody follows
+)
+
+// wakeWire carries wake-ups between servers by NOTIFY, in transactions of their own: one that writes would wait for
+// those of all others at its end. Each kind and server has a channel. Methods of nil do nothing.
+type wakeWire struct {
+	wakes   *wakes
+	node    *pgNode
+	conf    *pgx.ConnConfig
+	readers *sql.DB
+	prefix  string // of channels; those of other schemas are in the same database
+	log     *slog.Logger
+
+	ctx  context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	followed atomic.Int64  // until when somebody reads our tail, since node.origin
+	spoken   chan struct{} // one token: something is to be said
+
+	mu      sync.Mutex
+	pending map[wakeTopic]*saying
+	retuned context.CancelFunc // of who waits for a notification
+}
+
+// saying is what is to be said about a topic.
+type saying struct {
+	ids   []string
+	bytes int
+	all   bool
+}
+
+func newWakes(e engine, cfg Config) *wakes {
+	w := &wakes{heard: map[wakeTopic][]*hearer{}}
+	pg, ok := e.(*postgresEngine)
+	if !ok || cfg.Wake == WakePoll {
+		return w
+	}
+	class := fnv.New64a()
+	class.Write([]byte(pg.schema))
+	w.wire = &wakeWire{wakes: w, node: pg.node, conf: pg.cfg.Copy(), readers: pg.readers, log: pg.log,
+		prefix: fmt.Sprintf("fawn_%x", class.Sum64()), spoken: make(chan struct{}, 1),
+		pending: map[wakeTopic]*saying{}}
+	w.wire.ctx, w.wire.stop = context.WithCancel(context.Background())
+	w.hear(wakeTopic{wakeFollow, pg.node.id}, func(wake Wake) {
+		if !wake.All {
+			w.wire.followed.Store(int64(time.Since(pg.node.origin) + followedBy))
+		}
+	})
+	w.wire.work.Go(w.wire.listen)
+	w.wire.work.Go(w.wire.speak)
+	return w
+}
+
+func (w *wakeWire) close() {
+	if w != nil {
+		w.stop()
+		w.work.Wait()
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// wrote tells those who read our tail.
+func (w *wakeWire) wrote() {
+	if w != nil && time.Since(w.node.origin) < time.Duration(w.followed.Load()) {
+		w.say(wakeTopic{WakeTail, w.node.id}, nil)
+	}
+}
+
+// say notes what is to be said, unless nobody else is there.
+func (w *wakeWire) say(topic wakeTopic, ids []string) {
+	if w == nil || w.node.others.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.pending[topic]
+	if s == nil {
+		s = &saying{}
+		w.pending[topic] = s
+	}
+	for _, id := range ids {
+		if s.all || slices.Contains(s.ids, id) {
+			continue
+		}
+		body, err := json.Marshal(id)
+		if s.bytes += len(body) + 1; err != nil || s.bytes > wakeBytes-32 {
+			s.ids, s.all = nil, true
+			continue
+		}
+		s.ids = append(s.ids, id)
+	}
+	poke(w.spoken)
+}
+
+// speak says what is to be said, until the end.
+func (w *wakeWire) speak() {
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-w.spoken:
+		}
+		if err := w.sayAll(); err != nil && w.ctx.Err() == nil {
+			w.log.Warn("other servers could not be woken up, and look by themselves", "err", err)
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-time.After(wakeEvery):
+		}
+	}
+}
+
+func (w *wakeWire) sayAll() error {
+	w.mu.Lock()
+	said := w.pending
+	w.pending = make(map[wakeTopic]*saying, len(said))
+	w.mu.Unlock()
+	var channels, payloads []string
+	for topic, s := range said {
+		body, err := json.Marshal(message{From: w.node.id, IDs: s.ids, All: s.all})
+		if err != nil {
+			return err
+		}
+		channels, payloads = append(channels, w.channel(topic)), append(payloads, string(body))
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, wakeTime)
+	defer cancel()
+	_, err := w.readers.ExecContext(ctx, `SELECT pg_notify(channel, payload)
+		FROM unnest(CAST($1 AS text[]), CAST($2 AS text[])) AS said(channel, payload)`, channels, payloads)
+	return err
+}
+
+// message is a payload.
+type message struct {
+	From int64    `json:"from"`
+	IDs  []string `json:"ids,omitempty"`
+	All  bool     `json:"all,omitempty"`
+}
+
+func (w *wakeWire) channel(topic wakeTopic) string {
+	return fmt.Sprintf("%s_%c_%d", w.prefix, topic.kind, topic.server)
+}
+
+// retune lets the listener hear other channels.
+func (w *wakeWire) retune() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.retuned != nil {
+		w.retuned()
+	}
+}
+
+// listen hears what others say, until the end. It connects again when the connection is lost.
+func (w *wakeWire) listen() {
+	for w.ctx.Err() == nil && w.node.ended() == nil {
+		conn, err := pgx.ConnectConfig(w.ctx, w.conf)
+		if err == nil {
+			err = w.listenOn(conn)
+			ctx, cancel := context.WithTimeout(context.Background(), wakeTime)
+			conn.Close(ctx)
+			cancel()
+		}
+		if w.ctx.Err() != nil || w.node.ended() != nil {
+			return
+		}
+		w.log.Warn("other servers are not heard for a moment", "err", err)
+		select {
+		case <-w.ctx.Done():
+		case <-time.After(wakeAgain):
+		}
+	}
+}
+
+func (w *wakeWire) listenOn(conn *pgx.Conn) error {
+	topics := map[string]wakeTopic{}
+	for {
+		ctx, cancel := context.WithCancel(w.ctx)
+		w.mu.Lock()
+		w.retuned = cancel // before the channels are looked at
+		w.mu.Unlock()
+		err := w.tune(conn, topics)
+		for err == nil && ctx.Err() == nil {
+			err = w.hearOne(ctx, conn, topics)
+		}
+		again := ctx.Err() != nil && w.ctx.Err() == nil && !conn.IsClosed()
+		cancel()
+		if !again {
+			return err
+		}
+	}
+}
+
+// tune hears the channels that are wanted. Of new ones something may have been missed.
+func (w *wakeWire) tune(conn *pgx.Conn, topics map[string]wakeTopic) error {
+	wanted := map[string]bool{}
+	var fresh []wakeTopic
+	for _, topic := range w.wakes.topics() {
+		name := w.channel(topic)
+		wanted[name] = true
+		if _, ok := topics[name]; ok {
+			continue
+		}
+		if _, err := conn.Exec(w.ctx, `LISTEN `+quoteName(name)); err != nil {
+			return err
+		}
+		topics[name] = topic
+		fresh = append(fresh, topic)
+	}
+	for name := range topics {
+		if !wanted[name] {
+			if _, err := conn.Exec(w.ctx, `UNLISTEN `+quoteName(name)); err != nil {
+				return err
+			}
+			delete(topics, name)
+		}
+	}
+	for _, topic := range fresh {
+		w.wakes.tell(topic, Wake{Kind: topic.kind, All: true})
+	}
+	return nil
+}
+
+func (w *wakeWire) hearOne(ctx context.Context, conn *pgx.Conn, topics map[string]wakeTopic) error {
+	n, err := conn.WaitForNotification(ctx)
+	if err != nil {
+		return err
+	}
+	topic, ok := topics[n.Channel]
+	var m message
+	if err := json.Unmarshal([]byte(n.Payload), &m); err != nil {
+		m.All = true
+	}
+	if ok && m.From != w.node.id { // those here have been told
+		w.wakes.tell(topic, Wake{Kind: topic.kind, IDs: m.IDs, All: m.All})
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"slices"
+	"sync"
+)
+
+// WakeKind is what a wake-up is about.
+type WakeKind byte
+
+// Kinds of wake-ups.
+const (
+	WakeTail    WakeKind = 't' // a server has written to its tail
+	WakeRuns    WakeKind = 'r' // runs or the title of a thread have changed; IDs are threads
+	WakeClaim   WakeKind = 'q' // a run can be claimed
+	WakeWish    WakeKind = 'w' // something is wished of runs; IDs are runs
+	WakeSetting WakeKind = 'c' // a setting has changed
+	WakeSpace   WakeKind = 'k' // values have changed; IDs are their spaces
+
+	wakeFollow WakeKind = 'f' // somebody reads a server's tail
+)
+
+// WakePoll for [Config.Wake] has servers look by themselves, more often, instead of telling each other.
+const WakePoll = "poll"
+
+// Wake is a hint that there may be something to look at. It may come late, twice, or never, so whoever hears it also
+// looks now and then by itself.
+type Wake struct {
+	Kind WakeKind
+	IDs  []string
+	All  bool // IDs are not all, or none are known: everything of that kind may have changed
+}
+
+// Wakes are hints between servers that share a database, and inside of one. [DB] has them.
+type Wakes interface {
+	// Hear calls f for each wake-up of a kind that is for or about a server, 0 for those that are for all, until
+	// stop is called; f may be running then. It must return at once. When hints may have been lost it is called
+	// with All.
+	Hear(kind WakeKind, server int64, f func(Wake)) (stop func())
+	// Say wakes those up who hear that, on all servers. It never waits. What is said in quick succession is said
+	// together.
+	Say(kind WakeKind, server int64, ids ...string)
+	// Polls says that other servers are not heard of, so that one must look often.
+	Polls() bool
+}
+
+var _ Wakes = (*DB)(nil)
+
+// wakeTopic is what one can hear.
+type wakeTopic struct {
+	kind   WakeKind
+	server int64
+}
+
+type hearer struct{ f func(Wake) }
+
+// wakes tells those in this process, and through a wire those in others.
+type wakes struct {
+	wire *wakeWire // nil when there are no others
+
+	mu    sync.Mutex
+	heard map[wakeTopic][]*hearer
+}
+
+// Hear implements [Wakes].
+func (db *DB) Hear(kind WakeKind, server int64, f func(Wake)) (stop func()) {
+	return db.w.wakes.hear(wakeTopic{kind, server}, f)
+}
+
+// Say implements [Wakes].
+func (db *DB) Say(kind WakeKind, server int64, ids ...string) {
+	db.w.wakes.say(wakeTopic{kind, server}, ids...)
+}
+
+// Polls implements [Wakes].
+func (db *DB) Polls() bool { return db.Shared() && db.w.wakes.wire == nil }
+
+func (w *wakes) hear(topic wakeTopic, f func(Wake)) (stop func()) {
+	h := &hearer{f}
+	w.mu.Lock()
+	w.heard[topic] = append(w.heard[topic], h)
+	w.mu.Unlock()
+	w.wire.retune()
+	return func() {
+		w.mu.Lock()
+		list := slices.DeleteFunc(slices.Clone(w.heard[topic]), func(o *hearer) bool { return o == h })
+		if len(list) == 0 {
+			delete(w.heard, topic)
+		} else {
+			w.heard[topic] = list
+		}
+		w.mu.Unlock()
+		w.wire.retune()
+	}
+}
+
+func (w *wakes) say(topic wakeTopic, ids ...string) {
+	w.tell(topic, Wake{Kind: topic.kind, IDs: ids})
+	w.wire.say(topic, ids)
+}
+
+// tell calls those who hear in this process.
+func (w *wakes) tell(topic wakeTopic, wake Wake) {
+	w.mu.Lock()
+	list := w.heard[topic]
+	w.mu.Unlock()
+	for _, h := range list {
+		h.f(wake)
+	}
+}
+
+// topics are those that somebody in this process hears.
+func (w *wakes) topics() []wakeTopic {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]wakeTopic, 0, len(w.heard))
+	for topic := range w.heard {
+		list = append(list, topic)
+	}
+	return list
+}
+
+// group says what those may want to look at for whom a group was committed.
+func (w *wakes) group(g *group) {
+	w.wire.wrote()
+	for _, j := range g.jobs {
+		if j.batch != nil && j.err == nil {
+			w.batch(j.batch)
+		}
+	}
+}
+
+func (w *wakes) batch(p *batch) {
+	if p.Thread != nil || p.Run != nil || p.Delete != nil || p.Line != nil ||
+		p.Patch != nil && (p.Patch.Status != nil || p.Patch.Title != nil) {
+		w.say(wakeTopic{WakeRuns, 0}, p.ThreadID)
+	}
+	if len(p.Wishes) > 0 {
+		ids := make([]string, len(p.Wishes))
+		for i, wish := range p.Wishes {
+			ids[i] = wish.Run
+		}
+		w.say(wakeTopic{WakeWish, 0}, ids...)
+	}
+	for i, kv := range p.KV {
+		if i == 0 || kv.Space != p.KV[i-1].Space {
+			w.say(wakeTopic{WakeSpace, 0}, kv.Space)
+		}
+	}
+}
+
+func (w *wakes) close() { w.wire.close() }

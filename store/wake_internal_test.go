@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/store/pgtest"
+)
+
+// ear collects what is heard.
+type ear struct {
+	mu    sync.Mutex
+	heard []Wake
+	more  chan struct{}
+}
+
+func listenTo(t *testing.T, db *DB, kind WakeKind, server int64) *ear {
+	t.Helper()
+	e := &ear{more: make(chan struct{}, 1)}
+	t.Cleanup(db.Hear(kind, server, func(w Wake) {
+		e.mu.Lock()
+		e.heard = append(e.heard, w)
+		e.mu.Unlock()
+		poke(e.more)
+	}))
+	return e
+}
+
+// until waits for a wake-up, and forgets those before.
+func (e *ear) until(t *testing.T, what string, is func(Wake) bool) {
+	t.Helper()
+	for deadline := time.After(20 * time.Second); ; {
+		e.mu.Lock()
+		heard := e.heard
+		at := slices.IndexFunc(heard, is)
+		if at >= 0 {
+			e.heard = heard[at+1:]
+		}
+		e.mu.Unlock()
+		if at >= 0 {
+			return
+		}
+		select {
+		case <-e.more:
+		case <-deadline:
+			t.Fatalf("%s: heard only %+v", what, heard)
+		}
+	}
+}
+
+func all(w Wake) bool { return w.All }
+
+func about(id string) func(Wake) bool {
+	return func(w Wake) bool { return slices.Contains(w.IDs, id) }
+}
+
+// TestServersWakeEachOther: by kind, by server, with what it is about, and also inside of one.
+func TestServersWakeEachOther(t *testing.T) {
+	ctx := t.Context()
+	a, b := openTwo(t, pgtest.URL(t))
+	runs, wishes, claims := listenTo(t, b, WakeRuns, 0), listenTo(t, b, WakeWish, 0), listenTo(t, b, WakeClaim, 0)
+	spaces, mine := listenTo(t, b, WakeSpace, 0), listenTo(t, b, WakeSetting, b.Self())
+	here := listenTo(t, a, WakeRuns, 0)
+	for _, e := range []*ear{runs, wishes, claims, spaces, mine, here} {
+		e.until(t, "something may have been missed", all)
+	}
+	batch := Batch{Thread: &Thread{ID: "t"}, NewRun: true, Run: &Run{ID: "run", ThreadID: "t", Status: "running"},
+		KV: []KV{{Owner: Global, Space: "space", Key: "key", Body: []byte("{}")}}}
+	if err := a.Commit(ctx, batch); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Commit(ctx, Batch{Wishes: []Wish{{Run: "run", Wish: WishInterrupt}}}); err != nil {
+		t.Fatal(err)
+	}
+	a.Say(WakeClaim, 0, "run")
+	a.Say(WakeSetting, a.Self(), "not for b")
+	a.Say(WakeSetting, b.Self(), "for b")
+	runs.until(t, "runs", about("t"))
+	wishes.until(t, "wishes", about("run"))
+	claims.until(t, "claims", about("run"))
+	spaces.until(t, "spaces", about("space"))
+	mine.until(t, "what is for b alone", about("for b"))
+	here.until(t, "runs, where they changed", about("t"))
+	mine.mu.Lock()
+	defer mine.mu.Unlock()
+	if len(mine.heard) > 0 {
+		t.Errorf("b hears %+v", mine.heard)
+	}
+}
+
+// TestTooMuchToSayIsSaidInShort: it does not fit into a notification, and whoever hears it looks at everything.
+func TestTooMuchToSayIsSaidInShort(t *testing.T) {
+	a, b := openTwo(t, pgtest.URL(t))
+	e := listenTo(t, b, WakeRuns, 0)
+	e.until(t, "something may have been missed", all)
+	few := make([]string, 100)
+	for i := range few {
+		few[i] = fmt.Sprintf("%d-%s", i, strings.Repeat("x", 60))
+	}
+	a.Say(WakeRuns, 0, few...)
+	e.until(t, "what fits", func(w Wake) bool { return !w.All && slices.Equal(w.IDs, few) })
+	a.Say(WakeRuns, 0, strings.Repeat("\x00", 4000))
+	e.until(t, "what does not fit", all)
+	for i := range 1000 {
+		a.Say(WakeRuns, 0, fmt.Sprintf("%d-%s", i, few[i%len(few)]))
+	}
+	e.until(t, "much in a moment", all)
+}
+
+// TestALostListenerLooksAtEverything, and hears again.
+func TestALostListenerLooksAtEverything(t *testing.T) {
+	url := pgtest.URL(t)
+	a, b := openTwo(t, url)
+	other := connectTo(t, url)
+	e := listenTo(t, b, WakeRuns, 0)
+	e.until(t, "something may have been missed", all)
+	for i := range 5 {
+		_, err := other.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE application_name = $1 AND query LIKE 'LISTEN%'`, fmt.Sprintf("fawn/%d", b.Self()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.until(t, "after the connection was lost", all)
+		a.Say(WakeRuns, 0, fmt.Sprint(i))
+		e.until(t, "it hears again", about(fmt.Sprint(i)))
+	}
+}
+
+// TestTheTailIsAnnouncedToWhoeverReadsIt, and to nobody else.
+func TestTheTailIsAnnouncedToWhoeverReadsIt(t *testing.T) {
+	ctx := t.Context()
+	a, b := openTwo(t, pgtest.URL(t))
+	if err := a.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	e := listenTo(t, b, WakeTail, a.Self())
+	e.until(t, "something may have been missed", all)
+	listenTo(t, a, WakeRuns, 0).until(t, "a hears", all)
+	wire := a.w.wakes.wire
+	said := func() bool {
+		wire.wrote()
+		wire.mu.Lock()
+		defer wire.mu.Unlock()
+		return wire.pending[wakeTopic{WakeTail, a.Self()}] != nil
+	}
+	if said() {
+		t.Error("said, while nobody reads")
+	}
+	b.Say(wakeFollow, a.Self())
+	for deadline := time.Now().Add(20 * time.Second); wire.followed.Load() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a does not hear that b reads its tail")
+		}
+	}
+	l := a.OpenLane("t", nil)
+	defer l.Close()
+	l.Append(1, []byte("x"))
+	if err := l.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e.until(t, "a has written", func(w Wake) bool { return !w.All })
+	wire.followed.Store(1)
+	if said() {
+		t.Error("said, after nobody reads any more")
+	}
+}
+
+// TestServersThatPollSayNothing, and hear what happens inside.
+func TestServersThatPollSayNothing(t *testing.T) {
+	db := openAt(t, Config{URL: pgtest.URL(t), Wake: WakePoll})
+	e := listenTo(t, db, WakeRuns, 0)
+	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	e.until(t, "inside", about("t"))
+	if n, err := db.Count(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'
+		AND application_name LIKE 'fawn%'`); err != nil || n > 0 || !db.Polls() {
+		t.Errorf("%d connections listen: %v", n, err)
+	}
+	if file := openAt(t, Config{}); file.Polls() {
+		t.Error("a file has others to look for")
+	}
+}
