@@ -3,10 +3,15 @@ package web_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -446,5 +451,23 @@ func TestOnlyConfiguredOriginsMaySendTheSession(t *testing.T) {
 		if got := a.header.Get("Access-Control-Allow-Credentials"); got != c.want {
 			t.Errorf("%s on %s: %q", c.origin, c.s.app.Addr(), got)
 		}
+	}
+}
+
+func TestAStopDuringTheStartIsNoFailure(t *testing.T) {
+	t.Parallel()
+	conf := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(conf, []byte("auth: {required: always}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf,
+		Log: slog.New(slog.DiscardHandler), Out: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := errors.Join(app.Run(ctx), app.Close()); err != nil {
+		t.Error(err)
 	}
 }

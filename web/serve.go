@@ -65,7 +65,12 @@ func (a *App) Run(ctx context.Context) error {
 		a.opts.Manager.Watch(gctx, a.db.Healthy)
 		return nil
 	})
-	g.Go(func() error { return a.announceSetup(gctx) })
+	g.Go(func() error {
+		if err := a.announceSetup(gctx); gctx.Err() == nil { // else it is told to stop already
+			return err
+		}
+		return nil
+	})
 	g.Go(func() error { return a.lost.wait(gctx) })
 	g.Go(func() error {
 		<-gctx.Done()
