@@ -195,5 +195,9 @@ func (a *App) chatApps() *bots.Service {
 		Open: func(p channels.Provider, k channels.Keys) (chat.Channel, error) {
 			c, _ := a.config.Current().File.Channel(p.Name)
 			return p.Open(k, a.chatOptions(c))
+		},
+		Options: func(p channels.Provider) chat.Options {
+			c, _ := a.config.Current().File.Channel(p.Name)
+			return a.chatOptions(c)
 		}}
 }

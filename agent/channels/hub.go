@@ -67,6 +67,8 @@ type Hub struct {
 	slots  *slots.Slots // of runs
 	writes *slots.Slots // of turns that are being stored
 
+	scans Scans
+
 	applying sync.Mutex // held by who starts and stops bots
 
 	mu       sync.Mutex

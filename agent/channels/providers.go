@@ -15,8 +15,13 @@ type Provider struct {
 	// what its owner should know before it is switched on; empty if there is nothing
 	Warning string
 	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
-	open    func(k Keys, o chat.Options) (chat.Channel, error)
+	// Scan signs a bot in by QR code where its owner switched that on; nil where there are none.
+	Scan func(o chat.Options) (Scanner, error)
+	open func(k Keys, o chat.Options) (chat.Channel, error)
 }
+
+// ScanKey switches signing in by QR code on.
+const ScanKey = "qrcode_login_enabled"
 
 // Field is a credential that a bot needs.
 type Field struct {
@@ -72,6 +77,7 @@ func Providers() []Provider {
 			}},
 		{Name: "wechat", Display: "WeChat", Fields: []Field{secret("bot_token", "Bot token")},
 			Warning: "WeChat's protocol for bots is not documented by WeChat and may end any day.",
+			Scan:    func(o chat.Options) (Scanner, error) { return chat.NewWeChatScan(o) },
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewWeChat(chat.WeChatConfig{Token: k.Text("bot_token"), BotID: k.Text("ilink_bot_id"),
 					CDN: k.Text("cdn_base_url"), Options: o})

@@ -118,7 +118,12 @@ func (c *ChannelConnections) BotName(name string) string {
 
 // WritesChannel tells whether config.yaml itself has a section for a chat app, which settings do not change.
 func (s *Snapshot) WritesChannel(name string) bool {
-	return s.Origin("channels."+name).Source != "default" && s.Origin("channels."+name).Source != settingsName
+	return s.Writes("channels." + name)
+}
+
+// Writes tells whether config.yaml itself has a key.
+func (s *Snapshot) Writes(key string) bool {
+	return s.Origin(key).Source != "default" && s.Origin(key).Source != settingsName
 }
 
 // secretName is the variable in which settings keep a credential of a chat app.

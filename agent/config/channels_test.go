@@ -14,7 +14,7 @@ func TestWhatChannelsCannotDoIsSaid(t *testing.T) {
   github: {enabled: true}
   telegram: {enabled: true, bot_token: "1:a", rich_messages: true}
   dingtalk: {card_template_id: "a.schema"}
-  wechat: {qrcode_login_enabled: false}
+  wechat: {qrcode_login_enabled: true}
 `}, nil)
 	all := fmt.Sprint(s.Warnings)
 	for _, key := range []string{"channels.langgraph_url", "channels.buzz", "channels.github"} {

@@ -97,7 +97,6 @@ func ignoredChannels() []Ignored {
 		{Key: "channels.github", Reason: "GitHub needs a public address to call; remove the section"},
 		{Key: "channels.langgraph_url", Reason: oneProcess},
 		{Key: "channels.gateway_url", Reason: oneProcess},
-		{Key: "channels.wechat.qrcode_login_enabled", Reason: "the token is entered as bot_token", Fine: []string{"false"}},
 	}
 }
 

@@ -33,6 +33,8 @@ type Service struct {
 	Apply  func() // has the Hub follow the configuration at once
 	// Open makes a bot that reaches its platform the way the configured one does. It makes no call.
 	Open func(p channels.Provider, k channels.Keys) (chat.Channel, error)
+	// Options are how the bot of an app reaches its platform.
+	Options func(p channels.Provider) chat.Options
 }
 
 // Available tells whether the server can run bots at all.
@@ -52,6 +54,7 @@ const (
 	Failing Cause = "fails"   // the platform doesn't take the credentials; Detail says why
 	Stopped Cause = "stopped" // the bot doesn't run
 	Codes   Cause = "codes"   // too many codes are open
+	Scanned Cause = "scanned" // signing in by QR code is switched off
 )
 
 // Refused is an error for people.
@@ -73,6 +76,8 @@ func (r *Refused) Error() string {
 		return r.App + " does not start: " + r.Detail
 	case Codes:
 		return channels.ErrCodes.Error()
+	case Scanned:
+		return "Signing in to " + r.App + " by QR code is not enabled"
 	}
 	return r.App + " is not running"
 }
@@ -211,6 +216,12 @@ func (s *Service) Configure(ctx context.Context, p channels.Provider, values map
 			plain[f.Name] = v
 		}
 	}
+	return s.store(ctx, p, plain, secrets)
+}
+
+// store has a bot use what is configured, and waits a moment for it to connect.
+func (s *Service) store(ctx context.Context, p channels.Provider, plain map[string]string,
+	secrets map[string]config.Secret) error {
 	if err := s.Config.SetChannel(p.Name, plain, secrets); err != nil {
 		return err
 	}
@@ -231,6 +242,9 @@ func (s *Service) Remove(ctx context.Context, p channels.Provider) error {
 	var keys []string
 	for _, f := range p.Fields {
 		keys = append(keys, f.Name)
+	}
+	if p.Scan != nil {
+		keys = append(keys, "ilink_bot_id", "base_url")
 	}
 	if err := s.Config.RemoveChannel(p.Name, keys); err != nil {
 		return err

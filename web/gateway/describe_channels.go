@@ -9,6 +9,10 @@ import (
 func describeChannels() []o.Op {
 	const tag = "Chat channels"
 	provider := route.Answered("The chat app", o.Ref("ChannelProvider"))
+	scan := route.Answered("How far the sign-in is", o.Object(o.Req("id", o.String()),
+		o.Req("status", o.Enum("pending", "scanned", "verification_required", "confirmed", "expired", "failed")),
+		o.Req("qrcode_content", o.String()), o.Req("expires_in", o.Int(0)),
+		o.Req("provider", o.Nullable(o.Ref("ChannelProvider"))), o.Req("error", o.Nullable(o.String()))))
 	values := o.Body(o.Opt("values", o.Map(o.String())))
 	return []o.Op{
 		{ID: "getChannels", Tag: tag, Text: "Tell which chat channels run", Out: route.Answered("Each known channel",
@@ -43,6 +47,15 @@ func describeChannels() []o.Op {
 			Out: route.Answered("Whether they work", o.Object(o.Req("ok", o.Bool()), o.Req("account", o.String()),
 				o.Req("latency_ms", o.Int(0)), o.Req("error", o.Nullable(o.String())))),
 			Fail: []int{400, 403, 404, 422}},
+		{ID: "startWeChatScan", Tag: tag, Text: "Begin to sign a WeChat bot in by QR code",
+			More: "It has to be allowed by `channels.wechat.qrcode_login_enabled`. The code can be scanned for three minutes.",
+			Out:  scan, Fail: []int{400, 403, 409, 502}},
+		{ID: "lookAtWeChatScan", Tag: tag, Text: "Wait a moment for news of a QR code that was shown",
+			More: "When it's confirmed, the bot's token is stored and the bot starts.",
+			Body: o.Body(o.Opt("verify_code", o.Nullable(o.String()))), Out: scan,
+			Fail: []int{400, 403, 404, 422, 502}},
+		{ID: "cancelWeChatScan", Tag: tag, Text: "Give up signing in by QR code", Out: route.Emptied("It is over"),
+			Fail: []int{400, 403, 404}},
 		{ID: "getChannelStatus", Tag: tag, Text: "Get the state of a chat channel",
 			Out: route.Answered("Its state", o.Map(nil)), Fail: []int{400, 404}},
 		{ID: "listChannelChats", Tag: tag, Text: "List the chats that go on in threads", Query: []o.Param{

@@ -28,6 +28,8 @@ type WeChat struct {
 	blobs   map[string][]byte // encrypted, by how they are found again
 	uploads map[string]weChatUpload
 	cut     int
+	code    string   // the last QR code
+	scans   []string // what happens to it
 }
 
 type weChatQueued struct {
@@ -48,6 +50,7 @@ func NewWeChat(t testing.TB) *WeChat {
 	mux.HandleFunc("POST /ilink/bot/{method}", f.method)
 	mux.HandleFunc("POST /c2c/upload", f.store)
 	mux.HandleFunc("GET /c2c/download", f.load)
+	mux.HandleFunc("GET /ilink/bot/{method}", f.scan)
 	f.state.serve(t, WeChatToken, mux)
 	return f
 }

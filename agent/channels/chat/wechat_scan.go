@@ -1,0 +1,160 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A ScanState is how far a sign-in by QR code is.
+type ScanState string
+
+// The states.
+const (
+	ScanWaits   ScanState = "pending"
+	ScanSeen    ScanState = "scanned"
+	ScanDigits  ScanState = "verification_required" // the app shows digits, which are to be entered
+	ScanDone    ScanState = "confirmed"
+	ScanExpired ScanState = "expired"
+	ScanFailed  ScanState = "failed"
+)
+
+// Scanned is what became of a QR code.
+type Scanned struct {
+	State ScanState
+	// Problem is network, invalid_response, verification_rejected, verification_blocked or already_bound; empty for
+	// none.
+	Problem string
+	Keys    map[string]string // what is to be configured, when it is done
+}
+
+// WeChatScan signs a bot of iLink in by a QR code that somebody scans with WeChat.
+type WeChatScan struct {
+	c    *client
+	own  string // address that needs no key
+	code string
+	past ScanState
+}
+
+const weChatLook = 10 * time.Second // of a look, which WeChat answers when something happens
+
+// NewWeChatScan makes a sign-in. It makes no call.
+func NewWeChatScan(o Options) (*WeChatScan, error) {
+	c, err := newClient(o, "https://ilinkai.weixin.qq.com", []string{".weixin.qq.com"})
+	if err != nil {
+		return nil, err
+	}
+	return &WeChatScan{c: c, own: c.base, past: ScanWaits}, nil
+}
+
+func (w *WeChatScan) get(ctx context.Context, method string, query url.Values, into any) error {
+	return w.c.do(ctx, call{op: method, method: http.MethodGet, path: "/ilink/bot/" + method + "?" + query.Encode(),
+		header: http.Header{"Ilink-App-Clientversion": {"1"}}, limit: weChatLook}, into)
+}
+
+// Code is what the picture holds.
+func (w *WeChatScan) Code(ctx context.Context) (string, error) {
+	var r struct {
+		weChatReply
+		ID   string `json:"qrcode"`
+		Text string `json:"qrcode_img_content"`
+	}
+	if err := w.get(ctx, "get_bot_qrcode", url.Values{"bot_type": {"3"}}, &r); err != nil {
+		return "", err
+	}
+	if code := cmp.Or(r.Code, r.Ret); code != 0 {
+		return "", &Refused{Reason: "WeChat gives no QR code (" + strconv.Itoa(code) + ")."}
+	}
+	if w.code = strings.TrimSpace(r.ID); w.code == "" || r.Text == "" || len(r.Text) > 2048 {
+		return "", &Refused{Reason: "WeChat gave no QR code."}
+	}
+	w.c.hide(w.code)
+	return strings.TrimSpace(r.Text), nil
+}
+
+// Look waits a moment for news. Digits are those that the app showed. It must not run twice at once.
+func (w *WeChatScan) Look(ctx context.Context, digits string) Scanned {
+	var r struct {
+		Status   string `json:"status"`
+		Token    string `json:"bot_token"`
+		Bot      string `json:"ilink_bot_id"`
+		Base     string `json:"baseurl"`
+		Redirect string `json:"redirect_host"`
+	}
+	query := url.Values{"qrcode": {w.code}}
+	if digits != "" {
+		query.Set("verify_code", digits)
+	}
+	if err := w.get(ctx, "get_qrcode_status", query, &r); err != nil {
+		return w.failed(err)
+	}
+	failed := func(why string) Scanned { return Scanned{State: ScanFailed, Problem: why} }
+	switch strings.ToLower(r.Status) {
+	case "wait", "pending":
+	case "scaned", "scanned":
+		w.past = ScanSeen
+	case "scaned_but_redirect":
+		if !w.move("https://" + r.Redirect) {
+			return failed("invalid_response")
+		}
+		w.past = ScanSeen
+	case "need_verifycode":
+		w.past = ScanDigits
+		if digits != "" {
+			return Scanned{State: ScanDigits, Problem: "verification_rejected"}
+		}
+	case "confirmed":
+		if r.Token = strings.TrimSpace(r.Token); r.Token == "" || r.Base != "" && !w.move(r.Base) {
+			return failed("invalid_response")
+		}
+		keys := map[string]string{"bot_token": r.Token}
+		if r.Bot != "" {
+			keys["ilink_bot_id"] = r.Bot
+		}
+		if w.c.base != w.own {
+			keys["base_url"] = w.c.base
+		}
+		return Scanned{State: ScanDone, Keys: keys}
+	case "expired":
+		return Scanned{State: ScanExpired}
+	case "binded_redirect":
+		return failed("already_bound")
+	case "verify_code_blocked":
+		return failed("verification_blocked")
+	case "canceled", "cancelled", "invalid", "failed":
+		return failed("")
+	default:
+		return failed("invalid_response")
+	}
+	return Scanned{State: w.past}
+}
+
+// failed is a look that brought nothing. A call that took too long just had no news.
+func (w *WeChatScan) failed(err error) Scanned {
+	s, status := errors.AsType[*statusError](err)
+	_, unread := errors.AsType[*callError](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Scanned{State: w.past}
+	case status && (s.Status >= 500 || s.Status == http.StatusTooManyRequests), unread, rateOf(err) != nil:
+		return Scanned{State: w.past, Problem: "network"}
+	}
+	return Scanned{State: ScanFailed, Problem: "invalid_response"}
+}
+
+// move goes on at another address of WeChat's own.
+func (w *WeChatScan) move(address string) bool {
+	address = strings.TrimRight(address, "/")
+	u, err := url.Parse(address)
+	if err != nil || u.Path != "" || u.RawQuery != "" || u.User != nil || safeURL(address) != nil ||
+		w.c.ownHost(address) != nil {
+		return false
+	}
+	w.c.base = address
+	return true
+}

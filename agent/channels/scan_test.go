@@ -1,0 +1,126 @@
+package channels_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
+	"fawn/agent/channels/chat/chattest"
+)
+
+// TestABotIsSignedInByQRCode: what each status of iLink's becomes, and that the token is handed over once.
+func TestABotIsSignedInByQRCode(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		statuses []string
+		digits   []string // of each look
+		want     []string // state and problem after each look
+		kept     int
+	}{
+		{"confirmed", []string{"scaned", "confirmed"}, []string{"", "", ""},
+			[]string{"scanned ", "confirmed ", "confirmed "}, 1},
+		{"nothing yet", nil, []string{"", ""}, []string{"pending ", "pending "}, 0},
+		{"digits", []string{"need_verifycode", "confirmed"}, []string{"", "1", chattest.WeChatDigits, ""},
+			[]string{"verification_required ", "verification_required verification_rejected", "scanned ", "confirmed "},
+			1},
+		{"expired", []string{"expired", "confirmed"}, []string{"", ""}, []string{"expired ", "expired "}, 0},
+		{"cancelled in the app", []string{"canceled"}, []string{""}, []string{"failed "}, 0},
+		{"bound already", []string{"binded_redirect"}, []string{""}, []string{"failed already_bound"}, 0},
+		{"led elsewhere", []string{"scaned_but_redirect"}, []string{""}, []string{"failed invalid_response"}, 0},
+		{"token of elsewhere", []string{"elsewhere"}, []string{""}, []string{"failed invalid_response"}, 0},
+		{"unknown", []string{"dancing"}, []string{""}, []string{"failed invalid_response"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fake, scans, id := scanOf(t)
+			fake.Scan(c.statuses...)
+			kept := 0
+			for i, digits := range c.digits {
+				s, err := scans.Look(t.Context(), "ada", id, digits, func(keys map[string]string) error {
+					if kept++; keys["bot_token"] != chattest.WeChatToken || keys["base_url"] != "" ||
+						keys["ilink_bot_id"] == "" {
+						t.Errorf("it brought %v", keys)
+					}
+					return nil
+				})
+				if got := string(s.State) + " " + s.Problem; err != nil || got != c.want[i] {
+					t.Errorf("look %d: %q, %v, want %q", i, got, err, c.want[i])
+				}
+			}
+			if kept != c.kept {
+				t.Errorf("the token was handed over %d times", kept)
+			}
+		})
+	}
+}
+
+// scanOf is a sign-in of ada's that has begun.
+func scanOf(t *testing.T) (*chattest.WeChat, *channels.Scans, string) {
+	t.Helper()
+	fake, scans := chattest.NewWeChat(t), &channels.Scans{}
+	s, err := scans.Start(t.Context(), "ada", scanner(t, fake))
+	if err != nil || s.State != chat.ScanWaits || s.Code == "" || s.ID == "" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	return fake, scans, s.ID
+}
+
+func scanner(t *testing.T, fake *chattest.WeChat) channels.Scanner {
+	t.Helper()
+	p, _ := channels.ProviderOf("wechat")
+	s, err := p.Scan(chat.Options{BaseURL: fake.State().URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestASignInBelongsToWhoBeganIt: others neither see nor replace it, and what was cancelled brings nothing.
+func TestASignInBelongsToWhoBeganIt(t *testing.T) {
+	fake, scans, id := scanOf(t)
+	ctx := t.Context()
+	keep := func(map[string]string) error { t.Error("it was stored"); return nil }
+	if _, err := scans.Look(ctx, "bob", id, "", keep); !errors.Is(err, channels.ErrNoScan) {
+		t.Errorf("somebody else looks: %v", err)
+	}
+	if err := scans.Cancel("bob", id); !errors.Is(err, channels.ErrNoScan) {
+		t.Errorf("somebody else cancels: %v", err)
+	}
+	if _, err := scans.Start(ctx, "bob", scanner(t, fake)); !errors.Is(err, channels.ErrScanning) {
+		t.Errorf("somebody else begins: %v", err)
+	}
+	slow := make(chan struct{})
+	late := make(chan error, 1)
+	other := slowScanner{begun: make(chan struct{}), end: slow}
+	s, err := scans.Start(ctx, "ada", other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scans.Get("ada", id); !errors.Is(err, channels.ErrNoScan) {
+		t.Errorf("the first goes on: %v", err)
+	}
+	go func() {
+		_, err := scans.Look(ctx, "ada", s.ID, "", keep)
+		late <- err
+	}()
+	<-other.begun
+	if err := scans.Cancel("ada", s.ID); err != nil {
+		t.Fatal(err)
+	}
+	close(slow)
+	if err := <-late; !errors.Is(err, channels.ErrNoScan) {
+		t.Errorf("a confirmation after it was cancelled: %v", err)
+	}
+}
+
+// slowScanner is confirmed when end is closed.
+type slowScanner struct{ begun, end chan struct{} }
+
+func (slowScanner) Code(context.Context) (string, error) { return "code", nil }
+
+func (s slowScanner) Look(context.Context, string) chat.Scanned {
+	close(s.begun)
+	<-s.end
+	return chat.Scanned{State: chat.ScanDone, Keys: map[string]string{"bot_token": "t"}}
+}

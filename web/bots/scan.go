@@ -1,0 +1,61 @@
+package bots
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"fawn/agent/channels"
+	"fawn/agent/config"
+)
+
+// Scannable tells whether a bot can be signed in by QR code: its owner switched that on, and config.yaml doesn't name
+// the token itself.
+func (s *Service) Scannable(p channels.Provider) bool {
+	snap := s.Config.Current()
+	section, _ := snap.File.Channel(p.Name)
+	return p.Scan != nil && section.Switch(channels.ScanKey, false) && !snap.Writes("channels."+p.Name+".bot_token")
+}
+
+// Digits tells whether a text is what WeChat may show for entering; empty is nothing.
+func Digits(text string) bool {
+	return len(text) <= 16 && strings.Trim(text, "0123456789") == ""
+}
+
+// StartScan begins to sign a bot in by QR code.
+func (s *Service) StartScan(ctx context.Context, owner string, p channels.Provider) (channels.Scan, error) {
+	switch {
+	case !s.Connectable():
+		return channels.Scan{}, &Refused{Off, p.Display, ""}
+	case !s.Scannable(p):
+		return channels.Scan{}, &Refused{Scanned, p.Display, ""}
+	}
+	scanner, err := p.Scan(s.Options(p))
+	if err != nil {
+		return channels.Scan{}, &Refused{Failing, p.Display, err.Error()}
+	}
+	scan, err := s.Hub.Scans().Start(ctx, owner, scanner)
+	if err != nil && !errors.Is(err, channels.ErrScanning) && !errors.Is(err, channels.ErrNoScan) {
+		err = &Refused{Failing, p.Display, Explain(err)}
+	}
+	return scan, err
+}
+
+// LookScan waits a moment for news of a scan. When it's done, the bot is set up with what it brought.
+func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (channels.Scan, error) {
+	return s.Hub.Scans().Look(ctx, owner, id, digits, func(keys map[string]string) error {
+		if !s.Connectable() || !s.Scannable(p) {
+			return &Refused{Scanned, p.Display, ""}
+		}
+		plain, secrets := map[string]string{}, map[string]config.Secret{}
+		for key, v := range keys {
+			if slices.ContainsFunc(p.Fields, func(f channels.Field) bool { return f.Name == key && f.Secret }) {
+				secrets[key] = config.Secret(v)
+			} else {
+				plain[key] = v
+			}
+		}
+		return s.store(ctx, p, plain, secrets)
+	})
+}

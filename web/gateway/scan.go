@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/channels"
+	"fawn/web/bots"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// onScan is onProvider for WeChat, the one app that has sign-ins by QR code.
+func (g *Gateway) onScan(do func(echo.Context, channels.Provider) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		p, known := channels.ProviderOf("wechat")
+		if !known || !g.Channels.Available() {
+			return httpx.Errorf(http.StatusBadRequest, noChannels)
+		}
+		c.Response().Header().Set("Cache-Control", "no-store")
+		return do(c, p)
+	}
+}
+
+// answerScan answers in DeerFlow's shape.
+func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s channels.Scan) error {
+	out := map[string]any{"id": s.ID, "status": s.State, "qrcode_content": s.Code,
+		"expires_in": max(0, int(time.Until(s.Until).Seconds())), "provider": nil, "error": orNull(s.Problem)}
+	if s.State == "confirmed" {
+		v, err := g.viewProvider(c, p)
+		if err != nil {
+			return err
+		}
+		out["provider"] = v
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+// refusedScan gives what went wrong with a sign-in the status that DeerFlow has for it.
+func refusedScan(err error) error {
+	var no *bots.Refused
+	switch {
+	case errors.Is(err, channels.ErrNoScan):
+		return httpx.Errorf(http.StatusNotFound, "WeChat QR login session not found. Start again.")
+	case errors.Is(err, channels.ErrScanning):
+		return httpx.Errorf(http.StatusConflict, "Another administrator is connecting WeChat. Try again later.")
+	case errors.As(err, &no) && no.Cause == bots.Failing:
+		return httpx.Errorf(http.StatusBadGateway, "%s", no.Error())
+	}
+	return refusedChannel(err)
+}
+
+func (g *Gateway) startScan(c echo.Context, p channels.Provider) error {
+	s, err := g.Channels.StartScan(c.Request().Context(), g.Owner(c), p)
+	if err != nil {
+		return refusedScan(err)
+	}
+	return g.answerScan(c, p, s)
+}
+
+func (g *Gateway) lookScan(c echo.Context) error {
+	var b struct {
+		Digits string `json:"verify_code"`
+	}
+	body, err := httpx.Body(c.Request(), g.BodyLimit())
+	if err != nil {
+		return err
+	}
+	if len(body) > 0 {
+		if err := httpx.DecodeStrict(body, &b); err != nil {
+			return err
+		}
+	}
+	if !bots.Digits(b.Digits) {
+		return httpx.Errorf(http.StatusBadRequest, "Enter the digits shown in WeChat.")
+	}
+	return g.onScan(func(c echo.Context, p channels.Provider) error {
+		s, err := g.Channels.LookScan(c.Request().Context(), g.Owner(c), p, route.Param(c, "session_id"), b.Digits)
+		if err != nil {
+			return refusedScan(err)
+		}
+		return g.answerScan(c, p, s)
+	})(c)
+}
+
+func (g *Gateway) cancelScan(c echo.Context, _ channels.Provider) error {
+	if err := g.Channels.Hub.Scans().Cancel(g.Owner(c), route.Param(c, "session_id")); err != nil {
+		return refusedScan(err)
+	}
+	return c.NoContent(http.StatusNoContent)
+}
