@@ -54,6 +54,8 @@ type ChannelApp struct {
 	Joined  string // the name of an account that was just connected
 	Expired bool   // the code that was shown is no longer valid
 	Test    *ChannelTest
+	CanScan bool // it can be signed in by QR code
+	Scan    *ChannelScan
 	Problem string // why an action was refused, in the reader's language
 }
 
@@ -97,6 +99,16 @@ type ChannelTest struct {
 	Bot   string
 	Took  string
 	Error string
+}
+
+// ChannelScan is a sign-in by QR code.
+type ChannelScan struct {
+	ID      string
+	QR      QR
+	State   string // pending, scanned, verification_required, expired or failed
+	Problem string // a word for what went wrong
+	Digits  bool   // those that the app shows are to be entered
+	Over    bool   // nothing can be scanned any more
 }
 
 // Undelivered is an answer that did not reach its chat.

@@ -43,7 +43,8 @@ func (s *Service) StartScan(ctx context.Context, owner string, p channels.Provid
 }
 
 // LookScan waits a moment for news of a scan. When it's done, the bot is set up with what it brought.
-func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (channels.Scan, error) {
+func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (channels.Scan,
+	error) {
 	return s.Hub.Scans().Look(ctx, owner, id, digits, func(keys map[string]string) error {
 		if !s.Connectable() || !s.Scannable(p) {
 			return &Refused{Scanned, p.Display, ""}

@@ -78,7 +78,7 @@ func (g *Gateway) lookScan(c echo.Context) error {
 		return httpx.Errorf(http.StatusBadRequest, "Enter the digits shown in WeChat.")
 	}
 	return g.onScan(func(c echo.Context, p channels.Provider) error {
-		s, err := g.Channels.LookScan(c.Request().Context(), g.Owner(c), p, route.Param(c, "session_id"), b.Digits)
+		s, err := g.Channels.LookScan(c.Request().Context(), g.Owner(c), p, route.Param(c, "sid"), b.Digits)
 		if err != nil {
 			return refusedScan(err)
 		}
@@ -87,7 +87,7 @@ func (g *Gateway) lookScan(c echo.Context) error {
 }
 
 func (g *Gateway) cancelScan(c echo.Context, _ channels.Provider) error {
-	if err := g.Channels.Hub.Scans().Cancel(g.Owner(c), route.Param(c, "session_id")); err != nil {
+	if err := g.Channels.Hub.Scans().Cancel(g.Owner(c), route.Param(c, "sid")); err != nil {
 		return refusedScan(err)
 	}
 	return c.NoContent(http.StatusNoContent)

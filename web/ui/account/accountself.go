@@ -184,7 +184,7 @@ func (h *Handlers) beginTOTP(c echo.Context, user store.User, _ url.Values) erro
 // showTOTP shows the secret of an app that is being set up.
 func (h *Handlers) showTOTP(c echo.Context, status int, user store.User, secret, problem string) error {
 	uri := totp.URI(secret, appName, user.Email)
-	picture, err := drawQR(uri)
+	picture, err := DrawQR(uri)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 // quiet is the white border of a QR code, in modules.
 const quiet = 4
 
-// drawQR is the picture of a text that cameras of phones read. It is drawn here, so the secret
+// DrawQR is the picture of a text that cameras of phones read. It is drawn here, so the secret
 // in it goes nowhere else.
-func drawQR(text string) (views.QR, error) {
+func DrawQR(text string) (views.QR, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
 		return views.QR{}, err

@@ -100,6 +100,7 @@ func (h *Handlers) channelApp(c echo.Context, p channels.Provider) (views.Channe
 		}
 		v.Fields = append(v.Fields, field)
 	}
+	v.CanScan = h.Bots.Connectable() && h.Bots.Scannable(p)
 	open, err := h.DB.OpenAnswers(ctx, p.Name)
 	if err != nil {
 		return v, err
