@@ -13,12 +13,13 @@ import (
 	"fawn/web"
 )
 
-// TestAWeChatBotIsSignedInByQRCodeOverTheAPI, where that is switched on: the token goes to secrets.env and nowhere else,
-// and the bot answers.
+// TestAWeChatBotIsSignedInByQRCodeOverTheAPI, where that is switched on: the token goes to secrets.env and nowhere
+// else, and the bot answers.
 func TestAWeChatBotIsSignedInByQRCodeOverTheAPI(t *testing.T) {
 	f, dir := chattest.NewWeChat(t), t.TempDir()
 	const path = "/api/channels/wechat/qr-login"
-	if a := start(t, scripted(t)).send(t, "POST", path, ""); a.status != 400 || !strings.Contains(a.body, "not enabled") {
+	a := start(t, scripted(t)).send(t, "POST", path, "")
+	if a.status != 400 || !strings.Contains(a.body, "not enabled") {
 		t.Errorf("by default: %d %s", a.status, a.body)
 	}
 	s := start(t, scripted(t)+fmt.Sprintf(
@@ -47,7 +48,8 @@ func TestAWeChatBotIsSignedInByQRCodeOverTheAPI(t *testing.T) {
 		return a
 	}
 	do("POST", path, "", 200)
-	if scan.Status != "pending" || !strings.HasPrefix(scan.Code, "https://liteapp.weixin.qq.com/") || scan.Expires < 100 {
+	if scan.Status != "pending" || !strings.HasPrefix(scan.Code, "https://liteapp.weixin.qq.com/") ||
+		scan.Expires < 100 {
 		t.Errorf("%+v", scan)
 	}
 	do("DELETE", path+"/"+scan.ID, "", 204)
