@@ -221,34 +221,13 @@ func (s suite) RunsAtTheFrontHaveAServer(t *testing.T) {
 	same(t, "a run that waits has none", nodes(), []int64{me, 0})
 	commit(t, db, store.Batch{Run: &store.Run{ID: "a", ThreadID: "t", Status: "success"}})
 	same(t, "the next one", nodes(), []int64{me})
-	commit(t, db, store.Batch{Wishes: []store.Wish{{Run: "b", Wish: store.WishInterrupt}}})
-	wishes, threads, err := db.Wished(ctx, me)
-	if err != nil || len(wishes) != 1 || wishes[0].Run != "b" || threads[0] != "t" {
-		t.Errorf("wishes: %+v %v %v", wishes, threads, err)
-	}
-	if wishes, _, err = db.Wished(ctx, another); err != nil || len(wishes) > 0 {
-		t.Errorf("wishes of another server's: %+v %v", wishes, err)
-	}
-	if err := db.Claim(ctx, "b"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("claimed what has a server: %v", err)
-	}
 	if err := db.GiveAway(ctx, "b", another); err != nil {
 		t.Fatal(err)
-	}
-	if err := db.Claim(ctx, "b"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("claimed another server's: %v", err)
 	}
 	if err := db.TakeOver(ctx); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "taken over", nodes(), []int64{me})
-	if err := db.GiveAway(ctx, "b", 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Claim(ctx, "b"); err != nil {
-		t.Error(err)
-	}
-	same(t, "claimed", nodes(), []int64{me})
 	commit(t, db, store.Batch{Run: &store.Run{ID: "b", ThreadID: "t", Status: "success"}})
 	checkClean(t, db)
 }

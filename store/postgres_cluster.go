@@ -251,22 +251,49 @@ func (db *DB) LetGo(ctx context.Context, thread string) error {
 	return nil
 }
 
+// Duties are what there is for a server to look after.
+type Duties struct {
+	Fronts  []AtFront // of its own
+	Wishes  []Wished  // in lines at whose front it is, also of runs that work for others
+	Orphans bool      // there may be some to claim
+	Waiting bool      // the same
+}
+
 // AtFront is a run at the front of the line of a thread.
 type AtFront struct{ Thread, Run, Status string }
 
-// Fronts are the runs at the front that this server has.
-func (db *DB) Fronts(ctx context.Context) (list []AtFront, err error) {
-	err = db.each(ctx, `SELECT thread, id, status FROM run WHERE node = ? AND node > 0 AND front = 1`,
-		[]any{db.w.node}, func(rows *sql.Rows) (bool, error) {
-			var f AtFront
-			err := rows.Scan(&f.Thread, &f.Run, &f.Status)
-			list = append(list, f)
-			return true, err
-		})
+// Wished is a wish about a run of a thread.
+type Wished struct {
+	Thread string
+	Wish
+}
+
+// Duties looks for all of that at once.
+func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
+	const query = `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
+		UNION ALL SELECT 'wish', thread, id, wish FROM run WHERE wish <> '' AND status IN ('pending', 'running')
+			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?1)
+		UNION ALL SELECT DISTINCT 'free', '', '', status FROM run r WHERE front = 1
+			AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = r.node)`
+	err = db.each(ctx, query, []any{db.w.node}, func(rows *sql.Rows) (bool, error) {
+		var what, thread, run, how string
+		if err := rows.Scan(&what, &thread, &run, &how); err != nil {
+			return false, err
+		}
+		switch what {
+		case "front":
+			d.Fronts = append(d.Fronts, AtFront{thread, run, how})
+		case "wish":
+			d.Wishes = append(d.Wishes, Wished{thread, Wish{Run: run, Wish: how}})
+		default:
+			d.Orphans, d.Waiting = d.Orphans || how == "running", d.Waiting || how == "pending"
+		}
+		return true, nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("runs of this server: %w", err)
+		return d, fmt.Errorf("look for what a server is to do: %w", err)
 	}
-	return list, nil
+	return d, nil
 }
 
 // Alone says that no other server has the database at this moment.

@@ -115,6 +115,9 @@ func TestAServerOfSeveralThatIsGoneIsEvicted(t *testing.T) {
 	if took := time.Since(cut); took < nodeLease/2 {
 		t.Errorf("evicted after %v, with a lease of %v", took, nodeLease)
 	}
+	if due, err := b.Duties(ctx); err != nil || !due.Orphans || !due.Waiting {
+		t.Errorf("this server is to do %+v: %v", due, err)
+	}
 	list, err := b.ClaimWaiting(ctx, 9)
 	if want := []string{"held", "waits"}; err != nil || !slices.Equal(slices.Sorted(slices.Values(list)), want) {
 		t.Errorf("claimed %v, want %v: %v", list, want, err)
@@ -123,8 +126,14 @@ func TestAServerOfSeveralThatIsGoneIsEvicted(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0] != (store.Orphan{Run: "run of works"}) {
 		t.Errorf("claimed %+v: %v", left, err)
 	}
-	if mine, err := b.Fronts(ctx); err != nil || len(mine) != 3 {
-		t.Errorf("this server has %v: %v", mine, err)
+	wish := store.Wish{Run: "run of works", Wish: store.WishInterrupt}
+	if err := b.Commit(ctx, store.Batch{Wishes: []store.Wish{wish}}); err != nil {
+		t.Error(err)
+	}
+	due, err := b.Duties(ctx)
+	if err != nil || len(due.Fronts) != 3 || due.Orphans || due.Waiting ||
+		!slices.Equal(due.Wishes, []store.Wished{{Thread: "works", Wish: wish}}) {
+		t.Errorf("this server is to do %+v: %v", due, err)
 	}
 	if err := <-lost; !errors.Is(err, store.ErrFenced) {
 		t.Error(err)

@@ -62,8 +62,8 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	if err != nil {
 		return store.Run{}, agent.State{}, err
 	}
-	sink := &childSink{Recorder: parent.rec, ns: place.NS, tell: task.Tell}
-	turn := &agent.Turn{Owner: t.Owner, ThreadID: t.ThreadID, RunID: run.ID, NS: sink.ns, Options: task.Options,
+	sink := &recorder.ChildSink{Recorder: parent.rec, NS: place.NS, Tell: task.Tell}
+	turn := &agent.Turn{Owner: t.Owner, ThreadID: t.ThreadID, RunID: run.ID, NS: sink.NS, Options: task.Options,
 		MaxSteps: task.MaxSteps, Sink: sink,
 		Log: t.Log.With("run", run.ID, "parent", t.RunID), NewID: newMessageID, Remark: t.Remark, Observer: m.calls()}
 	if err := recorder.Fill(turn, task.Input); err != nil {
@@ -74,7 +74,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 		if on, err = was.StandOn(turn); err != nil {
 			return run, turn.State, err
 		}
-		sink.number, sink.usage = was.Steps, was.Usage
+		sink.Number, sink.Usage = was.Steps, was.Usage
 		if Done(run.Status) {
 			if task.Began != nil {
 				task.Began(turn.State.Clone(), true)
@@ -84,7 +84,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !parent.family.Add(run.ID, sink.ns, cancel) {
+	if !parent.family.Add(run.ID, sink.NS, cancel) {
 		return store.Run{}, agent.State{}, fmt.Errorf("parent run %s: %w", t.RunID, ErrNotFound)
 	}
 	defer parent.family.Remove(run.ID)
@@ -112,7 +112,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 		return run, turn.State, err
 	}
 	settle(&run, out, err)
-	usage, encodeErr := agent.Encode(sink.usage)
+	usage, encodeErr := agent.Encode(sink.Usage)
 	run.Usage = usage
 	return run, turn.State, errors.Join(err, encodeErr, m.storeChild(ctx, &run))
 }
@@ -211,28 +211,4 @@ func (m *Manager) CancelTask(thread, call string) error {
 		return fmt.Errorf("helper for call %.80s: %w", call, ErrNotFound)
 	}
 	return nil
-}
-
-// childSink shows what a child does among the events of its parent.
-type childSink struct {
-	*recorder.Recorder
-	ns     string
-	number int
-	usage  recorder.Usage
-	tell   func(agent.Step) []json.RawMessage
-}
-
-// Step implements agent.Sink.
-func (s *childSink) Step(ctx context.Context, step agent.Step) error {
-	var spent recorder.Usage
-	for _, msg := range step.Patch.Messages {
-		s.usage.Count(msg, step.Node)
-		spent.Count(msg, step.Node)
-	}
-	var more []json.RawMessage
-	if s.tell != nil {
-		more = s.tell(step)
-	}
-	s.number++
-	return s.ChildStep(ctx, s.ns, s.number, step, spent, more)
 }

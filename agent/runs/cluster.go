@@ -17,20 +17,11 @@ import (
 // DefaultSlots is how many runs are at work at a server at once that shares its database with others.
 const DefaultSlots = 200
 
-// Hint is what a server lets others know: there may be something to look for.
-type Hint uint8
-
-// Hints. They carry nothing: what they are about is in rows.
-const (
-	HintReady Hint = iota // runs that any server may take
-	HintWish              // what is to become of runs at work elsewhere
-)
-
 // cluster is what a manager needs beside others with the same database. The nil one has no others.
 type cluster struct {
 	slots int
 	ready chan struct{} // one token: look now
-	tell  func(Hint)
+	stop  []func()      // hearing others
 
 	// guarded by Manager.mu
 	working  int
@@ -41,11 +32,8 @@ type cluster struct {
 }
 
 func newCluster(cfg Config) *cluster {
-	c := &cluster{slots: cmp.Or(cfg.Slots, DefaultSlots), ready: make(chan struct{}, 1), tell: cfg.Tell,
-		taking: map[string]bool{}, strays: map[string]bool{}}
-	if c.tell == nil {
-		c.tell = func(Hint) {}
-	}
+	c := &cluster{slots: cmp.Or(cfg.Slots, DefaultSlots), ready: make(chan struct{}, 1), taking: map[string]bool{},
+		strays: map[string]bool{}}
 	return c
 }
 
@@ -70,10 +58,24 @@ func (c *cluster) occupy(db *store.DB, n int) {
 	}
 }
 
-// Heard lets the manager look for what another server has hinted at.
-func (m *Manager) Heard(Hint) {
-	if m.cluster != nil {
-		m.cluster.nudge()
+// hearOthers lets the manager look when others have changed something.
+func (m *Manager) hearOthers() {
+	look := func(store.Wake) { m.cluster.nudge() }
+	m.cluster.stop = []func(){m.db.Hear(store.WakeClaim, 0, look), m.db.Hear(store.WakeWish, 0, look),
+		m.db.Hear(store.WakeRuns, 0, m.newsOf)}
+}
+
+// newsOf tells those who wait for news of threads.
+func (m *Manager) newsOf(w store.Wake) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, thread := range w.IDs {
+		m.announce(thread)
+	}
+	if w.All {
+		for thread := range m.listeners {
+			m.announce(thread)
+		}
 	}
 }
 
@@ -161,8 +163,12 @@ func (m *Manager) attendOnce(ctx context.Context) error {
 	if m.leaving() {
 		return nil
 	}
-	err := m.hearOnce(ctx)
-	for n := min(takeAtOnce, m.free()); n > 0; n = min(takeAtOnce, m.free()) {
+	due, err := m.db.Duties(ctx)
+	if err != nil {
+		return err
+	}
+	err = m.hear(ctx, due.Wishes)
+	for n := min(takeAtOnce, m.free()); due.Orphans && n > 0; n = min(takeAtOnce, m.free()) {
 		list, failed := m.db.ClaimOrphans(ctx, n)
 		if failed == nil && len(list) > 0 {
 			failed = m.takeOver(ctx, list)
@@ -170,27 +176,21 @@ func (m *Manager) attendOnce(ctx context.Context) error {
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
-		if len(list) < n {
-			break
-		}
+		due.Orphans = len(list) == n
 	}
-	if n := m.free(); n > 0 {
+	if n := m.free(); due.Waiting && n > 0 {
 		threads, failed := m.db.ClaimWaiting(ctx, n)
 		err = errors.Join(err, failed)
 		for _, thread := range threads {
 			m.look(thread)
 		}
 	}
-	return errors.Join(err, m.lookAfter(ctx))
+	return errors.Join(err, m.lookAfter(ctx, due.Fronts))
 }
 
 // lookAfter begins runs that this server has and that have not begun, as their thread was held, and finds those that
 // it was given without being told.
-func (m *Manager) lookAfter(ctx context.Context) error {
-	list, err := m.db.Fronts(ctx)
-	if err != nil {
-		return err
-	}
+func (m *Manager) lookAfter(ctx context.Context, list []store.AtFront) error {
 	strays, again := map[string]bool{}, []store.Orphan(nil)
 	for _, f := range list {
 		switch {
@@ -290,7 +290,7 @@ func (m *Manager) tryLetGo(thread string) bool {
 		m.logger.Error("a thread could not be given back", "thread", thread, "err", err)
 		return false
 	}
-	m.cluster.tell(HintReady)
+	m.db.Say(store.WakeClaim, 0)
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,7 @@ import (
 )
 
 // clusterLease is short, so that those who are gone are not waited for long.
-const clusterLease = 2 * time.Second
+const clusterLease = 4 * time.Second
 
 // server is one of several with the same database.
 type server struct {
@@ -28,22 +29,31 @@ type server struct {
 	lost chan error
 }
 
-// cluster has the address of a database that several servers may join.
+// cluster is what several servers do with one database: each method with a capital is a test.
 type cluster struct{ url string }
 
-func newTestCluster(t *testing.T) cluster {
+func TestCluster(t *testing.T) {
 	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
 		t.Skip("make test runs it without the race detector")
 	}
-	return cluster{pgtest.URL(t)}
+	c := cluster{pgtest.URL(t)}
+	t.Run("all", func(t *testing.T) {
+		all := reflect.ValueOf(c)
+		for i := range all.NumMethod() {
+			t.Run(all.Type().Method(i).Name, func(t *testing.T) {
+				t.Parallel() // they wait most of the time
+				all.Method(i).Interface().(func(*testing.T))(t)
+			})
+		}
+	})
 }
 
 // join starts a server, reaching the database at an address.
 func (c cluster) join(t *testing.T, url string, slots int, build runs.Build) *server {
 	t.Helper()
 	lost := make(chan error, 1)
-	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "cluster", Cluster: true,
-		Lease: clusterLease, Log: quiet(), Lost: func(err error) { lost <- err }})
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
+		Cluster: true, Lease: clusterLease, Log: quiet(), Lost: func(err error) { lost <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +87,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestARunElsewhereIsEndedFromHere: at work there, or waiting in its line; with its readers told the end.
-func TestARunElsewhereIsEndedFromHere(t *testing.T) {
-	c := newTestCluster(t)
+// ARunElsewhereIsEndedFromHere: at work there, or waiting in its line; with its readers told the end.
+func (c cluster) ARunElsewhereIsEndedFromHere(t *testing.T) {
 	a, b := c.join(t, c.url, 0, always(parrotAgent())), c.join(t, c.url, 0, always(parrotAgent()))
 	working := a.start(t, "t1", "hang one")
 	a.until(t, working, text("hang"))
@@ -97,6 +106,17 @@ func TestARunElsewhereIsEndedFromHere(t *testing.T) {
 	}
 	b.end(t, working, runs.Interrupted)
 	b.end(t, last, runs.Success)
+	if err := b.m.Rollback(t.Context(), "t1", working.ID, true); !errors.Is(err, runs.ErrNotCancelable) {
+		t.Errorf("rolled back after its end: %v", err)
+	}
+	undone := a.start(t, "t3", "hang three")
+	a.until(t, undone, text("hang"))
+	if err := b.m.Rollback(t.Context(), "t3", undone.ID, true); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.db.Run(t.Context(), undone.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a run that was taken back is there: %v", err)
+	}
 	gone := a.start(t, "t2", "hang two")
 	a.until(t, gone, text("hang"))
 	next := b.startAs(t, "t2", "next", "rollback")
@@ -110,9 +130,8 @@ func TestARunElsewhereIsEndedFromHere(t *testing.T) {
 	whole(t, a, b)
 }
 
-// TestAWriteKeepsRunsOfAllServersWaiting, and is refused while one has a run. That of a server that is gone does not.
-func TestAWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
-	c := newTestCluster(t)
+// AWriteKeepsRunsOfAllServersWaiting, and is refused while one has a run. That of a server that is gone does not.
+func (c cluster) AWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
 	wire := pgtest.NewWire(t, c.url)
 	a, b := c.join(t, wire.URL, 0, always(parrotAgent())), c.join(t, c.url, 0, always(parrotAgent()))
 	run := a.start(t, "t1", "hang")
@@ -136,7 +155,7 @@ func TestAWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
 			t.Errorf("written while another server writes: %v", err)
 		}
 		run = b.startAs(t, "t1", "next", "enqueue")
-		time.Sleep(2 * time.Second) // in which it is looked for
+		time.Sleep(1500 * time.Millisecond) // in which it is looked for
 		if row := b.row(t, run.ID); row.Status != runs.Pending {
 			t.Errorf("a run is %s while another server writes", row.Status)
 		}
@@ -160,9 +179,8 @@ func TestAWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
 	whole(t, b)
 }
 
-// TestARunBeginsWhereThereIsRoom, the oldest first.
-func TestARunBeginsWhereThereIsRoom(t *testing.T) {
-	c := newTestCluster(t)
+// ARunBeginsWhereThereIsRoom, the oldest first.
+func (c cluster) ARunBeginsWhereThereIsRoom(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
 	build := func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
@@ -197,9 +215,8 @@ func TestARunBeginsWhereThereIsRoom(t *testing.T) {
 	whole(t, a, b)
 }
 
-// TestRunsOfAServerThatIsGoneGoOn elsewhere, with what they have shown, and no tool is called twice.
-func TestRunsOfAServerThatIsGoneGoOn(t *testing.T) {
-	c := newTestCluster(t)
+// RunsOfAServerThatIsGoneGoOn elsewhere, with what they have shown, and no tool is called twice.
+func (c cluster) RunsOfAServerThatIsGoneGoOn(t *testing.T) {
 	dir := t.TempDir()
 	wire := pgtest.NewWire(t, c.url)
 	a := c.join(t, wire.URL, 0, func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
@@ -234,9 +251,8 @@ func TestRunsOfAServerThatIsGoneGoOn(t *testing.T) {
 	whole(t, b, other)
 }
 
-// TestLinesOfManyServers: runs are started at random servers, all begin, in order, and one at a time in a thread.
-func TestLinesOfManyServers(t *testing.T) {
-	c := newTestCluster(t)
+// LinesOfManyServers: runs are started at random servers, all begin, in order, and one at a time in a thread.
+func (c cluster) LinesOfManyServers(t *testing.T) {
 	total, threads := 300, 12
 	if os.Getenv("FAWN_SOAK") == "1" {
 		total, threads = 2000, 50
@@ -308,10 +324,9 @@ func TestLinesOfManyServers(t *testing.T) {
 	whole(t, servers...)
 }
 
-// TestAServerThatStopsHandsItsRunsOver at the end of a step, which counts as no attempt; what is started there
+// AServerThatStopsHandsItsRunsOver at the end of a step, which counts as no attempt; what is started there
 // meanwhile begins elsewhere.
-func TestAServerThatStopsHandsItsRunsOver(t *testing.T) {
-	c := newTestCluster(t)
+func (c cluster) AServerThatStopsHandsItsRunsOver(t *testing.T) {
 	gate := make(chan struct{})
 	var calls, from atomic.Int32
 	build := func(self int32) runs.Build {
@@ -370,9 +385,8 @@ func TestAServerThatStopsHandsItsRunsOver(t *testing.T) {
 	whole(t, b)
 }
 
-// TestAHelperElsewhereIsStoppedFromHere, and the run it works for goes on.
-func TestAHelperElsewhereIsStoppedFromHere(t *testing.T) {
-	c := newTestCluster(t)
+// AHelperElsewhereIsStoppedFromHere, and the run it works for goes on.
+func (c cluster) AHelperElsewhereIsStoppedFromHere(t *testing.T) {
 	h := &household{hang: true}
 	a, b := c.join(t, c.url, 0, h.build), c.join(t, c.url, 0, h.build)
 	h.m = a.m

@@ -63,5 +63,5 @@ func (m *Manager) handOver(ctx context.Context, e *entry) {
 		m.logger.Warn("a run could not be handed over", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		return
 	}
-	m.cluster.tell(HintReady)
+	m.db.Say(store.WakeClaim, 0)
 }

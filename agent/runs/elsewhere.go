@@ -10,7 +10,7 @@ import (
 
 const (
 	hearEvery = time.Second            // how often wishes of others are looked for
-	lookEvery = 250 * time.Millisecond // how often it is looked whether a run elsewhere has ended
+	lookEvery = 250 * time.Millisecond // how often it is looked whether a run elsewhere has ended, if that is not heard
 )
 
 // endElsewhere lets a run end that is not here: the wish in its row is heard where it is. With wait
@@ -27,68 +27,68 @@ func (m *Manager) endElsewhere(ctx context.Context, run store.Run, wish string, 
 		return err
 	}
 	if m.cluster != nil {
-		m.cluster.tell(HintWish)
 		m.cluster.nudge() // it may be about to begin here
 	}
 	if !wait {
 		return nil
 	}
-	timer := time.NewTicker(lookEvery)
-	defer timer.Stop()
-	for {
+	return m.until(ctx, run.ThreadID, func() (bool, error) {
 		row, err := m.db.Run(ctx, run.ID)
-		if errors.Is(err, store.ErrNotFound) || err == nil && Done(row.Status) {
-			return nil
+		if errors.Is(err, store.ErrNotFound) {
+			return true, nil
 		}
-		if err != nil {
+		return err == nil && Done(row.Status), err
+	})
+}
+
+// until waits until something is so of a thread: it looks whenever others are heard to have changed it, and now and
+// then by itself.
+func (m *Manager) until(ctx context.Context, thread string, is func() (bool, error)) error {
+	for {
+		more, leave := m.listen(thread)
+		so, err := is()
+		if !so && err == nil {
+			err = m.news(ctx, more)
+		}
+		leave()
+		if so || err != nil {
 			return err
 		}
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-m.ctx.Done():
-			return ErrClosed
-		}
 	}
 }
 
-// hear carries out what other servers wish of runs that are at work here, for as long as the manager lives.
-func (m *Manager) hear() {
-	timer := time.NewTicker(hearEvery)
+// news waits for something that is heard, but not for long.
+func (m *Manager) news(ctx context.Context, more <-chan struct{}) error {
+	often := hearEvery
+	if m.cluster == nil || m.db.Polls() {
+		often = lookEvery
+	}
+	timer := time.NewTimer(often)
 	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-m.ctx.Done():
-			return
-		}
-		if err := m.hearOnce(m.ctx); err != nil && m.ctx.Err() == nil {
-			m.logger.Error("wishes of others could not be read", "err", err)
-		}
+	select {
+	case <-more:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-m.ctx.Done():
+		return ErrClosed
 	}
+	return nil
 }
 
-// hearOnce ends the runs at work here that are to end. Those that are ending already go on ending.
-func (m *Manager) hearOnce(ctx context.Context) error {
-	wishes, threads, err := m.db.Wished(ctx, m.node)
-	if err != nil {
-		return err
-	}
-	for i, w := range wishes {
-		if e := m.atWork(threads[i]); e != nil && e.run.ID == w.Run {
-			m.endLive(threads[i], w.Run, w.Wish == store.WishRollback)
+// hear ends the runs in lines of this server that are to end. Those that are ending already go on ending.
+func (m *Manager) hear(ctx context.Context, wishes []store.Wished) error {
+	for _, w := range wishes {
+		undo := w.Wish.Wish == store.WishRollback
+		if e := m.atWork(w.Thread); e != nil && e.run.ID == w.Run {
+			m.endLive(w.Thread, w.Run, undo)
 			continue
 		}
-		switch { // it waits for its turn, or works for another run
-		case m.cancelChild(threads[i], w.Run):
-		case m.cluster != nil:
-			if err := m.dropWaiting(ctx, w.Run, w.Wish == store.WishRollback); err != nil {
+		if !m.cancelChild(w.Thread, w.Run) { // it waits for its turn
+			if err := m.dropWaiting(ctx, w.Run, undo); err != nil {
 				return err
 			}
-			fallthrough
-		default:
-			m.look(threads[i])
+			m.look(w.Thread)
 		}
 	}
 	return nil

@@ -17,12 +17,6 @@ func (m *Manager) Held() int {
 	return len(m.threads) + len(m.runs)
 }
 
-// ActAs makes m another server's.
-func (m *Manager) ActAs(node int64) { m.node = node }
-
-// Hear carries out what others wish.
-func (m *Manager) Hear(ctx context.Context) error { return m.hearOnce(ctx) }
-
 // LogMemory is the memory of a live run's log in bytes.
 const LogMemory = eventlog.Memory
 

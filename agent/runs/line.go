@@ -232,20 +232,11 @@ func (m *Manager) next(thread string) (*entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if front.Node == 0 && m.cluster != nil { // for whoever has room
-			m.cluster.nudge()
-			return nil, nil
-		}
-		if front.Node == 0 {
-			err = m.db.Claim(ctx, front.Run)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
+		if front.Node != m.node {
+			if front.Node == 0 { // for whoever has room
+				m.db.Say(store.WakeClaim, 0)
 			}
-		} else if front.Node != m.node {
 			return nil, nil
-		}
-		if err != nil {
-			return nil, err
 		}
 		if front.Held && front.Wish == "" || m.cluster != nil && front.Status == Running && !m.has(front.Run) {
 			return nil, nil // an exclusive write goes on, or the run is being taken over: both look when it is time

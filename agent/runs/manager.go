@@ -52,11 +52,9 @@ type Config struct {
 	Offline bool                      // no server has the database: nobody works on runs that have not ended
 	Log     *slog.Logger
 
-	// For a database that several servers have: how many runs are at work here at once at most (0 is
-	// [DefaultSlots]), and who lets the others know that there is something to look for (nil: they look by
-	// themselves each second). Tell is called after a commit and must return at once.
+	// Slots is how many runs are at work here at once at most where several servers have the database, 0 for
+	// [DefaultSlots].
 	Slots int
-	Tell  func(Hint)
 
 	// Steps are the limits of steps at a moment; nil = DefaultRecursionLimit and
 	// MaxRecursionLimit, with a last turn.
@@ -106,6 +104,7 @@ func New(cfg Config) *Manager {
 		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 	if cfg.DB.Clustered() {
 		m.cluster = newCluster(cfg)
+		m.hearOthers()
 	}
 	return m
 }
@@ -332,7 +331,11 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 		if err != nil || Done(r.Status) || m.cluster == nil || m.leaving() {
 			return r, err
 		}
-		if err := m.pause(ctx, lookEvery); err != nil { // it waits, or another server has it
+		err = m.until(ctx, r.ThreadID, func() (bool, error) { // it waits, or another server has it
+			now, err := m.db.Run(ctx, run)
+			return m.has(run) || err == nil && Done(now.Status) || errors.Is(err, store.ErrNotFound), err
+		})
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return r, err
 		}
 	}
@@ -348,6 +351,11 @@ func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
+	if m.cluster != nil {
+		for _, stop := range m.cluster.stop {
+			stop()
+		}
+	}
 	m.stop(ErrShutdown)
 	m.wg.Wait()
 	m.mu.Lock()

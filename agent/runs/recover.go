@@ -96,9 +96,6 @@ func (m *Manager) Recover(ctx context.Context) error {
 			m.look(e.run.ThreadID)
 		}
 	}
-	if m.db.Shared() {
-		m.wg.Go(m.hear)
-	}
 	return nil
 }
 

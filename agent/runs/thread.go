@@ -63,11 +63,7 @@ func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 			renamed, err = r.retitled(ctx)
 		}
 		if err == nil && run == "" && !renamed {
-			select {
-			case <-more:
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
+			err = r.wait(ctx, more)
 		}
 		leave()
 		if err != nil || renamed {
@@ -81,6 +77,19 @@ func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 		if !errors.Is(err, ErrNotFound) { // deleted meanwhile
 			return reader, err
 		}
+	}
+}
+
+// wait waits until something is heard. Where others may have changed the thread it is not relied on that this is.
+func (r *ThreadReader) wait(ctx context.Context, more <-chan struct{}) error {
+	if r.m.cluster != nil {
+		return r.m.news(ctx, more)
+	}
+	select {
+	case <-more:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

@@ -63,3 +63,27 @@ func (r *Recorder) putSubStep(ns string, number int, s agent.Step, spent Usage, 
 	}
 	return nil
 }
+
+// ChildSink shows what a child does among the events of its parent.
+type ChildSink struct {
+	*Recorder
+	NS     string
+	Number int                                // of the last step
+	Usage  Usage                              // of all steps
+	Tell   func(agent.Step) []json.RawMessage // what goes with a step, or nil
+}
+
+// Step implements agent.Sink.
+func (s *ChildSink) Step(ctx context.Context, step agent.Step) error {
+	var spent Usage
+	for _, msg := range step.Patch.Messages {
+		s.Usage.Count(msg, step.Node)
+		spent.Count(msg, step.Node)
+	}
+	var more []json.RawMessage
+	if s.Tell != nil {
+		more = s.Tell(step)
+	}
+	s.Number++
+	return s.ChildStep(ctx, s.NS, s.Number, step, spent, more)
+}
