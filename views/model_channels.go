@@ -45,8 +45,9 @@ type ChannelApp struct {
 	Reconnects  int
 	Waiting     int
 	Undelivered int
-	Error       string // of the last failure, and what to do about it
+	Error       *Trouble // the last one; nil when all is well
 	ErrorAt     time.Time
+	Unsent      *Trouble // why answers wait
 
 	People  []ChannelPerson // accounts of the reader
 	Groups  []ChannelGroup
@@ -56,7 +57,8 @@ type ChannelApp struct {
 	Test    *ChannelTest
 	CanScan bool // it can be signed in by QR code
 	Scan    *ChannelScan
-	Problem string // why an action was refused, in the reader's language
+	Problem string   // why an action was refused, in the reader's language
+	Refused *Trouble // why the platform refused it
 }
 
 // ChannelField is a credential of a bot. Secrets never come here.
@@ -98,7 +100,17 @@ type ChannelTest struct {
 	OK    bool
 	Bot   string
 	Took  string
-	Error string
+	Error string   // why it was not tried, in the reader's language
+	Why   *Trouble // why it failed
+}
+
+// Trouble is why something did not work with a chat app.
+type Trouble struct {
+	App   string // telegram
+	Label string // Telegram
+	Cause string // one the catalogue explains; empty when it is not known
+	Need  string // the permission or the field that is missing
+	Raw   string // what was said about it
 }
 
 // ChannelScan is a sign-in by QR code.
@@ -113,11 +125,11 @@ type ChannelScan struct {
 
 // Undelivered is an answer that did not reach its chat.
 type Undelivered struct {
-	Run   string
-	App   string
-	Chat  string
-	Error string
-	At    time.Time
+	Run  string
+	App  string
+	Chat string
+	Why  *Trouble // nil when that is not known
+	At   time.Time
 }
 
 // Source is the chat app that a conversation comes from; without a name it is none.

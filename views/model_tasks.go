@@ -45,7 +45,7 @@ type TaskRun struct {
 	Began    time.Time // when it started, where that was late; else zero
 	Missed   int       // times that it made up for
 	Sent     string    // what became of its result: waiting, sent, failed or unknown; empty where none is sent
-	Unsent   string    // why it was not sent, in the reader's language
+	Unsent   *Trouble  // why it was not sent
 }
 
 // TaskForm is what the form for a new task holds.

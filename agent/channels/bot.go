@@ -49,6 +49,7 @@ type Status struct {
 	Reconnects  int
 	Error       string // of the last failure, for people
 	Remedy      string
+	Trouble     chat.Trouble // the same, to be told in another language
 	ErrorAt     time.Time
 	LastIn      time.Time
 	LastOut     time.Time
@@ -167,6 +168,7 @@ func (b *bot) failed(err error) {
 		err = errors.New("the connection ended")
 	}
 	b.status.Error, b.status.Remedy, b.status.ErrorAt = err.Error(), "", time.Now()
+	b.status.Trouble = chat.TroubleOf(err)
 	var fatal *chat.Fatal
 	if errors.As(err, &fatal) {
 		b.status.Error, b.status.Remedy = fatal.Reason, fatal.Remedy

@@ -321,7 +321,7 @@ func TestADeletedMessageIsReplacedAndABlockedBotGivesUp(t *testing.T) {
 	until(t, func() string {
 		failed, err := w.db.Undelivered(t.Context(), 10)
 		if err != nil || len(failed) != 1 || failed[0].State != store.OutboundFailed ||
-			failed[0].Error != "the bot was blocked" {
+			channels.Trouble(failed[0]) != (chat.Trouble{Cause: chat.ChatGone, Text: "the bot was blocked"}) {
 			return fmt.Sprintf("undelivered: %+v, %v", failed, err)
 		}
 		return ""

@@ -225,7 +225,8 @@ func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 	switch {
 	case done == nil || errors.Is(done, errEnded):
 	case errors.Is(done, errRemoved):
-		return 0, d.settle(ctx, store.OutboundFailed, errRemoved.Error()) == nil
+		return 0, d.settle(ctx, store.OutboundFailed,
+			chat.Trouble{Cause: chat.Deleted, Text: errRemoved.Error()}.String()) == nil
 	default:
 		return 0, true // the next server goes on
 	}
@@ -247,7 +248,7 @@ func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 
 // failure decides what to do about an error.
 func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, over bool) {
-	now := time.Now()
+	now, told := time.Now(), chat.TroubleOf(err).String()
 	var rate *chat.Rate
 	var gone *chat.Gone
 	var never *chat.Refused
@@ -259,10 +260,10 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 		return max(time.Until(d.b.pace.Hold(d.to.To, rate)), time.Millisecond), false
 	case errors.As(err, &never):
 		d.b.h.cfg.Log.Warn("an answer is not wanted", "channel", d.b.provider, "run", d.run, "reason", never.Reason)
-		return time.Second, d.settle(ctx, store.OutboundFailed, never.Reason) == nil
+		return time.Second, d.settle(ctx, store.OutboundFailed, told) == nil
 	case errors.As(err, &gone) && !gone.Message:
 		d.b.h.cfg.Log.Info("a chat is gone", "channel", d.b.provider, "reason", gone.Reason)
-		return time.Second, d.settle(ctx, store.OutboundFailed, gone.Reason) == nil
+		return time.Second, d.settle(ctx, store.OutboundFailed, told) == nil
 	}
 	if d.tries++; d.tries == 1 {
 		d.failed = now
@@ -270,11 +271,11 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 	}
 	wait = min(time.Second<<min(d.tries-1, 9), mostWait)
 	if now.Sub(d.failed) > giveUp {
-		return wait, d.settle(ctx, store.OutboundFailed, err.Error()) == nil
+		return wait, d.settle(ctx, store.OutboundFailed, told) == nil
 	}
 	d.b.h.cfg.Observer.Retry(d.b.provider)
 	if row := d.rows["0"]; row != nil {
-		row.Tries, row.NextAt, row.Error = d.tries, now.Add(wait), err.Error()
+		row.Tries, row.NextAt, row.Error = d.tries, now.Add(wait), told
 		if err := d.put(ctx, row); err != nil && ctx.Err() == nil {
 			d.b.h.cfg.Log.Error("a failed delivery was not noted", "run", d.run, "err", err)
 		}

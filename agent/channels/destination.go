@@ -186,22 +186,30 @@ const (
 	ResultUnknown ResultState = "unknown" // a part of it may be missing
 )
 
+// Trouble is why a message was not sent, or not yet; the zero value when there is no reason.
+func Trouble(o store.Outbound) chat.Trouble {
+	if o.Error == NotConnected {
+		return chat.Trouble{Cause: chat.Disconnected, Text: NotConnected}
+	}
+	return chat.ParseTrouble(o.Error)
+}
+
 // StateOf is what became of an answer of these messages, and why it or a part of it is missing.
-func StateOf(rows []store.Outbound) (state ResultState, reason string) {
+func StateOf(rows []store.Outbound) (state ResultState, why chat.Trouble) {
 	state = ResultSent
 	for _, o := range rows {
 		switch o.State {
 		case store.OutboundPlanned, store.OutboundSending, store.OutboundOpen:
-			return ResultWaits, o.Error
+			return ResultWaits, Trouble(o)
 		case store.OutboundFailed:
-			state, reason = ResultFailed, o.Error
+			state, why = ResultFailed, Trouble(o)
 		case store.OutboundUnknown:
 			if state == ResultSent {
 				state = ResultUnknown
 			}
 		}
 	}
-	return state, reason
+	return state, why
 }
 
 // Deliver has the result of a run sent when the run has ended, if it was planned. Where the bot isn't ready, it takes

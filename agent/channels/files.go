@@ -89,7 +89,7 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 		if err != nil {
 			var never *chat.Refused
 			if errors.As(err, &never) { // the others can still be sent
-				row.State, row.Error = store.OutboundFailed, never.Reason
+				row.State, row.Error = store.OutboundFailed, chat.TroubleOf(never).String()
 				if err := d.put(ctx, row); err != nil {
 					return err
 				}
@@ -136,7 +136,7 @@ func (d *delivery) attach(ctx context.Context, to chat.Attacher, row *store.Outb
 		row.Message, row.Hash, row.State = "", "", store.OutboundPlanned
 		return errors.Join(errors.New("a message was deleted"), d.put(ctx, row))
 	case errors.As(err, &never): // the others can still be sent
-		row.State, row.Error = store.OutboundFailed, never.Reason
+		row.State, row.Error = store.OutboundFailed, chat.TroubleOf(never).String()
 		text := fmt.Sprintf(notSent, f.name)
 		err = d.call(ctx, "edit", func(ctx context.Context) error {
 			return d.b.channel().Edit(ctx, ref, chat.Post{Text: text, Plain: true})

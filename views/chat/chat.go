@@ -13,6 +13,7 @@ import (
 	"fawn/views/i18n"
 	"fawn/views/layout"
 	"fawn/views/markdown"
+	"fawn/views/part"
 )
 
 // ThreadPage is the whole page of a thread in the reader's language.
@@ -40,7 +41,7 @@ func noneFrom(ctx context.Context, from views.Source) string {
 	if from.Label == "" {
 		return i18n.C(ctx, "chats.from.none")
 	}
-	return i18n.C(ctx, "chats.from.none.app", from.Label)
+	return part.OfApp(ctx, "chats.from.none.app", from.Label)
 }
 
 // StepPage is one step as a whole page, for browsers without script.

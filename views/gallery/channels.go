@@ -21,10 +21,13 @@ func channels() views.Channels {
 				Link: "https://t.me/FawnBot?start=J7Q2M4X6B3N5V8C1Z9K0L2P4R6"}},
 		{Name: "slack", Label: "Slack", State: views.ChannelNew, MayChange: true, Open: true,
 			Fields: []views.ChannelField{{Name: "bot_token", Secret: true}, {Name: "app_token", Secret: true}},
-			Test:   &views.ChannelTest{Error: "The token was refused."}},
+			Test: &views.ChannelTest{Why: &views.Trouble{App: "slack", Label: "Slack", Cause: "token",
+				Need: "app_token", Raw: "apps.connections.open: invalid_auth"}}},
 		{Name: "discord", Label: "Discord", State: views.ChannelFailed, MayChange: true, Open: true, Public: true,
-			Fields: token[:1], Error: "Discord does not know this token. Copy it again."},
+			Fields: token[:1], Error: &views.Trouble{App: "discord", Label: "Discord", Cause: "token",
+				Raw: "Discord does not accept the bot token."}},
 		{Name: "feishu", Label: "Feishu", State: views.ChannelOff, MayChange: true, InFile: true},
 	}, Undelivered: []views.Undelivered{{Run: "r1", App: "Telegram", Chat: "Ada Lovelace",
-		Error: "The bot was blocked.", At: now()}}}
+		Why: &views.Trouble{App: "telegram", Label: "Telegram", Cause: "chat",
+			Raw: "Forbidden: bot was blocked"}, At: now()}}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"fawn/views"
 	"fawn/views/i18n"
+	"fawn/views/part"
 )
 
 // ChannelApp is one chat app of the section, which the page asks for again while a code waits to be used.
@@ -101,4 +102,9 @@ func personText(p views.ChannelPerson) string {
 		return views.Safe(p.Account + " · " + p.Workspace)
 	}
 	return views.Safe(p.Account)
+}
+
+// undeliveredTo is the chat that an answer did not reach.
+func undeliveredTo(ctx context.Context, u views.Undelivered) string {
+	return part.AppName(ctx, u.App) + " · " + views.Safe(u.Chat)
 }

@@ -12,6 +12,7 @@ import (
 
 	"fawn/views"
 	"fawn/views/i18n"
+	"fawn/views/part"
 )
 
 // Page is the list of scheduled tasks with the form for a new one.
@@ -45,11 +46,11 @@ func nextText(ctx context.Context, t views.Task, now time.Time) string {
 func chatName(ctx context.Context, c views.TaskChat) string {
 	switch {
 	case c.Name == "":
-		return views.Safe(c.App)
+		return part.AppName(ctx, c.App)
 	case c.Group:
-		return i18n.C(ctx, "tasks.deliver.group", views.Safe(c.App), views.Safe(c.Name))
+		return i18n.C(ctx, "tasks.deliver.group", part.AppName(ctx, c.App), views.Safe(c.Name))
 	}
-	return views.Safe(c.App) + " · " + views.Safe(c.Name)
+	return part.AppName(ctx, c.App) + " · " + views.Safe(c.Name)
 }
 
 // zone is where the times of a task are told; one that is not known is UTC.

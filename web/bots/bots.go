@@ -62,6 +62,8 @@ type Refused struct {
 	Cause  Cause
 	App    string // its name
 	Detail string
+	// Trouble is what Failing is about.
+	Trouble chat.Trouble
 }
 
 func (r *Refused) Error() string {
@@ -156,7 +158,7 @@ func (s *Service) credentials(p channels.Provider, values map[string]string) (la
 		}
 	}
 	if missing := p.Missing(l); len(missing) > 0 {
-		return l, &Refused{Missing, p.Display, strings.Join(missing, ", ")}
+		return l, &Refused{Cause: Missing, App: p.Display, Detail: strings.Join(missing, ", ")}
 	}
 	return l, nil
 }
@@ -193,17 +195,17 @@ func (s *Service) try(ctx context.Context, p channels.Provider, k channels.Keys)
 // settings, and those of config.Store.
 func (s *Service) Configure(ctx context.Context, p channels.Provider, values map[string]string) error {
 	if !s.Connectable() {
-		return &Refused{Off, p.Display, ""}
+		return &Refused{Cause: Off, App: p.Display}
 	}
 	l, err := s.credentials(p, values)
 	if err != nil {
 		return err
 	}
 	if s.Config.Current().WritesChannel(p.Name) {
-		return &Refused{Written, p.Display, ""}
+		return &Refused{Cause: Written, App: p.Display}
 	}
 	if t := s.try(ctx, p, l); t.Err != nil {
-		return &Refused{Failing, p.Display, Explain(t.Err)}
+		return &Refused{Failing, p.Display, Explain(t.Err), chat.TroubleOf(t.Err)}
 	}
 	plain, secrets := map[string]string{}, map[string]config.Secret{}
 	for _, f := range p.Fields {
@@ -229,7 +231,7 @@ func (s *Service) store(ctx context.Context, p channels.Provider, plain map[stri
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	if now, _ := s.Hub.Await(ctx, p.Name); now.Error != "" {
-		return &Refused{Failing, p.Display, now.Error}
+		return &Refused{Failing, p.Display, now.Error, now.Trouble}
 	}
 	return nil
 }
@@ -237,7 +239,7 @@ func (s *Service) store(ctx context.Context, p channels.Provider, plain map[stri
 // Remove switches a bot off, forgets its credentials and revokes all its connections.
 func (s *Service) Remove(ctx context.Context, p channels.Provider) error {
 	if !s.Connectable() {
-		return &Refused{Off, p.Display, ""}
+		return &Refused{Cause: Off, App: p.Display}
 	}
 	var keys []string
 	for _, f := range p.Fields {
@@ -269,18 +271,18 @@ type Offer struct {
 // Connect makes an Offer. Errors are *Refused and those of the store.
 func (s *Service) Connect(ctx context.Context, owner string, p channels.Provider) (o Offer, err error) {
 	if !s.Connectable() {
-		return o, &Refused{Off, p.Display, ""}
+		return o, &Refused{Cause: Off, App: p.Display}
 	}
 	status, _ := s.Hub.Status(p.Name)
 	if !status.Running {
-		return o, &Refused{Stopped, p.Display, ""}
+		return o, &Refused{Cause: Stopped, App: p.Display}
 	}
 	o.Code, o.Valid, err = s.Hub.Code(ctx, owner, p.Name)
 	switch {
 	case errors.Is(err, channels.ErrCodes):
-		return o, &Refused{Codes, p.Display, ""}
+		return o, &Refused{Cause: Codes, App: p.Display}
 	case errors.Is(err, channels.ErrNoBot):
-		return o, &Refused{Stopped, p.Display, ""}
+		return o, &Refused{Cause: Stopped, App: p.Display}
 	case err != nil:
 		return o, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
 	"fawn/agent/config"
 )
 
@@ -27,17 +28,17 @@ func Digits(text string) bool {
 func (s *Service) StartScan(ctx context.Context, owner string, p channels.Provider) (channels.Scan, error) {
 	switch {
 	case !s.Connectable():
-		return channels.Scan{}, &Refused{Off, p.Display, ""}
+		return channels.Scan{}, &Refused{Cause: Off, App: p.Display}
 	case !s.Scannable(p):
-		return channels.Scan{}, &Refused{Scanned, p.Display, ""}
+		return channels.Scan{}, &Refused{Cause: Scanned, App: p.Display}
 	}
 	scanner, err := p.Scan(s.Options(p))
 	if err != nil {
-		return channels.Scan{}, &Refused{Failing, p.Display, err.Error()}
+		return channels.Scan{}, &Refused{Failing, p.Display, err.Error(), chat.TroubleOf(err)}
 	}
 	scan, err := s.Hub.Scans().Start(ctx, owner, scanner)
 	if err != nil && !errors.Is(err, channels.ErrScanning) && !errors.Is(err, channels.ErrNoScan) {
-		err = &Refused{Failing, p.Display, Explain(err)}
+		err = &Refused{Failing, p.Display, Explain(err), chat.TroubleOf(err)}
 	}
 	return scan, err
 }
@@ -47,7 +48,7 @@ func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provide
 	error) {
 	return s.Hub.Scans().Look(ctx, owner, id, digits, func(keys map[string]string) error {
 		if !s.Connectable() || !s.Scannable(p) {
-			return &Refused{Scanned, p.Display, ""}
+			return &Refused{Cause: Scanned, App: p.Display}
 		}
 		plain, secrets := map[string]string{}, map[string]config.Secret{}
 		for key, v := range keys {

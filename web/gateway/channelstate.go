@@ -142,8 +142,8 @@ func (g *Gateway) deliveries(c echo.Context) error {
 	}
 	out := []deliveryView{}
 	for _, one := range list {
-		out = append(out, deliveryView{one.Run, one.Piece, one.Provider, one.Chat, one.State, one.Error,
-			moment(one.At)})
+		out = append(out, deliveryView{one.Run, one.Piece, one.Provider, one.Chat, one.State,
+			channels.Trouble(one).Text, moment(one.At)})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"deliveries": out})
 }

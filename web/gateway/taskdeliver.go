@@ -82,6 +82,6 @@ func (g *Gateway) resultOf(c echo.Context, run string) (*deliveryJSON, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	state, reason := channels.StateOf(rows)
-	return &deliveryJSON{string(state), orNull(reason)}, nil
+	state, why := channels.StateOf(rows)
+	return &deliveryJSON{string(state), orNull(why.Text)}, nil
 }

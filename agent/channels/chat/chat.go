@@ -183,7 +183,8 @@ func (r *Rate) Error() string {
 // Gone means that a message or a whole chat can no longer be written to: it was deleted, or the bot was blocked or
 // removed.
 type Gone struct {
-	Message bool // only the message; the chat is still there
+	Message bool  // only the message; the chat is still there
+	Cause   Cause // empty is ChatGone
 	Reason  string
 }
 
@@ -192,6 +193,8 @@ func (g *Gone) Error() string { return g.Reason }
 // Fatal means that no further try helps until the owner does something. Reason and Remedy are sentences for people and
 // contain no secrets.
 type Fatal struct {
+	Cause  Cause
+	Need   string // what is missing, as in a Trouble
 	Reason string
 	Remedy string
 	Retry  time.Duration // when it may be worth another try all the same; 0 for never

@@ -95,7 +95,7 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 		return err
 	case has("invalidclient", "invalid.client", "authfailed", "invalid appkey"), s.Status == http.StatusUnauthorized &&
 		r.header == nil:
-		return &Fatal{Reason: "DingTalk does not accept the client id and secret.",
+		return &Fatal{Cause: BadToken, Reason: "DingTalk does not accept the client id and secret.",
 			Remedy: "Copy both again from Credentials of the app."}
 	case has("invalidauthentication"), s.Status == http.StatusUnauthorized:
 		d.mu.Lock()
@@ -103,7 +103,7 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 		d.mu.Unlock()
 		return &declinedError{text} // the next call asks for another token
 	case has("permissiondenied", "accessdenied"):
-		return &Fatal{Reason: "The DingTalk app lacks a permission: " + text,
+		return &Fatal{Cause: NoPermission, Reason: "The DingTalk app lacks a permission: " + text,
 			Remedy: "Grant it under Permissions of the app, and publish a version."}
 	case has("openconversationid", "staffid", "userid", "robot.notfound", "robotnotexist",
 		"resource.not.found", "chatbotnotexist", "cool.app"):

@@ -102,7 +102,7 @@ func (d *Discord) do(ctx context.Context, r call, into any) error {
 }
 
 func discordToken() error {
-	return &Fatal{Reason: "Discord does not accept the bot token.",
+	return &Fatal{Cause: BadToken, Reason: "Discord does not accept the bot token.",
 		Remedy: "Reset it in the developer portal under Bot, and copy the new one."}
 }
 

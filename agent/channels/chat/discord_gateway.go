@@ -169,10 +169,11 @@ func (l *discordLink) closed(ctx context.Context, err error) error {
 	case 4004:
 		return discordToken()
 	case 4013, 4014:
-		return &Fatal{Reason: "The bot may not read messages on Discord.",
+		return &Fatal{Cause: SwitchedOff, Reason: "The bot may not read messages on Discord.",
 			Remedy: "Switch on Message Content Intent in the developer portal under Bot."}
 	case 4010, 4011, 4012:
-		return &Fatal{Reason: "Discord's gateway no longer works as it did.", Remedy: "Update Fawn."}
+		return &Fatal{Cause: Outdated, Reason: "Discord's gateway no longer works as it did.",
+			Remedy: "Update Fawn."}
 	case 4007, 4009:
 		return errors.Join(l.forget(ctx), err)
 	}

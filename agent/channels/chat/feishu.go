@@ -116,10 +116,10 @@ func (f *Feishu) refused(op string, r feishuReply) error {
 	case 99991400, 11232, 11233, 230020:
 		return &Rate{Chat: r.Code == 230020}
 	case 10003, 10014, 10012, 514, 99991543:
-		return &Fatal{Reason: "Feishu does not accept the app id and secret.",
+		return &Fatal{Cause: BadToken, Reason: "Feishu does not accept the app id and secret.",
 			Remedy: "Copy both again from Credentials of the app."}
 	case 403, 99991672, 99991679:
-		return &Fatal{Reason: "The Feishu app lacks a permission: " + text,
+		return &Fatal{Cause: NoPermission, Reason: "The Feishu app lacks a permission: " + text,
 			Remedy: "Grant im:message, im:message:send_as_bot and im:resource, choose the long connection under Events, and publish a version."}
 	case 99991661, 99991663, 99991668, 99991671:
 		f.mu.Lock()
@@ -177,7 +177,7 @@ func (f *Feishu) Check(ctx context.Context) (Me, error) {
 		Name string `json:"app_name"`
 	}
 	if err := json.Unmarshal(r.Bot, &bot); err != nil || bot.ID == "" {
-		return Me{}, &Fatal{Reason: "The Feishu app has no bot.",
+		return Me{}, &Fatal{Cause: NoBot, Reason: "The Feishu app has no bot.",
 			Remedy: "Add the bot to the app's features and publish a version."}
 	}
 	return Me{ID: bot.ID, Name: bot.Name}, nil

@@ -113,7 +113,7 @@ func feishuHandshake(err error) error {
 	}
 	code := s.Header.Get("Handshake-Status")
 	if (code == "514" || code == "403") && s.Header.Get("Handshake-Autherrcode") != "1000040350" {
-		return &Fatal{Reason: "Feishu refuses the long connection.",
+		return &Fatal{Cause: SwitchedOff, Reason: "Feishu refuses the long connection.",
 			Remedy: "Choose the long connection under Events of the app, and publish a version."}
 	}
 	return err

@@ -115,19 +115,21 @@ func (s *Slack) do(ctx context.Context, r call, into any) error {
 
 func (s *Slack) refused(op string, r slackReply) error {
 	text := op + ": " + s.c.redact(r.Error)
-	token := "bot token (xoxb-…)"
+	token, field := "bot token (xoxb-…)", "bot_token"
 	if strings.HasPrefix(op, "apps.") {
-		token = "app-level token (xapp-…)"
+		token, field = "app-level token (xapp-…)", "app_token"
 	}
 	switch r.Error {
 	case "ratelimited", "rate_limited":
 		return &Rate{Chat: strings.HasPrefix(op, "chat.")}
 	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "not_allowed_token_type",
 		"no_permission":
-		return &Fatal{Reason: "Slack does not accept the " + token + ": " + r.Error + ".",
+		return &Fatal{Cause: BadToken, Need: field,
+			Reason: "Slack does not accept the " + token + ": " + r.Error + ".",
 			Remedy: "Install the app to the workspace again and copy the token."}
 	case "missing_scope":
-		return &Fatal{Reason: "The Slack app lacks the permission " + s.c.redact(r.Needed) + ".",
+		return &Fatal{Cause: NoPermission, Need: s.c.redact(r.Needed),
+			Reason: "The Slack app lacks the permission " + s.c.redact(r.Needed) + ".",
 			Remedy: "Add it under OAuth & Permissions, then install the app to the workspace again."}
 	case "message_not_found", "cant_update_message", "edit_window_closed":
 		return &Gone{Message: true, Reason: text}
@@ -135,7 +137,7 @@ func (s *Slack) refused(op string, r slackReply) error {
 		"thread_not_found", "restricted_action_read_only_channel", "team_access_not_granted", "messages_tab_disabled":
 		return &Gone{Reason: text}
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "":
-		return errors.New(text)
+		return &faultError{text}
 	}
 	return &Refused{Reason: text}
 }
@@ -276,7 +278,7 @@ func (s *Slack) read(ctx context.Context, sock *socket, in Inbox) error {
 // slackEnd is why Slack ends a socket.
 func slackEnd(e slackEnvelope) error {
 	if e.Reason == "link_disabled" {
-		return &Fatal{Reason: "Socket Mode is switched off for the Slack app.",
+		return &Fatal{Cause: SwitchedOff, Reason: "Socket Mode is switched off for the Slack app.",
 			Remedy: "Switch it on in the settings of the app."}
 	}
 	return errRecycled

@@ -121,13 +121,13 @@ func (t *Telegram) refused(op string, r telegramReply) error {
 	case r.Code == 429:
 		return &Rate{After: wait(r.Parameters.RetryAfter), Chat: op != "getUpdates" && op != "getMe"}
 	case r.Code == 401, r.Code == 404:
-		return &Fatal{Reason: "Telegram does not know this bot token.",
+		return &Fatal{Cause: BadToken, Reason: "Telegram does not know this bot token.",
 			Remedy: "Copy the token from @BotFather again; it changes when it is revoked."}
 	case r.Code == 409:
-		return &Fatal{Reason: "Another program or a webhook uses this bot.",
+		return &Fatal{Cause: Elsewhere, Reason: "Another program or a webhook uses this bot.",
 			Remedy: "Stop the other program, or delete the webhook, or use a bot of its own here.", Retry: time.Minute}
 	case r.Code >= 500:
-		return fmt.Errorf("%s: status %d", op, r.Code)
+		return &faultError{fmt.Sprintf("%s: status %d", op, r.Code)}
 	case has("message is not modified"):
 		return nil
 	case has("message to edit not found", "message can't be edited", "message_id_invalid"):

@@ -119,7 +119,7 @@ func (w *WeChat) call(ctx context.Context, method string, body map[string]any, i
 }
 
 func weChatToken() error {
-	return &Fatal{Reason: "The sign-in of the WeChat bot has ended.",
+	return &Fatal{Cause: BadToken, Reason: "The sign-in of the WeChat bot has ended.",
 		Remedy: "Scan its code again and enter the new token."}
 }
 
@@ -133,7 +133,7 @@ func (w *WeChat) refused(method string, r weChatReply) error {
 	case code == -14:
 		return weChatToken()
 	case code == -2 && strings.EqualFold(r.Msg, "unknown error") && method == "sendmessage":
-		return &Gone{Reason: "WeChat lets a bot answer only people who wrote to it lately."}
+		return &Gone{Cause: Late, Reason: "WeChat lets a bot answer only people who wrote to it lately."}
 	case code == -2:
 		return &Rate{Chat: method == "sendmessage"}
 	}
@@ -222,7 +222,7 @@ func (w *WeChat) token(ctx context.Context, person string) (string, error) {
 	if t := weChatFind(w.in.Cursor(weChatSlot(person)), person); t != "" {
 		return t, nil
 	}
-	return "", &Gone{Reason: "WeChat lets a bot answer only people who wrote to it lately."}
+	return "", &Gone{Cause: Late, Reason: "WeChat lets a bot answer only people who wrote to it lately."}
 }
 
 // send posts one part.

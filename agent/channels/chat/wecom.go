@@ -87,7 +87,7 @@ func (w *WeCom) refused(cmd string, f weComFrame) error {
 		return &Gone{Reason: text}
 	}
 	if cmd == "aibot_subscribe" {
-		return &Fatal{Reason: "WeCom does not accept the bot id and secret: " + text,
+		return &Fatal{Cause: BadToken, Reason: "WeCom does not accept the bot id and secret: " + text,
 			Remedy: "Copy both again from the robot's page, where its API mode is the long connection."}
 	}
 	return &Refused{Reason: text}

@@ -145,7 +145,7 @@ func (l *weComLink) read(ctx context.Context, in Inbox) error {
 			}
 		case "aibot_event_callback":
 			if strings.Contains(string(f.Body), `"disconnected_event"`) {
-				return &Fatal{Reason: "Another program uses this bot.",
+				return &Fatal{Cause: Elsewhere, Reason: "Another program uses this bot.",
 					Remedy: "Stop it, or use a robot of its own here.", Retry: time.Minute}
 			}
 		default:

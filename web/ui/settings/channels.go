@@ -13,10 +13,12 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
 	"fawn/agent/config"
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
+	"fawn/views/part"
 	"fawn/views/settings"
 	"fawn/web/bots"
 	"fawn/web/httpx"
@@ -91,7 +93,9 @@ func (h *Handlers) channelApp(c echo.Context, p channels.Provider) (views.Channe
 		v.InFile, v.Waiting, v.Reconnects = false, 0, 0
 		return v, nil
 	}
-	v.Error, v.ErrorAt = strings.TrimSpace(s.Error+" "+s.Remedy), s.ErrorAt
+	if s.Error != "" {
+		v.Error, v.ErrorAt = page.Trouble(p.Name, s.Trouble), s.ErrorAt
+	}
 	for _, f := range p.Fields {
 		field := views.ChannelField{Name: f.Name, Label: f.Label, Secret: f.Secret, Optional: f.Optional,
 			Saved: a.Section.Text(f.Name) != ""}
@@ -106,6 +110,11 @@ func (h *Handlers) channelApp(c echo.Context, p channels.Provider) (views.Channe
 		return v, err
 	}
 	v.Undelivered = len(open)
+	for _, one := range open {
+		if one.Error != "" && v.Unsent == nil {
+			v.Unsent = page.Trouble(p.Name, channels.Trouble(one))
+		}
+	}
 	chats, err := h.DB.ChannelChats(ctx, p.Name, maxGroups, 0)
 	for _, g := range chats {
 		if g.Kind == "group" && g.Topic == "" {
@@ -143,15 +152,15 @@ func (h *Handlers) undelivered(c echo.Context) (out []views.Undelivered, err err
 		if slices.ContainsFunc(out, func(v views.Undelivered) bool { return v.Run == o.Run }) {
 			continue
 		}
-		v := views.Undelivered{Run: o.Run, App: o.Provider, Chat: o.Chat, Error: o.Error, At: o.At}
-		if o.Error == channels.NotConnected {
-			v.Error = page.Say(c, "tasks.unsent.gone")
+		v := views.Undelivered{Run: o.Run, App: o.Provider, Chat: o.Chat, At: o.At}
+		if o.Error != "" {
+			v.Why = page.Trouble(o.Provider, channels.Trouble(o))
 		}
 		if p, known := channels.ProviderOf(o.Provider); known {
 			v.App = p.Display
 		}
-		if chat, err := h.DB.ChannelChat(ctx, o.Provider, o.Chat, o.Topic); err == nil && chat.Name != "" {
-			v.Chat = chat.Name
+		if one, err := h.DB.ChannelChat(ctx, o.Provider, o.Chat, o.Topic); err == nil && one.Name != "" {
+			v.Chat = one.Name
 		}
 		out = append(out, v)
 	}
@@ -179,21 +188,29 @@ func (h *Handlers) showChannel(c echo.Context, status int, name string, change f
 // refusedChannel shows why an action on an app was refused; other errors are the caller's.
 func (h *Handlers) refusedChannel(c echo.Context, p channels.Provider, err error) error {
 	problem := channelProblem(c, p, err)
-	if problem == "" {
+	var no *bots.Refused
+	if problem == "" && !errors.As(err, &no) {
 		return err
 	}
-	return h.showChannel(c, http.StatusUnprocessableEntity, p.Name, func(a *views.ChannelApp) { a.Problem = problem })
+	return h.showChannel(c, http.StatusUnprocessableEntity, p.Name, func(a *views.ChannelApp) {
+		if a.Problem = problem; problem == "" {
+			a.Refused = page.Trouble(p.Name, no.Trouble)
+		}
+	})
 }
 
-// channelProblem is a refusal in the reader's language; "" for any other error.
+// channelProblem is a refusal in the reader's language; "" for any other error, and for one of the platform's.
 func channelProblem(c echo.Context, p channels.Provider, err error) string {
 	var no *bots.Refused
+	ctx := page.Localized(c)
 	var wrong *config.EditError
 	switch {
-	case errors.As(err, &no) && (no.Cause == bots.Missing || no.Cause == bots.Failing):
-		return page.Say(c, "channels.refused."+string(no.Cause), p.Display, views.Safe(no.Detail))
+	case errors.As(err, &no) && no.Cause == bots.Failing:
+		return ""
+	case errors.As(err, &no) && no.Cause == bots.Missing:
+		return part.OfApp(ctx, "channels.refused."+string(no.Cause), p.Display, views.Safe(no.Detail))
 	case errors.As(err, &no) && (no.Cause == bots.Written || no.Cause == bots.Stopped):
-		return page.Say(c, "channels.refused."+string(no.Cause), p.Display)
+		return part.OfApp(ctx, "channels.refused."+string(no.Cause), p.Display)
 	case errors.As(err, &no):
 		return page.Say(c, "channels.refused."+string(no.Cause))
 	case errors.As(err, &wrong), errors.Is(err, config.ErrInvalid), errors.Is(err, config.ErrOwners),
@@ -253,7 +270,7 @@ func (h *Handlers) testChannel(c echo.Context, p channels.Provider) error {
 			return err
 		}
 	case t.Err != nil:
-		out.Error = bots.Explain(t.Err)
+		out.Why = page.Trouble(p.Name, chat.TroubleOf(t.Err))
 	default:
 		if t.Me.Handle != "" {
 			out.Bot = "@" + t.Me.Handle

@@ -73,13 +73,10 @@ func (h *Handlers) sent(c echo.Context, r *views.TaskRun, run string) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	state, reason := channels.StateOf(rows)
+	state, why := channels.StateOf(rows)
 	r.Sent = string(state)
-	switch {
-	case reason == channels.NotConnected:
-		r.Unsent = page.Say(c, "tasks.unsent.gone")
-	case reason != "":
-		r.Unsent = views.Safe(page.Head(reason, page.MaxTitle))
+	if why.Text != "" {
+		r.Unsent = page.Trouble(rows[0].Provider, why)
 	}
 	return nil
 }

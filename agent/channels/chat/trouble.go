@@ -1,0 +1,119 @@
+package chat
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+)
+
+// A Cause is why something did not work with a platform, for people. It is empty when that is not known.
+type Cause string
+
+// The causes.
+const (
+	NoName       Cause = "name"         // the platform's address cannot be looked up
+	NoConnection Cause = "connect"      // nothing answers there
+	NoTLS        Cause = "tls"          // the connection is not secure
+	Slow         Cause = "timeout"      // no answer in time
+	Lost         Cause = "lost"         // the connection broke off
+	Foreign      Cause = "answer"       // the answer is not the platform's
+	Faulty       Cause = "server"       // the platform says that it has a fault
+	Limited      Cause = "rate"         // too many calls
+	BadToken     Cause = "token"        // the credentials are not accepted
+	NoPermission Cause = "permission"   // the app may not do this
+	SwitchedOff  Cause = "switch"       // something is off in the settings of the app
+	NoBot        Cause = "nobot"        // the app has none
+	Elsewhere    Cause = "elsewhere"    // another program uses the bot
+	Outdated     Cause = "outdated"     // the platform's interface is another one now
+	ChatGone     Cause = "chat"         // the bot may no longer write to the chat
+	Late         Cause = "late"         // the last message of a person is too old to be answered
+	Declined     Cause = "refused"      // the platform does not take it
+	Deleted      Cause = "deleted"      // what was to be sent was deleted here
+	Disconnected Cause = "disconnected" // whose account it is took it away
+)
+
+// A Trouble is an error of a platform that can be stored, and told in a reader's language.
+type Trouble struct {
+	Cause Cause
+	Need  string // what is missing, in the platform's own name: a permission or the field of a token
+	Text  string // as it was said
+}
+
+// TroubleOf tells what an error of a Channel is about.
+func TroubleOf(err error) Trouble {
+	t := Trouble{Cause: network(err), Text: err.Error()}
+	if e, ok := errors.AsType[*Fatal](err); ok {
+		t.Cause, t.Need = e.Cause, e.Need
+	} else if e, ok := errors.AsType[*Gone](err); ok && !e.Message {
+		t.Cause = ChatGone
+		if e.Cause != "" {
+			t.Cause = e.Cause
+		}
+	} else if _, ok := errors.AsType[*Rate](err); ok {
+		t.Cause = Limited
+	} else if _, ok := errors.AsType[*Refused](err); ok {
+		t.Cause = Declined
+	}
+	return t
+}
+
+// network is the cause of an error that no platform has said.
+func network(err error) Cause {
+	_, name := errors.AsType[*net.DNSError](err)
+	_, cert := errors.AsType[*tls.CertificateVerificationError](err)
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	op, dials := errors.AsType[*net.OpError](err)
+	timed, times := errors.AsType[net.Error](err)
+	status, answered := errors.AsType[*statusError](err)
+	_, fault := errors.AsType[*faultError](err)
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case name:
+		return NoName
+	case cert, record, alert:
+		return NoTLS
+	case errors.Is(err, context.DeadlineExceeded), times && timed.Timeout():
+		return Slow
+	case dials && op.Op == "dial":
+		return NoConnection
+	case fault, answered && status.Status >= http.StatusInternalServerError:
+		return Faulty
+	case answered, syntax, kind:
+		return Foreign
+	case dials, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return Lost
+	}
+	return ""
+}
+
+// String is the form that is stored.
+func (t Trouble) String() string {
+	if t.Cause == "" {
+		return t.Text
+	}
+	return "[" + strings.TrimSpace(string(t.Cause)+" "+t.Need) + "] " + t.Text
+}
+
+// ParseTrouble reads what [Trouble.String] wrote. Anything else is its text.
+func ParseTrouble(stored string) Trouble {
+	head, text, ok := strings.Cut(stored, "] ")
+	if !ok || !strings.HasPrefix(head, "[") {
+		return Trouble{Text: stored}
+	}
+	cause, need, _ := strings.Cut(head[1:], " ")
+	return Trouble{Cause: Cause(cause), Need: need, Text: text}
+}
+
+// faultError is an answer that says that the platform has a fault.
+type faultError struct{ text string }
+
+func (e *faultError) Error() string { return e.text }

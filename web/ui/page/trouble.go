@@ -1,0 +1,22 @@
+package page
+
+import (
+	"fawn/agent/channels"
+	"fawn/agent/channels/chat"
+	"fawn/views"
+)
+
+// maxRaw bounds what is shown of a text of a platform's, in bytes.
+const maxRaw = 2000
+
+// Trouble is why something did not work with a chat app.
+func Trouble(app string, t chat.Trouble) *views.Trouble {
+	v := &views.Trouble{App: app, Label: app, Cause: string(t.Cause), Need: Head(t.Need, MaxTitle)}
+	if p, known := channels.ProviderOf(app); known {
+		v.Label = p.Display
+	}
+	if t.Cause != chat.Disconnected && t.Cause != chat.Deleted {
+		v.Raw = Head(t.Text, maxRaw)
+	}
+	return v
+}
