@@ -251,6 +251,27 @@ func (c cluster) RunsOfAServerThatIsGoneGoOn(t *testing.T) {
 	whole(t, b, other)
 }
 
+// AServerTakesUpWhatIsLeft at its start, when nobody else is there: runs under way, and those behind them.
+func (c cluster) AServerTakesUpWhatIsLeft(t *testing.T) {
+	a := c.join(t, c.url, 0, always(parrotAgent()))
+	run := a.start(t, "t1", "hang one")
+	a.until(t, run, text("one"))
+	behind := a.startAs(t, "t1", "two", "enqueue")
+	a.m.Close()
+	if err := a.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := c.join(t, c.url, 0, always(parrotAgent()))
+	if row := b.row(t, run.ID); row.Attempt != 2 || b.m.Active("t1") != run.ID {
+		t.Errorf("attempt %d, and %q is at work", row.Attempt, b.m.Active("t1"))
+	}
+	if err := b.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
+		t.Error(err)
+	}
+	b.end(t, behind, runs.Success)
+	whole(t, b)
+}
+
 // LinesOfManyServers: runs are started at random servers, all begin, in order, and one at a time in a thread.
 func (c cluster) LinesOfManyServers(t *testing.T) {
 	total, threads := 300, 12

@@ -124,6 +124,7 @@ func (m *Manager) overtake(ctx context.Context, thread, strategy string) {
 		case drop:
 			err = m.drop(ctx, e)
 		case e == nil && m.cluster != nil:
+			m.db.Say(store.WakeWish, 0, p.Run)
 			err = m.dropWaiting(ctx, p.Run, p.Wish == store.WishRollback)
 		}
 		if err != nil {
