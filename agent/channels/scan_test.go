@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
@@ -123,4 +125,38 @@ func (s slowScanner) Look(context.Context, string) chat.Scanned {
 	close(s.begun)
 	<-s.end
 	return chat.Scanned{State: chat.ScanDone, Keys: map[string]string{"bot_token": "t"}}
+}
+
+// TestAQRCodeExpires, also while somebody else waits for their turn.
+func TestAQRCodeExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scans := &channels.Scans{}
+		end := make(chan struct{})
+		s, err := scans.Start(t.Context(), "ada", slowScanner{begun: make(chan struct{}), end: end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := make(chan channels.Scan, 1)
+		go func() {
+			s, err := scans.Look(t.Context(), "ada", s.ID, "", func(map[string]string) error {
+				t.Error("it was stored")
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			late <- s
+		}()
+		time.Sleep(channels.ScanTime)
+		close(end)
+		if s := <-late; s.State != chat.ScanExpired {
+			t.Errorf("a confirmation that comes too late: %+v", s)
+		}
+		if s, err := scans.Get("ada", s.ID); err != nil || s.State != chat.ScanExpired {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if _, err := scans.Start(t.Context(), "bob", slowScanner{}); err != nil {
+			t.Errorf("nobody else can begin: %v", err)
+		}
+	})
 }
