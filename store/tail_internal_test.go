@@ -11,24 +11,10 @@ import (
 	"fawn/store/pgtest"
 )
 
-// openTwo opens two servers on one database, the second one while the first one counts as gone.
+// openTwo opens two servers that share a database.
 func openTwo(t *testing.T, url string) (a, b *DB) {
 	t.Helper()
-	a = openAt(t, Config{URL: url})
-	other := connectTo(t, url)
-	ctx := t.Context()
-	const columns = `id, host, pid, address, started_at, folder, version, format, settings, expires`
-	if _, err := other.Exec(ctx, `CREATE TEMP TABLE aside AS SELECT `+columns+` FROM node`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Exec(ctx, `DELETE FROM node`); err != nil {
-		t.Fatal(err)
-	}
-	b = openAt(t, Config{URL: url})
-	if _, err := other.Exec(ctx, `INSERT INTO node(`+columns+`) OVERRIDING SYSTEM VALUE SELECT `+columns+`
-		FROM aside`); err != nil {
-		t.Fatal(err)
-	}
+	a, b = openAt(t, Config{URL: url, Cluster: true}), openAt(t, Config{URL: url, Cluster: true})
 	for _, db := range []*DB{a, b} {
 		db.engine.(*postgresEngine).node.others.Store(1) // as the next renewal would find out
 	}

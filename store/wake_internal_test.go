@@ -172,7 +172,7 @@ func TestTheTailIsAnnouncedToWhoeverReadsIt(t *testing.T) {
 
 // TestServersThatPollSayNothing, and hear what happens inside.
 func TestServersThatPollSayNothing(t *testing.T) {
-	db := openAt(t, Config{URL: pgtest.URL(t), Wake: WakePoll})
+	db := openAt(t, Config{URL: pgtest.URL(t), Cluster: true, Wake: WakePoll})
 	e := listenTo(t, db, WakeRuns, 0)
 	if err := db.Commit(t.Context(), Batch{Thread: &Thread{ID: "t"}}); err != nil {
 		t.Fatal(err)
