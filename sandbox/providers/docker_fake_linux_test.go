@@ -65,7 +65,7 @@ type fakeExec struct {
 // newFakeEngine starts one that has an image with the name fake.
 func newFakeEngine(t testing.TB) *fakeEngine {
 	t.Helper()
-	for _, tool := range []string{"unshare", "nsenter", "setpriv", "mount"} {
+	for _, tool := range []string{"unshare", "nsenter", "setpriv", "mount", "ip"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			unavailable(t, err.Error())
 		}

@@ -276,8 +276,9 @@ func TestASandboxGetsHalfOfTheMachineAtMost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := box.Exec(t.Context(),
-		sandbox.ExecReq{Command: `python3 -c 'b = bytearray(200 << 20); import time; time.sleep(60)'`})
+	const command = `python3 -c 'b = bytearray(200 << 20); import time; time.sleep(60)'`
+	needs(t, command)
+	res, err := box.Exec(t.Context(), sandbox.ExecReq{Command: command})
 	notes := strings.Join(res.Notes, "\n")
 	if err != nil || !res.OOM || !strings.Contains(notes, "> 128 MiB") && !strings.Contains(notes, "(128 MiB)") {
 		t.Errorf("%v %v %q", err, res.OOM, notes)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -69,6 +70,16 @@ func unavailable(t testing.TB, why string) {
 	t.Skip(why)
 }
 
+// needs skips a test whose command calls for a program that not every machine has.
+func needs(t testing.TB, command string) {
+	t.Helper()
+	for _, name := range []string{"python3", "pgrep"} {
+		if _, err := exec.LookPath(name); err != nil && strings.Contains(command, name) {
+			unavailable(t, err.Error())
+		}
+	}
+}
+
 type logWriter struct{ t testing.TB }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -101,6 +112,7 @@ func bash(t testing.TB, s sandbox.Sandbox, command string) sandbox.ExecResult {
 // do has all that the command wrote as output, its errors last: tests look at both.
 func do(t testing.TB, s sandbox.Sandbox, req sandbox.ExecReq) sandbox.ExecResult {
 	t.Helper()
+	needs(t, req.Command)
 	res, err := s.Exec(context.Background(), req)
 	if err != nil {
 		t.Fatalf("Exec(%.80q): %v", req.Command, err)
