@@ -117,6 +117,7 @@ bench: build ## cost per token, start, memory and disk, next to a bare relay; th
 	./bin/load -bin bin/fawn $(BENCHFLAGS)
 	go test -run '^$$' -bench '^BenchmarkChats$$' -benchtime 1x ./agent/channels # how soon chats are answered, and what bots take
 	go test -run '^$$' -bench '^BenchmarkRecall$$' ./memory # what a turn waits for with 10,000 facts: 2 ms at most
+	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 5000x ./agent/runs # token to reader, on the server of the run and on another
 
 soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load
 	FAWN_CI=1 FAWN_SOAK=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -E '$(RACE)')

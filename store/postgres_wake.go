@@ -53,7 +53,7 @@ type saying struct {
 }
 
 func newWakes(e engine, cfg Config) *wakes {
-	w := &wakes{heard: map[wakeTopic][]*hearer{}}
+	w := &wakes{self: e.self(), heard: map[wakeTopic][]*hearer{}}
 	pg, ok := e.(*postgresEngine)
 	if !ok || !cfg.Cluster || cfg.Wake == WakePoll { // one server has nobody to listen to
 		return w

@@ -56,6 +56,7 @@ type hearer struct{ f func(Wake) }
 
 // wakes tells those in this process, and through a wire those in others.
 type wakes struct {
+	self int64     // this server
 	wire *wakeWire // nil when there are no others
 
 	mu    sync.Mutex
@@ -123,6 +124,7 @@ func (w *wakes) topics() []wakeTopic {
 // group says what those may want to look at for whom a group was committed.
 func (w *wakes) group(g *group) {
 	w.wire.wrote()
+	w.tell(wakeTopic{WakeTail, w.self}, Wake{Kind: WakeTail})
 	for _, j := range g.jobs {
 		if j.batch != nil && j.err == nil {
 			w.batch(j.batch)

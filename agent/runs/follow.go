@@ -6,27 +6,52 @@ import (
 	"fmt"
 
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/remote"
 	"fawn/store"
 )
 
-// Follow opens a run for reading, live or not.
+// Follow opens a run for reading, live or not, wherever it is at work.
 func (m *Manager) Follow(ctx context.Context, run string) (*eventlog.Reader, error) {
-	log := m.log(run)
-	r, err := m.db.Run(ctx, run)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("run %s: %w", run, ErrNotFound)
-	}
+	r, log, err := m.locate(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return eventlog.NewReader(m.db, r, log), nil
+	return m.reader(r, log), nil
 }
 
 // FollowRow is Follow for a caller who has read the row, or got it from Start.
 func (m *Manager) FollowRow(ctx context.Context, run store.Run) (*eventlog.Reader, error) {
 	log := m.log(run.ID)
-	if log == nil { // it is over, and its row says how by now
+	if log == nil { // it is over, and its row says how by now, or at work elsewhere
 		return m.Follow(ctx, run.ID)
 	}
-	return eventlog.NewReader(m.db, run, log), nil
+	return m.reader(run, log), nil
+}
+
+func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
+	if m.remote == nil {
+		return eventlog.NewReader(m.db, run, log)
+	}
+	return eventlog.NewOpener(m.db, run, log, m.locate)
+}
+
+// locate finds a run's row and its live log, here or at the server that has it.
+func (m *Manager) locate(ctx context.Context, run string) (store.Run, *eventlog.Log, error) {
+	for {
+		log := m.log(run)
+		r, err := m.db.Run(ctx, run)
+		if errors.Is(err, store.ErrNotFound) {
+			return r, nil, fmt.Errorf("run %s: %w", run, ErrNotFound)
+		}
+		if err != nil || log != nil || m.remote == nil || Done(r.Status) || r.Parent != "" {
+			return r, log, err
+		}
+		log, err = m.remote.Open(ctx, r.ID, r.ThreadID)
+		if errors.Is(err, remote.ErrClosed) {
+			err = ErrClosed
+		}
+		if err != nil || log != nil {
+			return r, log, err
+		}
+	}
 }

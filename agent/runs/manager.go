@@ -16,6 +16,7 @@ import (
 	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/observe"
+	"fawn/agent/runs/remote"
 	"fawn/agent/runs/request"
 	"fawn/store"
 )
@@ -88,6 +89,7 @@ type Manager struct {
 
 	children map[string]*entry // runs at work inside others, with the one of those that is in a line
 	cluster  *cluster          // nil for a database that has one server
+	remote   *remote.Logs      // as cluster
 
 	listeners map[string]*news // of threads somebody follows
 	hooks     chan struct{}    // see Webhooks
@@ -103,7 +105,7 @@ func New(cfg Config) *Manager {
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
 		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
 	if cfg.DB.Clustered() {
-		m.cluster = newCluster(cfg)
+		m.cluster, m.remote = newCluster(cfg), remote.New(cfg.DB, cfg.Log)
 		m.hearOthers()
 	}
 	return m
@@ -358,6 +360,9 @@ func (m *Manager) Close() {
 	}
 	m.stop(ErrShutdown)
 	m.wg.Wait()
+	if m.remote != nil {
+		m.remote.Close()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever

@@ -2,14 +2,19 @@ package eventlog
 
 import (
 	"context"
+	"errors"
 	"sort"
 	"sync"
+	"time"
 
 	"fawn/agent/runs/runevent"
 )
 
 // Memory is how many bytes of stored events a live run keeps in memory for its readers.
 const Memory = 4 << 20
+
+// errAway means that a log was left for another.
+var errAway = errors.New("the log of the run is another one now")
 
 // Log is the memory of a live run: events with a durable mark. Readers hold cursors, so
 // a slow one costs nothing and loses nothing.
@@ -21,13 +26,17 @@ type Log struct {
 	durable int64
 	bytes   int
 	ended   bool // the terminal event is in events
+	away    bool // what comes is in another log
 	wake    chan struct{}
 	waiting bool
+
+	readers int       // that wait
+	left    time.Time // when one did not wait any more
 }
 
 // New makes a log for events behind a number.
 func New(after int64) *Log {
-	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{})}
+	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{}), left: time.Now()}
 }
 
 // Add appends an event which is not durable yet.
@@ -55,12 +64,17 @@ func (l *Log) Mark(seq int64) {
 	l.mu.Lock()
 	if seq > l.durable {
 		l.durable = seq
-		if l.waiting {
-			close(l.wake)
-			l.wake, l.waiting = make(chan struct{}), false
-		}
+		l.rouse()
 	}
 	l.mu.Unlock()
+}
+
+// rouse lets those look again who wait. mu is held.
+func (l *Log) rouse() {
+	if l.waiting {
+		close(l.wake)
+		l.wake, l.waiting = make(chan struct{}), false
+	}
 }
 
 // Over says whether readers can see the end of the run.
@@ -95,19 +109,38 @@ func (l *Log) Fold(seq int64) {
 }
 
 // next returns durable events past after. When they are no longer in memory, stored is the
-// cursor up to which the caller reads rows. ended is true past the terminal event.
+// cursor up to which the caller reads rows. ended is true past the terminal event. The error may be errAway.
 func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stored int64, ended bool, err error) {
 	for {
 		evs, stored, ended, wake := l.take(after, true)
 		if wake == nil {
 			return evs, stored, ended, nil
 		}
-		select {
-		case <-wake:
-		case <-ctx.Done():
-			return nil, 0, false, context.Cause(ctx)
+		if l.Away() {
+			return nil, 0, false, errAway
+		}
+		if err := l.wait(ctx, wake); err != nil {
+			return nil, 0, false, err
 		}
 	}
+}
+
+func (l *Log) wait(ctx context.Context, wake <-chan struct{}) error {
+	l.count(1)
+	defer l.count(-1)
+	select {
+	case <-wake:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *Log) count(readers int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readers += readers
+	l.left = time.Now()
 }
 
 // take is next without waiting: while there is nothing past after, it returns only what
@@ -151,8 +184,50 @@ func (l *Log) Abandon() {
 		l.events.dropLast()
 	}
 	l.ended = true
-	if l.waiting {
-		close(l.wake)
-		l.wake, l.waiting = make(chan struct{}), false
-	}
+	l.rouse()
+}
+
+// Store says that everything up to seq is in stored rows, and nowhere else.
+func (l *Log) Store(seq int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events.dropWhile(func(ev *runevent.Event) bool {
+		if ev.To > seq {
+			return false
+		}
+		l.bytes -= eventSize(*ev)
+		return true
+	})
+	l.dropped, l.folded, l.durable = max(l.dropped, seq), max(l.folded, seq), max(l.durable, seq)
+	l.rouse()
+}
+
+// Finish says that nothing comes any more.
+func (l *Log) Finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.rouse()
+}
+
+// Leave says that what comes is in another log of the same run.
+func (l *Log) Leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away = true
+	l.rouse()
+}
+
+// Away says that it was left.
+func (l *Log) Away() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.away
+}
+
+// Idle says that nobody has waited for what comes for some time.
+func (l *Log) Idle(since time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.readers == 0 && time.Since(l.left) >= since
 }

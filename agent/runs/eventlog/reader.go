@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"fawn/agent/runs/runevent"
@@ -19,11 +20,27 @@ type Reader struct {
 	db  *store.DB
 	run store.Run
 	log *Log // nil when the run had ended
+	// open finds the run anew when its log was left, nil for one that never is.
+	open Opener
 }
+
+// Opener returns a run's row and its live log, nil when it has ended.
+type Opener func(ctx context.Context, run string) (store.Run, *Log, error)
 
 // NewReader opens a run for reading, with its live log if it has one: else it has ended.
 func NewReader(db *store.DB, run store.Run, log *Log) *Reader {
 	return &Reader{db: db, run: run, log: log}
+}
+
+// NewOpener is NewReader for a log that may be left.
+func NewOpener(db *store.DB, run store.Run, log *Log, open Opener) *Reader {
+	return &Reader{db: db, run: run, log: log, open: open}
+}
+
+// reopen takes the log that the run has now.
+func (r *Reader) reopen(ctx context.Context) (err error) {
+	r.run, r.log, err = r.open(ctx, r.run.ID)
+	return err
 }
 
 // Run is the run's row as it was when the reader was opened.
@@ -33,21 +50,31 @@ func (r *Reader) Run() store.Run { return r.run }
 // nil, nil once the terminal event is behind the cursor. A cursor before the run (0, -1)
 // means from its first event.
 func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error) {
-	after = max(after, 0)
-	if r.log == nil {
-		if r.run.LastSeq == 0 { // ended before it began
-			return nil, nil
+	for after = max(after, 0); ; {
+		if r.log == nil {
+			if r.run.LastSeq == 0 { // ended before it began
+				return nil, nil
+			}
+			return r.stored(ctx, max(after, r.run.FirstSeq-1), r.run.LastSeq)
 		}
-		return r.stored(ctx, max(after, r.run.FirstSeq-1), r.run.LastSeq)
+		evs, until, ended, err := r.log.next(ctx, after)
+		switch {
+		case errors.Is(err, errAway):
+			if err := r.reopen(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		case err != nil || ended:
+			return nil, err
+		case len(evs) > 0:
+			return evs, nil
+		}
+		evs, err = r.dropped(ctx, after, until)
+		if err != nil || len(evs) > 0 || r.open == nil {
+			return evs, err
+		}
+		after = until // nothing of this run is before that
 	}
-	evs, until, ended, err := r.log.next(ctx, after)
-	switch {
-	case err != nil || ended:
-		return nil, err
-	case len(evs) > 0:
-		return evs, nil
-	}
-	return r.dropped(ctx, after, until)
 }
 
 // Ready is Next without waiting: an empty list means that there is nothing past the cursor
@@ -58,10 +85,22 @@ func (r *Reader) Ready(ctx context.Context, after int64) ([]runevent.Event, erro
 	}
 	after = max(after, 0)
 	evs, until, ended, wake := r.log.take(after, false)
-	if len(evs) > 0 || ended || wake != nil {
+	if len(evs) > 0 || ended {
 		return evs, nil
 	}
-	return r.dropped(ctx, after, until)
+	if wake == nil {
+		if evs, err := r.dropped(ctx, after, until); err != nil || len(evs) > 0 || r.open == nil {
+			return evs, err
+		}
+		return r.Ready(ctx, until)
+	}
+	if !r.log.Away() {
+		return nil, nil
+	}
+	if err := r.reopen(ctx); err != nil {
+		return nil, err
+	}
+	return r.Ready(ctx, after)
 }
 
 // Step finds the run's last step that lies whole at or before a cursor, and its last number:
@@ -94,7 +133,7 @@ func (r *Reader) Step(ctx context.Context, after int64) (step runevent.StepData,
 // dropped reads what a live run has stored and no longer holds in memory.
 func (r *Reader) dropped(ctx context.Context, after, until int64) ([]runevent.Event, error) {
 	first, err := r.firstSeq(ctx)
-	if err != nil {
+	if err != nil || first == 0 { // then it has not begun
 		return nil, err
 	}
 	return r.stored(ctx, max(after, first-1), until)
