@@ -21,11 +21,10 @@ func (m *Manager) Follow(ctx context.Context, run string) (*eventlog.Reader, err
 
 // FollowRow is Follow for a caller who has read the row, or got it from Start.
 func (m *Manager) FollowRow(ctx context.Context, run store.Run) (*eventlog.Reader, error) {
-	log := m.log(run.ID)
-	if log == nil { // it is over, and its row says how by now, or at work elsewhere
-		return m.Follow(ctx, run.ID)
+	if log := m.log(run.ID); log != nil {
+		return m.reader(run, log), nil
 	}
-	return m.reader(run, log), nil
+	return m.Follow(ctx, run.ID) // it is over, and its row says how by now, or at work elsewhere
 }
 
 func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
@@ -37,21 +36,12 @@ func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
 
 // locate finds a run's row and its live log, here or at the server that has it.
 func (m *Manager) locate(ctx context.Context, run string) (store.Run, *eventlog.Log, error) {
-	for {
-		log := m.log(run)
-		r, err := m.db.Run(ctx, run)
-		if errors.Is(err, store.ErrNotFound) {
-			return r, nil, fmt.Errorf("run %s: %w", run, ErrNotFound)
-		}
-		if err != nil || log != nil || m.remote == nil || Done(r.Status) || r.Parent != "" {
-			return r, log, err
-		}
-		log, err = m.remote.Open(ctx, r.ID, r.ThreadID)
-		if errors.Is(err, remote.ErrClosed) {
-			err = ErrClosed
-		}
-		if err != nil || log != nil {
-			return r, log, err
-		}
+	r, log, err := m.remote.Find(ctx, m.db, run, m.log)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = fmt.Errorf("run %s: %w", run, ErrNotFound)
+	case errors.Is(err, remote.ErrClosed):
+		err = ErrClosed
 	}
+	return r, log, err
 }

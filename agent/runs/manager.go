@@ -360,9 +360,7 @@ func (m *Manager) Close() {
 	}
 	m.stop(ErrShutdown)
 	m.wg.Wait()
-	if m.remote != nil {
-		m.remote.Close()
-	}
+	m.remote.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever

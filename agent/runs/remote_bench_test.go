@@ -105,7 +105,8 @@ func readAges(b *testing.B, m *runs.Manager, run string) (ages []time.Duration) 
 		}
 		now := time.Now()
 		for _, ev := range evs {
-			if at, err := strconv.ParseInt(strings.TrimSpace(ev.Text), 10, 64); err == nil && ev.Kind == runevent.KindText {
+			at, err := strconv.ParseInt(strings.TrimSpace(ev.Text), 10, 64)
+			if err == nil && ev.Kind == runevent.KindText {
 				ages = append(ages, now.Sub(time.Unix(0, at)))
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,8 +17,17 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
+	"fawn/store"
 	"fawn/store/pgtest"
 )
+
+// newRemoteCluster has a database of its own.
+func newRemoteCluster(t *testing.T) cluster {
+	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
+		t.Skip("make test runs it without the race detector")
+	}
+	return cluster{url: pgtest.URL(t)}
+}
 
 // seen is what a reader sees of a run past a cursor until its end, or until an event is there.
 func (w *world) seen(ctx context.Context, run string, after int64, until func(runevent.Event) bool) ([]string, error) {
@@ -83,7 +93,7 @@ func talker() *agent.Agent {
 // TestARunElsewhereIsReadAsItIsThere: 200 runs, while the reader's server stands still now and then and loses the
 // connection on which it hears of others.
 func TestARunElsewhereIsReadAsItIsThere(t *testing.T) {
-	c := newTestCluster(t)
+	c := newRemoteCluster(t)
 	wire := pgtest.NewWire(t, c.url)
 	a, b := c.join(t, c.url, 0, always(talker())), c.join(t, wire.URL, 1, always(talker()))
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -179,7 +189,7 @@ func disturb(t *testing.T, url string, wire *pgtest.Wire, node int64, stop chan 
 
 // TestLateReadersElsewhere see an open step whole: from the beginning, and from its middle.
 func TestLateReadersElsewhere(t *testing.T) {
-	c := newTestCluster(t)
+	c := newRemoteCluster(t)
 	a, b := c.join(t, c.url, 0, always(parrotAgent())), c.join(t, c.url, 1, always(parrotAgent()))
 	run := a.start(t, "t", "hang after many a word that was said")
 	a.until(t, run, text("said"))
@@ -216,7 +226,7 @@ func TestLateReadersElsewhere(t *testing.T) {
 func TestReadersStayWhenARunChangesItsServer(t *testing.T) {
 	for _, here := range []bool{false, true} {
 		t.Run(fmt.Sprintf("to the reader's server=%v", here), func(t *testing.T) {
-			c := newTestCluster(t)
+			c := newRemoteCluster(t)
 			dir := t.TempDir()
 			wire := pgtest.NewWire(t, c.url)
 			a := c.join(t, wire.URL, 0, func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
@@ -260,4 +270,78 @@ func TestReadersStayWhenARunChangesItsServer(t *testing.T) {
 			whole(t, b)
 		})
 	}
+}
+
+// TestWhatIsGoneFromTheTailIsReadInRows: a reader's server that stood still finds rows of the tail swept.
+func TestWhatIsGoneFromTheTailIsReadInRows(t *testing.T) {
+	c := newRemoteCluster(t)
+	wire := pgtest.NewWire(t, c.url)
+	gate := make(chan struct{})
+	a := c.join(t, c.url, 0, always(&agent.Agent{Model: modelOf(func(_ context.Context, _ *agent.Request,
+		yield func(agent.Chunk, error) bool) {
+		yield(agent.Chunk{Text: "one "}, nil)
+		<-gate
+		yield(agent.Chunk{Text: "two "}, nil)
+		yield(agent.Chunk{Text: "three", Finish: "stop"}, nil)
+	})}))
+	b := c.join(t, wire.URL, 1, always(parrotAgent()))
+	conn, err := pgx.Connect(t.Context(), c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	run := a.start(t, "t", "go")
+	one, got := make(chan struct{}), make(chan []string, 1)
+	go func() {
+		list, err := b.seen(t.Context(), run.ID, 0, func(ev runevent.Event) bool {
+			if text("one")(ev) {
+				close(one)
+			}
+			return false
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- list
+	}()
+	<-one
+	wire.Freeze()
+	close(gate)
+	a.end(t, run, runs.Success)
+	tail := pgtest.Schema(t.Name()) + ".tail"
+	tag, err := conn.Exec(t.Context(), `DELETE FROM `+tail+` WHERE id >> 40 = $1
+		AND id < (SELECT max(id) FROM `+tail+` WHERE id >> 40 = $1)`, a.db.Self())
+	wire.Thaw()
+	if err != nil || tag.RowsAffected() == 0 {
+		t.Errorf("%d rows were swept: %v", tag.RowsAffected(), err)
+	}
+	want, err := a.seen(t.Context(), run.ID, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameSeen(t, "across rows that were swept", <-got, want, 0)
+	whole(t, a, b)
+}
+
+// TestServersThatOnlyLookReadEachOther, where nobody is told that there is something.
+func TestServersThatOnlyLookReadEachOther(t *testing.T) {
+	c := newRemoteCluster(t)
+	var both []*server
+	for range 2 {
+		db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: c.url, Schema: "cluster", Cluster: true,
+			Wake: store.WakePoll, Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &server{&world{db: db, m: runs.New(runs.Config{DB: db, Log: quiet(), Build: always(talker())})}, nil}
+		t.Cleanup(s.close)
+		if err := s.m.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		both = append(both, s)
+	}
+	for i := range 10 {
+		readBoth(t, both[0], both[1], "t", i)
+	}
+	whole(t, both...)
 }

@@ -49,12 +49,32 @@ func New(db *store.DB, logger *slog.Logger) *Logs {
 
 // Close ends all followers and lets readers go.
 func (l *Logs) Close() {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	l.unhear()
 	l.stop()
 	l.work.Wait()
+}
+
+// Find returns a run's row and its live log, which is here or at another server, nil when the run has ended. Nil
+// Logs have no others.
+func (l *Logs) Find(ctx context.Context, db *store.DB, id string,
+	here func(id string) *eventlog.Log) (store.Run, *eventlog.Log, error) {
+	for {
+		log := here(id)
+		row, err := db.Run(ctx, id)
+		if err != nil || log != nil || l == nil || ended(row.Status) || row.Parent != "" {
+			return row, log, err
+		}
+		log, err = l.Open(ctx, id, row.ThreadID)
+		if err != nil || log != nil {
+			return row, log, err
+		}
+	}
 }
 
 // Open returns the log of a run that has not ended, nil when it has.
