@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -73,12 +74,14 @@ func unavailable(t testing.TB, why string) {
 // needs skips a test whose command calls for a program that not every machine has.
 func needs(t testing.TB, command string) {
 	t.Helper()
-	for _, name := range []string{"python3", "pgrep"} {
-		if _, err := exec.LookPath(name); err != nil && strings.Contains(command, name) {
+	for _, name := range programs.FindAllString(command, -1) {
+		if _, err := exec.LookPath(name); err != nil {
 			unavailable(t, err.Error())
 		}
 	}
 }
+
+var programs = regexp.MustCompile(`\b(python3|pgrep|ps)\b`)
 
 type logWriter struct{ t testing.TB }
 
