@@ -30,13 +30,22 @@ type Log struct {
 	wake    chan struct{}
 	waiting bool
 
-	readers int       // that wait
-	left    time.Time // when one did not wait any more
+	// Of a log of NewElsewhere only; others are never left.
+	elsewhere bool
+	readers   int       // that wait
+	left      time.Time // when one did not wait any more
 }
 
 // New makes a log for events behind a number.
 func New(after int64) *Log {
-	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{}), left: time.Now()}
+	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{})}
+}
+
+// NewElsewhere is New for a run that another server works on.
+func NewElsewhere(after int64) *Log {
+	l := New(after)
+	l.elsewhere, l.left = true, time.Now()
+	return l
 }
 
 // Add appends an event which is not durable yet.
@@ -116,9 +125,6 @@ func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stor
 		if wake == nil {
 			return evs, stored, ended, nil
 		}
-		if l.Away() {
-			return nil, 0, false, errAway
-		}
 		if err := l.wait(ctx, wake); err != nil {
 			return nil, 0, false, err
 		}
@@ -126,8 +132,13 @@ func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stor
 }
 
 func (l *Log) wait(ctx context.Context, wake <-chan struct{}) error {
-	l.count(1)
-	defer l.count(-1)
+	if l.elsewhere {
+		if l.Away() {
+			return errAway
+		}
+		l.count(1)
+		defer l.count(-1)
+	}
 	select {
 	case <-wake:
 		return nil

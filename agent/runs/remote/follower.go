@@ -190,13 +190,13 @@ func (f *follower) begin(ctx context.Context, r *run) error {
 	}
 	u, ok := at[r.id]
 	if !ok || ended(u.Status) || u.Node != f.server || f.runs[f.key(r)] != nil {
-		r.log = eventlog.New(0)
+		r.log = eventlog.NewElsewhere(0)
 		r.log.Leave()
 		f.remove(r)
 		close(r.ready)
 		return nil
 	}
-	log, open := eventlog.New(u.Folded), frames{last: u.Folded}
+	log, open := eventlog.NewElsewhere(u.Folded), frames{last: u.Folded}
 	for from := max(0, u.TailFrom-1); from < f.cursor; {
 		rows, err := db.TailRows(ctx, f.server, from, func(thread []byte) bool { return string(thread) == r.thread })
 		if err != nil {
