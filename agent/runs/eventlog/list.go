@@ -85,6 +85,14 @@ func (l *list) dropWhile(f func(*runevent.Event) bool) {
 
 // after returns the events past seq that are in one block; none when there are none at all.
 func (l *list) after(seq int64) []runevent.Event {
+	if n := len(l.blocks); n > 0 { // nearly all readers are right behind the end
+		end := l.blocks[n-1].open
+		for i := len(end) - 1; i >= max(0, len(end)-8); i-- {
+			if end[i].To <= seq {
+				return end[i+1:]
+			}
+		}
+	}
 	at := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].to() > seq })
 	if at == len(l.blocks) {
 		return nil

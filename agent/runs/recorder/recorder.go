@@ -78,8 +78,12 @@ func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 // left tells whether the run is left as it stands because the server stops. What an agent says
 // when it is cut off, such as that its tools were interrupted, is not part of the run then.
 func (r *Recorder) left() error {
-	if err := context.Cause(r.ctx); r.leave != nil && errors.Is(err, r.leave) {
-		return err
+	select {
+	case <-r.ctx.Done():
+		if err := context.Cause(r.ctx); r.leave != nil && errors.Is(err, r.leave) {
+			return err
+		}
+	default: // looking for the cause would cost more than all else that is done for an event
 	}
 	return nil
 }
