@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/channels/chat"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/store"
@@ -179,7 +180,7 @@ func (l *line) status(ctx context.Context, c store.ChannelChat) (string, error) 
 		return "", err
 	}
 	if last.Error != "" {
-		out = append(out, "Last error: "+last.Error)
+		out = append(out, "Last error: "+chat.ParseTrouble(last.Error).Text)
 	}
 	return strings.Join(out, "\n"), nil
 }

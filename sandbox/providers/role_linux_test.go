@@ -336,6 +336,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatalf("%v\n%s", err, tail(out, 8000))
 	}
 	if !bytes.Contains(out, []byte("--- PASS: TestAttacksFromInside")) {
+		needs(t, "python3, pgrep, ps")
 		t.Errorf("the attacks did not run:\n%s", tail(out, 4000))
 	}
 }
