@@ -20,7 +20,7 @@ LEAN := $(foreach p,github.com/ProtonMail github.com/anthropics github.com/aradd
   github.com/coreos github.com/dop251 github.com/fxamacker github.com/go-git github.com/go-jose github.com/go-webauthn github.com/google \
   github.com/klippa-app github.com/modelcontextprotocol github.com/prometheus github.com/sashabaranov github.com/xuri \
   go.opentelemetry.io go.yaml.in golang.org/x/image google.golang.org \
-  fawn/agent/channels/chat fawn/agent/config fawn/agent/skills fawn/backup \
+  fawn/agent/channels fawn/agent/config fawn/agent/skills fawn/backup \
   fawn/views/account fawn/views/agents fawn/views/chat fawn/views/files \
   fawn/views/insight fawn/views/layout fawn/views/part fawn/views/reference fawn/views/settings fawn/views/tasks \
   fawn/web/account fawn/web/cli fawn/web/mcpserver fawn/web/ui/account fawn/web/ui/agents fawn/web/ui/settings \
