@@ -115,9 +115,10 @@ func (s *Scans) Look(ctx context.Context, owner, id, digits string, keep func(ma
 	if err != nil {
 		return Scan{}, err
 	}
+	looking := one.looking
 	select {
-	case <-one.looking:
-		defer func() { one.looking <- struct{}{} }()
+	case <-looking:
+		defer func() { looking <- struct{}{} }()
 	case <-ctx.Done():
 		return Scan{}, ctx.Err()
 	}

@@ -160,3 +160,42 @@ func TestAQRCodeExpires(t *testing.T) {
 		}
 	})
 }
+
+// slow is a scanner whose looks end when they are told to.
+type slow struct{ looks, end chan struct{} }
+
+func (s slow) Code(context.Context) (string, error) { return "code", nil }
+
+func (s slow) Look(context.Context, string) chat.Scanned {
+	s.looks <- struct{}{}
+	<-s.end
+	return chat.Scanned{State: chat.ScanSeen}
+}
+
+// TestASignInIsCancelledWhileSomeLook: one of them at the platform, the other in line behind it.
+func TestASignInIsCancelledWhileSomeLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, scans := slow{make(chan struct{}, 2), make(chan struct{})}, &channels.Scans{}
+		begun, err := scans.Start(t.Context(), "ada", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error, 2)
+		for range cap(errs) {
+			go func() {
+				_, err := scans.Look(t.Context(), "ada", begun.ID, "", nil)
+				errs <- err
+			}()
+			synctest.Wait()
+		}
+		if err := scans.Cancel("ada", begun.ID); err != nil || len(s.looks) != 1 {
+			t.Fatalf("%d look, %v", len(s.looks), err)
+		}
+		close(s.end)
+		for range cap(errs) {
+			if err := <-errs; !errors.Is(err, channels.ErrNoScan) {
+				t.Error(err)
+			}
+		}
+	})
+}
