@@ -5,7 +5,6 @@ package attack_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"slices"
@@ -81,12 +80,6 @@ func id(name string) string {
 }
 
 func TestAttacksThroughTheChat(t *testing.T) {
-	if _, err := exec.LookPath("/usr/bin/python3"); err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
 	w := newWorld(t, "")
 	w.must(t, sandbox.ProviderNamespace)
 	w.settleVictim(t)

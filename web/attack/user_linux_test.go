@@ -13,6 +13,7 @@ import (
 
 // TestAttacksAsOrdinaryUser makes all attacks again on a server without root.
 func TestAttacksAsOrdinaryUser(t *testing.T) {
+	needsPython(t)
 	if os.Getuid() != 0 {
 		t.Skip("this is an ordinary user")
 	}

@@ -48,6 +48,7 @@ type world struct {
 // newWorld opens the program with more configuration and a host around it.
 func newWorld(t *testing.T, conf string) *world {
 	t.Helper()
+	needsPython(t)
 	w := &world{data: filepath.Join(openDir(t), "data"), outside: t.TempDir()}
 	config := filepath.Join(filepath.Dir(w.data), "config.yaml")
 	put(t, filepath.Join(w.outside, "secret"), secret+"file")
@@ -310,4 +311,15 @@ func (w *world) script(text string) [][]use {
 	const name = "/mnt/user-data/workspace/.attack.sh"
 	return [][]use{{tool("write_file", "path", name, "content", head+text+"\n")},
 		{tool("bash", "command", "bash "+name)}}
+}
+
+// needsPython skips where there is none, as most attacks are written in it.
+func needsPython(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("/usr/bin/python3"); err != nil {
+		if os.Getenv("FAWN_CI") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
 }
