@@ -35,7 +35,7 @@ func openSQLite(ctx context.Context, dir string, cfg Config) (_ *sqliteEngine, e
 		return nil, err
 	}
 	// Pages that change all the time are moved out of the log a quarter as often as SQLite would by itself, which was
-	// 8 % of what short runs cost; the log takes some 16 MB for it.
+	// 8 % of what short runs cost; the log takes 16 to 32 MB for it.
 	pool, err := openPool(dir, "_txlock=immediate", "journal_mode(WAL)", "synchronous("+sync+")", "cache_size(-4000)",
 		"temp_store(memory)", "secure_delete(FAST)", "wal_autocheckpoint(4000)", "journal_size_limit(67108864)")
 	if err != nil {
