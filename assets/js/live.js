@@ -44,6 +44,13 @@ const finish = () => {
   document.dispatchEvent(new CustomEvent('fawn:idle', {detail: Date.now() - since}));
 };
 
+// The end of a run was shown: it is no news in lists. Only the page knows whether somebody could see it.
+const seen = () => {
+  if (document.hidden) return;
+  const url = turns()?.dataset.stream.replace(/stream$/, 'seen');
+  if (url) fetch(url, {method: 'POST', headers: {'X-Fawn': '1', Accept: 'application/json'}, keepalive: true}).catch(() => {});
+};
+
 // Fold the trail a moment after there is an answer worth reading, unless the
 // reader has touched it. What is on screen stays where it is.
 const foldAfter = 240, folding = new WeakSet();
@@ -103,6 +110,7 @@ const handlers = {
     if (data) apply(JSON.parse(data));
     const last = [...document.querySelectorAll('.turn .ans > .md')].pop();
     if (last?.textContent) fold(last);
+    seen();
     finish();
   },
 };

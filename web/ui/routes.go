@@ -65,6 +65,7 @@ func (u *UI) routes() []page.Route {
 		page.Get("/ui/threads/:id/delete", page.User, u.OnThread(u.confirm)),
 		page.Post("/ui/threads/:id/delete", page.User, u.OnThread(u.remove)),
 		page.Get("/ui/threads/:id/status", page.User, u.OnThread(u.status)),
+		page.Post("/ui/threads/:id/seen", page.User, u.OnThread(u.seen)),
 		page.Get("/ui/threads/:id/steps/:step", page.User, u.OnThread(u.step)),
 	}
 }

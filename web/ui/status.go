@@ -59,6 +59,13 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, n)
 }
 
+// seen is POST /ui/threads/:id/seen: the page says that it was on screen when the run ended.
+// That a stream was written to its end says less: a tab may have been hidden just before.
+func (u *UI) seen(c echo.Context, t store.Thread) error {
+	u.See(c.Request().Context(), t.ID)
+	return c.NoContent(http.StatusNoContent)
+}
+
 // newsOf is the kind of notification that a state deserves, one of views.NotifyKinds.
 func newsOf(s views.ThreadState) string {
 	switch s {

@@ -79,7 +79,6 @@ func (l *live) follow(ctx context.Context, from string) error {
 			return err
 		}
 	}
-	l.h.See(ctx, l.thread)
 	data, err := appendFrame(nil, "done", views.Frame{}, "")
 	if err != nil {
 		return err

@@ -203,7 +203,6 @@ func (p *progress) done(ctx context.Context, stored *View) ([]byte, error) {
 		return nil, err
 	}
 	f.Say = p.outcome(s)
-	p.h.See(context.WithoutCancel(ctx), p.thread)
 	return appendFrame(out, "done", f, cursor)
 }
 
