@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrChanged means that somebody else changed a setting first.
+var ErrChanged = errors.New("it was changed meanwhile")
+
+// Setting is something that the servers of a database have in common: what people change in the pages and through
+// the API. A server that has the database for itself keeps that in files.
+type Setting struct {
+	Name    string
+	Version int64  // counts its changes, 0 before the first
+	Body    []byte // never empty; nil for one that was deleted, of which the version stays
+}
+
+// Settings are those of the given names, in no order; those that were never written are not among them.
+func (db *DB) Settings(ctx context.Context, names ...string) ([]Setting, error) {
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	var out []Setting
+	err = db.each(ctx, `SELECT name, version, body FROM setting WHERE version > 0 AND name IN {list}`,
+		[]any{string(list)}, func(rows *sql.Rows) (bool, error) {
+			var s Setting
+			err := rows.Scan(&s.Name, &s.Version, &s.Body)
+			out = append(out, s)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read settings: %w", err)
+	}
+	return out, nil
+}
+
+// SettingVersions are the versions of all settings, also of those that were deleted.
+func (db *DB) SettingVersions(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	err := db.each(ctx, `SELECT name, version FROM setting WHERE version > 0`, nil,
+		func(rows *sql.Rows) (bool, error) {
+			var name string
+			var version int64
+			err := rows.Scan(&name, &version)
+			out[name] = version
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read versions of settings: %w", err)
+	}
+	return out, nil
+}
+
+// SettingChanges counts the changes of all settings, which is a cheap way to see that there was one.
+func (db *DB) SettingChanges(ctx context.Context) (n int64, err error) {
+	err = db.queryRow(ctx, `SELECT {number}coalesce(sum(version), 0){number end} FROM setting`, nil, &n)
+	if err != nil {
+		return 0, fmt.Errorf("look for changes of settings: %w", err)
+	}
+	return n, nil
+}
+
+// SwapSettings puts settings in the place of those with the given versions, all of them or, with ErrChanged, none.
+// Other servers are woken up.
+func (db *DB) SwapSettings(ctx context.Context, list ...Setting) error {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) }) // see group.lockThreads
+	p := &batch{setting: db.w.setting()}
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = s.Name
+		if s.Version == 0 {
+			p.add("write setting", s.Name, `INSERT INTO setting(name, version, body) VALUES (?, 1, ?)
+				ON CONFLICT(name) DO NOTHING`, s.Name, s.Body).must = ErrChanged
+			continue
+		}
+		p.add("write setting", s.Name, `UPDATE setting SET version = version + 1, body = ?
+			WHERE name = ? AND version = ?`, s.Body, s.Name, s.Version).must = ErrChanged
+	}
+	p.measure()
+	if err := db.w.do(ctx, &job{batch: p}); err != nil {
+		return err
+	}
+	db.Say(WakeSetting, 0, names...)
+	return nil
+}
+
+// settingPart begins the names of pieces of what is too large for one row. Their version is 0, as they never change.
+const settingPart = "part/"
+
+// PutPart stores a piece of something large under its hash. One that is there already stays as it is.
+func (db *DB) PutPart(ctx context.Context, hash string, data []byte) error {
+	p := &batch{setting: db.w.setting()}
+	p.add("write part", hash, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?)
+		ON CONFLICT(name) DO NOTHING`, settingPart+hash, data)
+	p.measure()
+	return db.w.do(ctx, &job{batch: p})
+}
+
+// Part is such a piece, or ErrNotFound.
+func (db *DB) Part(ctx context.Context, hash string) (data []byte, err error) {
+	err = db.queryRow(ctx, `SELECT body FROM setting WHERE name = ? AND version = 0`, []any{settingPart + hash}, &data)
+	if err != nil {
+		return nil, fmt.Errorf("read part %s: %w", hash, err)
+	}
+	return blob(data), nil
+}
+
+// Parts are the hashes of all pieces.
+func (db *DB) Parts(ctx context.Context) (hashes []string, err error) {
+	err = db.each(ctx, `SELECT name FROM setting WHERE version = 0`, nil, func(rows *sql.Rows) (bool, error) {
+		var name string
+		err := rows.Scan(&name)
+		hashes = append(hashes, strings.TrimPrefix(name, settingPart))
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list parts: %w", err)
+	}
+	return hashes, nil
+}
+
+// DropParts deletes pieces.
+func (db *DB) DropParts(ctx context.Context, hashes ...string) error {
+	p := &batch{setting: db.w.setting()}
+	for _, h := range hashes {
+		p.add("delete part", h, `DELETE FROM setting WHERE name = ? AND version = 0`, settingPart+h)
+	}
+	p.measure()
+	return db.w.do(ctx, &job{batch: p})
+}

@@ -1,0 +1,135 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/store"
+	"fawn/store/pgtest"
+)
+
+func setting(t *testing.T, db *store.DB, name string) store.Setting {
+	t.Helper()
+	list, err := db.Settings(t.Context(), name, "nobody's")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		return store.Setting{Name: name}
+	}
+	return list[0]
+}
+
+// SettingsAreSwappedByTheirVersion: all of them or none, and what was deleted keeps counting.
+func (s suite) SettingsAreSwappedByTheirVersion(t *testing.T) {
+	db, ctx := s.open(t), t.Context()
+	steps := []struct {
+		list    []store.Setting
+		changed bool
+		a, b    string
+		changes int64
+	}{
+		{[]store.Setting{{Name: "a", Body: []byte("1")}, {Name: "b", Body: []byte("\x00\xff")}}, false, "1 1", "1 \x00\xff", 2},
+		{[]store.Setting{{Name: "a", Body: []byte("again")}}, true, "1 1", "1 \x00\xff", 2},
+		{[]store.Setting{{Name: "b", Version: 1, Body: []byte("2")}, {Name: "a", Version: 2}}, true, "1 1", "1 \x00\xff", 2},
+		{[]store.Setting{{Name: "b", Version: 1, Body: []byte("2")}, {Name: "a", Version: 1}}, false, "2 <nil>", "2 2", 4},
+		{[]store.Setting{{Name: "a", Body: []byte("new")}}, true, "2 <nil>", "2 2", 4},
+		{[]store.Setting{{Name: "a", Version: 2, Body: []byte("3")}}, false, "3 3", "2 2", 5},
+	}
+	show := func(name string) string {
+		one := setting(t, db, name)
+		if one.Body == nil {
+			return fmt.Sprint(one.Version, " <nil>")
+		}
+		return fmt.Sprint(one.Version, " ", string(one.Body))
+	}
+	for i, step := range steps {
+		if err := db.SwapSettings(ctx, step.list...); errors.Is(err, store.ErrChanged) != step.changed ||
+			err != nil && !step.changed {
+			t.Errorf("%d: %v", i, err)
+		}
+		if a, b := show("a"), show("b"); a != step.a || b != step.b {
+			t.Errorf("%d: a is %q and b %q", i, a, b)
+		}
+		if n, err := db.SettingChanges(ctx); n != step.changes || err != nil {
+			t.Errorf("%d: %d changes, %v", i, n, err)
+		}
+	}
+	if all, err := db.SettingVersions(ctx); err != nil || len(all) != 2 || all["a"] != 3 || all["b"] != 2 {
+		t.Errorf("versions are %v, %v", all, err)
+	}
+}
+
+// PartsOfSettingsAreNoSettings, so that whoever looks for changes need not look at them.
+func (s suite) PartsOfSettingsAreNoSettings(t *testing.T) {
+	db, ctx := s.open(t), t.Context()
+	for _, body := range []string{"one", "another"} {
+		if err := db.PutPart(ctx, "ab", []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.PutPart(ctx, "cd", nil); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := db.Part(ctx, "ab"); err != nil || string(b) != "one" {
+		t.Errorf("%q %v", b, err)
+	}
+	if all, err := db.SettingVersions(ctx); err != nil || len(all) > 0 {
+		t.Errorf("versions are %v, %v", all, err)
+	}
+	if err := db.DropParts(ctx, "ab", "none"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := db.Parts(ctx); err != nil || !slices.Equal(list, []string{"cd"}) {
+		t.Errorf("parts are %v, %v", list, err)
+	}
+	if _, err := db.Part(ctx, "ab"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a part that was dropped: %v", err)
+	}
+}
+
+// TestASettingHasOneWinner when several servers change it at once, and the others are woken up.
+func TestASettingHasOneWinner(t *testing.T) {
+	url := pgtest.URL(t)
+	a, b := joinCluster(t, url, nil), joinCluster(t, url, nil)
+	heard := make(chan bool, 1)
+	defer b.Hear(store.WakeSetting, 0, func(w store.Wake) {
+		if slices.Contains(w.IDs, "last") {
+			heard <- true
+		}
+	})()
+	for round := range int64(5) {
+		var won [2]int
+		var wg sync.WaitGroup
+		for i, db := range []*store.DB{a, b} {
+			wg.Go(func() {
+				for range 4 {
+					err := db.SwapSettings(t.Context(), store.Setting{Name: "s", Version: round, Body: []byte{byte(i)}},
+						store.Setting{Name: fmt.Sprint("other ", i, round), Body: []byte{1}})
+					if err == nil {
+						won[i]++
+					} else if !errors.Is(err, store.ErrChanged) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		s := setting(t, a, "s")
+		if won[0]+won[1] != 1 || s.Version != round+1 || won[s.Body[0]] != 1 {
+			t.Errorf("round %d: won %v, the row is %+v", round, won, s)
+		}
+	}
+	if err := a.SwapSettings(t.Context(), store.Setting{Name: "last", Body: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-heard:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the other server was not woken up")
+	}
+}
