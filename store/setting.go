@@ -23,6 +23,9 @@ type Setting struct {
 
 // Settings are those of the given names, in no order; those that were never written are not among them.
 func (db *DB) Settings(ctx context.Context, names ...string) ([]Setting, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
 	list, err := json.Marshal(names)
 	if err != nil {
 		return nil, err

@@ -65,6 +65,7 @@ func imports() map[string][]string {
 		"agent/runs/runevent":     {"agent", "store"},
 		"agent/runs/underway":     {"agent", "agent/runs/runevent"},
 		"agent/schedule":          {"agent", "agent/runs", "agent/runs/request", "store"},
+		"agent/shared":            {"store"},
 		"agent/skills":            {"agent/extensions"},
 		"agent/skills/bundled":    leaf,
 		"agent/skills/fetch":      {"agent/skills", "sandbox/netguard"},
