@@ -25,12 +25,12 @@ type belongings struct {
 }
 
 // offlineBelongings are those of a data folder that no server uses. The caller calls done.
-func offlineBelongings(dir string, db *store.DB, log *slog.Logger) (b belongings, done func() error, err error) {
-	agents, err := profile.Open(dir, store.DefaultOwner)
+func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belongings, done func() error, err error) {
+	agents, err := profile.Open(dirs.Root, store.DefaultOwner)
 	if err != nil {
 		return b, nil, err
 	}
-	a := &App{opts: Options{Log: log}, dirs: files.Dirs{Root: dir}, db: db}
+	a := &App{opts: Options{Log: log}, dirs: dirs, db: db}
 	a.documents = a.openDocuments()
 	a.pictures = a.openPictures()
 	a.network = network.New(db, func(string, json.RawMessage) {}, log)

@@ -48,7 +48,7 @@ func SupportBundle(ctx context.Context, o Options, path string) error {
 
 // shapeIn tells how full the database of a folder is, unless a server has it open.
 func shapeIn(ctx context.Context, o Options, dir string) []byte {
-	db, err := OpenStore(ctx, o, dir)
+	db, _, err := OpenStore(ctx, o, dir)
 	if err != nil {
 		return []byte(err.Error() + "\n")
 	}

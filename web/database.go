@@ -1,85 +1,43 @@
 package web
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"log/slog"
-	"strings"
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/sandbox/files"
 	"fawn/store"
+	"fawn/web/storage"
 )
 
 // ErrReplaced is why a server ends from which another has taken the database over, or may have.
 var ErrReplaced = store.ErrFenced
 
-// OpenStore opens the database of a data folder for a command, wherever the configuration says it is.
-func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, error) {
+// OpenStore opens the database of a data folder for a command, wherever the configuration says it is, and says where
+// the files of threads are.
+func OpenStore(ctx context.Context, o Options, dir string) (*store.DB, files.Dirs, error) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
 	if err != nil {
-		return nil, err
+		return nil, files.Dirs{}, err
 	}
-	cfg, err := StoreConfig(snap, dir)
+	dirs, err := storage.Dirs(snap, dir)
 	if err != nil {
-		return nil, err
+		return nil, dirs, err
+	}
+	cfg, err := storage.Config(snap, dir)
+	if err != nil {
+		return nil, dirs, err
 	}
 	cfg.Log, cfg.Version = o.Log, o.Version
 	cfg.Timeout = -1 // what a command does takes as long as it takes
-	return store.Open(ctx, cfg)
+	db, err := store.Open(ctx, cfg)
+	return db, dirs, err
 }
 
-// InPostgreSQL says whether a configuration keeps everything but files there.
-func InPostgreSQL(snap *config.Snapshot) bool {
-	address, err := postgreSQL(snap)
-	return address != "" || err != nil
-}
-
-// StoreConfig is how to open the database that a configuration names, for a data folder.
-func StoreConfig(snap *config.Snapshot, dir string) (store.Config, error) {
-	address, err := postgreSQL(snap)
-	db := &snap.File.Database
-	cfg := store.Config{Dir: dir, URL: address, Schema: db.Schema, Readers: db.PoolSize, Sync: snap.File.Store.Sync,
-		Lease: snap.File.Cluster.Lease}
-	if limit := db.CommandTimeout; limit != nil {
-		cfg.Timeout = cmp.Or(*limit, -1)
+// openStore opens the database for this server, and makes sure that the files of threads are where they belong.
+func (a *App) openStore(ctx context.Context, cfg store.Config) (err error) {
+	if a.db, err = store.Open(ctx, cfg); err != nil { // says who holds the folder, which explains a taken port too
+		return err
 	}
-	return cfg, err
-}
-
-// warnOfPostgreSQL tells what is set and works with SQLite only.
-func warnOfPostgreSQL(snap *config.Snapshot, log *slog.Logger) {
-	if !InPostgreSQL(snap) {
-		return
-	}
-	if snap.File.Retention.MaxSize > 0 {
-		log.Warn("retention.max_size has no effect on a database in PostgreSQL")
-	}
-	if b := snap.File.Backup; b.Every > 0 || b.Cron != "" {
-		log.Warn("backups have files only, as the database is in PostgreSQL; copy it with pg_dump")
-	}
-}
-
-// postgreSQL is the address of the database that has everything but files, "" when that is SQLite in
-// the data folder. DeerFlow's keys count where database.url is not set.
-func postgreSQL(snap *config.Snapshot) (string, error) {
-	db := &snap.File.Database
-	address := string(db.URL)
-	if address == "" && db.Backend == "postgres" {
-		env, _ := snap.Env("POSTGRES_URI")
-		if address = cmp.Or(string(db.PostgresURL), env); address == "" {
-			return "", errors.New("database.backend is postgres, and nothing says where that is: set database.url, " +
-				"database.postgres_url or POSTGRES_URI")
-		}
-	}
-	if address == "" {
-		return "", nil
-	}
-	scheme, rest, ok := strings.Cut(address, "://")
-	scheme, _, _ = strings.Cut(scheme, "+") // as SQLAlchemy names the driver
-	if !ok || scheme != "postgres" && scheme != "postgresql" {
-		return "", errors.New("database.url must be an address like postgres://user:password@host/name")
-	}
-	return scheme + "://" + rest, nil
+	return storage.Prove(ctx, a.db, a.dirs)
 }

@@ -28,7 +28,7 @@ func (a *App) openMCP(snap *config.Snapshot) {
 			if err := a.dirs.Create(thread); err != nil {
 				return "", err
 			}
-			return filepath.Abs(filepath.Join(a.dirs.Root, "threads", thread, "user-data"))
+			return filepath.Abs(filepath.Join(a.dirs.Above(), "threads", thread, "user-data"))
 		},
 		Save: a.saveOutput, Patience: a.formPatience,
 		Confine:  a.confine,

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +50,7 @@ import (
 	"fawn/web/network"
 	"fawn/web/proxy"
 	"fawn/web/redact"
+	"fawn/web/storage"
 	"fawn/web/systemd"
 	"fawn/web/tracing"
 	"fawn/web/ui"
@@ -169,6 +169,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	snap := a.config.Current()
+	if a.dirs, err = storage.Dirs(snap, dir); err != nil {
+		return nil, err
+	}
 	a.dirs.Quota = files.NewQuota(snap.File.Sandbox.Limits.Disk)
 	a.openLog(snap)
 	logWarnings(o.Log, snap)
@@ -185,15 +188,14 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if len(a.listeners) > 0 {
 		bound = a.listeners[0].Addr().String()
 	}
-	cfg, err := StoreConfig(snap, dir)
+	cfg, err := storage.Join(snap, dir)
 	if err != nil {
 		return nil, err
 	}
-	warnOfPostgreSQL(snap, o.Log)
+	storage.Warn(snap, o.Log)
 	cfg.Version, cfg.Lost = o.Version, a.lost.tell
 	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = bound, o.Log, a.committed(), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
-	a.db, err = store.Open(ctx, cfg)
-	if err != nil { // says who holds the folder, which explains a taken port too
+	if err := a.openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if addrErr != nil {
@@ -225,7 +227,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			Await: a.mcp.Await, Without: a.switchedOff})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
 		Ending: a.memory.Ending, Observe: a.observer(),
-		Mark: snap.File.Runs.Resume == "mark", Steps: a.steps, Log: o.Log})
+		Mark: snap.File.Runs.Resume == "mark", Slots: snap.File.Cluster.Slots, Steps: a.steps, Log: o.Log})
 	a.copier = &threads.Copier{DB: a.db, Files: a.copyFiles, Remove: a.removeThread, Log: o.Log}
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)
@@ -363,6 +365,9 @@ func (a *App) listen(ctx context.Context) error {
 // from being noticed.
 func (a *App) sweepUploads(ctx context.Context) {
 	before := time.Now()
+	if a.db.Clustered() { // others take uploads at this moment
+		before = before.Add(-24 * time.Hour)
+	}
 	err := a.dirs.Threads(func(thread string) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -381,7 +386,7 @@ func (a *App) sweepUploads(ctx context.Context) {
 		return nil
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
-		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", filepath.Join(a.dirs.Root, "threads"), "err", err)
+		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", a.dirs.Above(), "err", err)
 	}
 }
 

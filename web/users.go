@@ -53,7 +53,7 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 	if err := Ready(dir, o.Log); err != nil {
 		return err
 	}
-	db, err := OpenStore(ctx, o, dir)
+	db, dirs, err := OpenStore(ctx, o, dir)
 	if locked, ok := errors.AsType[*store.LockedError](err); ok {
 		return askServer(ctx, dir, o.Out, job, locked)
 	}
@@ -61,7 +61,7 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 		return err
 	}
 	s := account.New(account.Options{DB: db, Log: o.Log, Required: true})
-	b, done, err := offlineBelongings(dir, db, o.Log)
+	b, done, err := offlineBelongings(dirs, db, o.Log)
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}

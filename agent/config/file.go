@@ -68,6 +68,7 @@ type File struct {
 
 	Database      Database     `yaml:"database"`
 	Cluster       Cluster      `yaml:"cluster"`
+	Files         Files        `yaml:"files"`
 	Checkpointer  Checkpointer `yaml:"checkpointer"`
 	RunEvents     RunEvents    `yaml:"run_events"`
 	AgentStorage  Backend      `yaml:"agent_storage"`

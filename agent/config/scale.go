@@ -32,9 +32,17 @@ func (s *Snapshot) checkDatabase(d *syntax.Decoder) {
 	}
 }
 
-// Cluster is about servers that take over from each other, with a database in PostgreSQL.
+// Cluster is about servers that share a database in PostgreSQL, or take over from each other.
 type Cluster struct {
-	Lease time.Duration `yaml:"lease" min:"6" max:"60" reload:"restart"` // how long a server may be silent before another takes over
+	Enabled bool          `yaml:"enabled" reload:"restart"`                    // several servers have the database at the same time
+	Lease   time.Duration `yaml:"lease" min:"6" max:"60" reload:"restart"`     // how long a server may be silent before another takes over
+	Wake    string        `yaml:"wake" enum:"notify|poll" reload:"restart"`    // how servers hear of what others did
+	Slots   int           `yaml:"slots" min:"1" max:"100000" reload:"restart"` // runs at work at this server at once
+}
+
+// Files says where the files of threads are.
+type Files struct {
+	Dir string `yaml:"dir" reload:"restart"` // a folder that all servers share; "" has them in the data folder
 }
 
 // Checkpointer is the older form of Database.

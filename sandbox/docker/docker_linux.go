@@ -201,7 +201,7 @@ func (d *provider) hostPath(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("show folder in container: %w", err)
 	}
-	if d.Config.Engine.HostDataDir == "" {
+	if shared := d.Config.Dirs.Shared; d.Config.Engine.HostDataDir == "" || shared != "" && files.Under(shared, path) {
 		return path, nil
 	}
 	root := d.Root()

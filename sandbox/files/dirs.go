@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +11,14 @@ import (
 	"path/filepath"
 )
 
-// Dirs owns the folders of all threads below one data folder:
+// Dirs owns the folders of all threads below one data folder, or one that servers share:
 // Root/threads/{id}/user-data/{workspace,uploads,outputs}. The value holds no
 // open files and may be copied and used by many goroutines.
 type Dirs struct {
 	// Root is the data folder of the server, a path of the host.
 	Root string
+	// Shared is the folder above threads/, without links, where that is not Root.
+	Shared string
 	// Mounts are folders of the host that every thread may read.
 	Mounts []Mount
 	// Limits bounds walks and searches; zero fields mean [DefaultSearchLimits].
@@ -100,7 +103,7 @@ func (d Dirs) Open(thread string) (*Files, error) {
 // Threads calls visit with the id of every thread that has folders, in no
 // order, until it returns an error.
 func (d Dirs) Threads(visit func(thread string) error) error {
-	root, err := os.OpenRoot(d.Root)
+	root, err := os.OpenRoot(d.Above())
 	if err == nil {
 		defer root.Close()
 		err = eachEntry(root, "threads", func(e fs.DirEntry) error {
@@ -121,8 +124,11 @@ func (d Dirs) Folder(id string) (string, error) {
 	if !validThread(id) {
 		return "", ErrThread
 	}
-	return filepath.Join(d.Root, "threads", id), nil
+	return filepath.Join(d.Above(), "threads", id), nil
 }
+
+// Above is the folder that holds threads/.
+func (d Dirs) Above() string { return cmp.Or(d.Shared, d.Root) }
 
 func validThread(id string) bool {
 	if id == "" || len(id) > 64 {

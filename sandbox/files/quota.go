@@ -158,7 +158,7 @@ func (m *Meter) Last() (used int64, deep bool) {
 // Count returns bytes on the disk, as of now or, where counting takes long, of
 // a moment ago.
 func (m *Meter) Count(ctx context.Context, d Dirs, thread string) (int64, error) {
-	free, _ := FreeSpace(d.Root)
+	free, _ := FreeSpace(d.Above())
 	m.mu.Lock()
 	recent := time.Since(m.at) < countShare*m.took && m.free-free < Unseen
 	if m.known && (recent || m.busy) {
@@ -187,7 +187,7 @@ func (m *Meter) Recount(ctx context.Context, d Dirs, thread string) (int64, erro
 		used, _ := m.Last()
 		return used, ctx.Err()
 	}
-	free, _ := FreeSpace(d.Root)
+	free, _ := FreeSpace(d.Above())
 	start := time.Now()
 	used, err := d.Usage(ctx, thread)
 	m.mu.Lock()

@@ -4,6 +4,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (h *Host) Probe(context.Context) sandbox.Report {
 		r.Reason, r.Hint = "no_bash", "install bash"
 		return r
 	}
-	if !pool.PlainPath(h.Root) {
+	if !pool.PlainPath(h.Root) || !pool.PlainPath(h.Above()) {
 		r.Reason = "data_path"
 		r.Hint = "the path of the data folder has characters that mean something to a shell: move it"
 		return r
@@ -81,13 +82,16 @@ func (h *Host) Resolve() error {
 	return err
 }
 
+// Above is the folder that holds threads/.
+func (h *Host) Above() string { return cmp.Or(h.Config.Dirs.Shared, h.Root) }
+
 func (h *Host) paths(thread string) sandbox.PathMapper {
 	return pool.NewTranslator(h.FolderMap(thread, nil))
 }
 
 // FolderMap are the folders whose paths are translated, with more of them.
 func (h *Host) FolderMap(thread string, more map[string]string) map[string]string {
-	base := filepath.Join(h.Root, "threads", thread)
+	base := filepath.Join(h.Above(), "threads", thread)
 	folders := map[string]string{
 		files.UserData: filepath.Join(base, "user-data"),
 		Home:           filepath.Join(base, "sandbox", "home"),
@@ -107,7 +111,7 @@ func (h *Host) Acquire(_ context.Context, thread sandbox.ThreadRef, policy sandb
 	if err != nil {
 		return nil, err
 	}
-	home := filepath.Join(h.Root, "threads", thread.ID, "sandbox", "home")
+	home := filepath.Join(h.Above(), "threads", thread.ID, "sandbox", "home")
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, files.OpError("make home of thread", thread.ID, err)
 	}

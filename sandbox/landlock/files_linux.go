@@ -187,6 +187,9 @@ func (l *provider) openWay(base string) error {
 	root := l.Root()
 	run := filepath.Join(root, "run") // is not there if the build did not embed what sandboxes start
 	dirs := []string{root, run, filepath.Dir(base), base, filepath.Join(base, "sandbox")}
+	if above := l.Above(); above != root {
+		dirs = append(dirs, above)
+	}
 	for _, m := range l.Config.Dirs.Mounts {
 		real, err := filepath.EvalSymlinks(m.Dir)
 		if err != nil || !files.Under(root, real) {

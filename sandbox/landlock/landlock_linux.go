@@ -54,7 +54,7 @@ func plainEnvironment() map[string]string {
 // paths are those of the folders that commands may use. A folder whose path
 // means something to a shell cannot be translated.
 func (l *provider) paths(thread string) sandbox.PathMapper {
-	base := filepath.Join(l.Root(), "threads", thread)
+	base := filepath.Join(l.Above(), "threads", thread)
 	folders := map[string]string{
 		files.UserData: filepath.Join(base, "user-data"),
 		jail.Home:      filepath.Join(base, "sandbox", "home"),
@@ -85,7 +85,7 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	if err := ns.CreateFolders(l.Config.Dirs, thread); err != nil {
 		return nil, err
 	}
-	base := filepath.Join(l.Root(), "threads", thread)
+	base := filepath.Join(l.Above(), "threads", thread)
 	spec, err := plainSpec(&sys, *l.Config, base, p)
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func (l *provider) tryAll(ctx context.Context) sandbox.Report {
 	if sys, _ := l.Found(); sys.Shell == "" {
 		return sandbox.Report{Reason: "no_bash", Hint: ns.Hint("no_bash")}
 	}
-	if !pool.PlainPath(l.Root()) {
+	if !pool.PlainPath(l.Root()) || !pool.PlainPath(l.Above()) {
 		return sandbox.Report{Reason: "data_path"}
 	}
 	id := strings.ToLower(rand.Text()[:12])
@@ -128,7 +128,7 @@ func (l *provider) tryOut(ctx context.Context, thread, other string) (r sandbox.
 	if slices.Contains(r.Layers, "scoped_signals") {
 		scoped = "1"
 	}
-	neighbour := filepath.Join(l.Root(), "threads", other, "private")
+	neighbour := filepath.Join(l.Above(), "threads", other, "private")
 	err = os.Mkdir(filepath.Dir(neighbour), 0o700)
 	if err == nil {
 		// Open to everybody, so that it is the rules about files that are tested.

@@ -1,6 +1,7 @@
 package ns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,6 +132,9 @@ func (b *Base) Root() string {
 	}
 	return sys.Secrets[0]
 }
+
+// Above is the folder without links that holds threads/, once it was found.
+func (b *Base) Above() string { return cmp.Or(b.Config.Dirs.Shared, b.Root()) }
 
 // Acquire returns the sandbox of a thread whose folders it makes.
 func (b *Base) Acquire(ctx context.Context, thread sandbox.ThreadRef, policy sandbox.Policy) (sandbox.Sandbox, error) {

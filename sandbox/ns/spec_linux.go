@@ -1,6 +1,7 @@
 package ns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,13 +119,18 @@ func (s *System) findSecrets(cfg sandbox.Config) error {
 	if root, err = filepath.Abs(root); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
+	s.Secrets = []string{root, "/etc/ssl/private", "/etc/pki/tls/private"}
+	if shared := cfg.Dirs.Shared; shared != "" {
+		s.Secrets = append(s.Secrets, shared)
+	}
 	for _, dir := range s.bound {
-		if root == dir || root == "/" || files.Under(root, dir) {
-			return fmt.Errorf("%w: the data folder %s holds programs that commands need to see; use another",
-				sandbox.ErrConfig, root)
+		for _, own := range []string{root, cmp.Or(cfg.Dirs.Shared, root)} {
+			if own == dir || own == "/" || files.Under(own, dir) {
+				return fmt.Errorf("%w: the folder %s holds programs that commands need to see; use another",
+					sandbox.ErrConfig, own)
+			}
 		}
 	}
-	s.Secrets = []string{root, "/etc/ssl/private", "/etc/pki/tls/private"}
 	// Folders of the server that may hold its configuration, unless they hold the
 	// programs of the system.
 	for _, get := range []func() (string, error){os.UserHomeDir, os.Getwd} {
@@ -226,7 +232,7 @@ func (s *System) WithMounts(shown []jail.Bind, cfg sandbox.Config, p sandbox.Pol
 		shown = append(shown, jail.Bind{Src: real, Dst: m.Path, Optional: true})
 	}
 	for _, b := range p.Binds {
-		bind, err := s.bind(b)
+		bind, err := s.bind(cfg, b)
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +242,7 @@ func (s *System) WithMounts(shown []jail.Bind, cfg sandbox.Config, p sandbox.Pol
 }
 
 // bind checks a folder that the owner wants to show.
-func (s *System) bind(b sandbox.Bind) (jail.Bind, error) {
+func (s *System) bind(cfg sandbox.Config, b sandbox.Bind) (jail.Bind, error) {
 	real, err := filepath.EvalSymlinks(b.Dir)
 	if err == nil {
 		real, err = filepath.Abs(real)
@@ -256,6 +262,11 @@ func (s *System) bind(b sandbox.Bind) (jail.Bind, error) {
 	if real == "/" || real == data || files.Under(real, data) || files.Under(data, real) {
 		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s holds the data folder or lies in it", sandbox.ErrConfig,
 			b.Path, b.Dir)
+	}
+	if shared := cfg.Dirs.Shared; shared != "" && (real == shared || files.Under(real, shared) ||
+		files.Under(shared, real)) {
+		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s holds files.dir or lies in it", sandbox.ErrConfig, b.Path,
+			b.Dir)
 	}
 	if slices.Contains(s.Secrets, real) && !info.IsDir() {
 		return jail.Bind{}, fmt.Errorf("%w: mount %s: %s is secret", sandbox.ErrConfig, b.Path, b.Dir)

@@ -113,7 +113,7 @@ func (w *diskWatch) loop() {
 	defer tick.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	root := w.pool.cfg.Dirs.Root
+	root := w.pool.cfg.Dirs.Above()
 	counted, pause := time.Now(), diskCount
 	free, _ := files.FreeSpace(root)
 	used, _ := w.meter.Last()

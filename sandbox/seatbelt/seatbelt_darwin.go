@@ -74,7 +74,7 @@ func (s *provider) probe(ctx context.Context) sandbox.Report {
 	if _, err := os.Stat(seatbeltProgram); err != nil {
 		return sandbox.Report{Reason: "not supported", Detail: err.Error()}
 	}
-	if !pool.PlainPath(s.Root) {
+	if !pool.PlainPath(s.Root) || !pool.PlainPath(s.Above()) {
 		return sandbox.Report{Reason: "data_path",
 			Hint: "the path of the data folder has characters that mean something to a shell: move it"}
 	}
@@ -109,7 +109,7 @@ func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 	if err := s.folders(thread); err != nil {
 		return nil, err
 	}
-	neighbour := filepath.Join(s.Root, "threads", other, "private")
+	neighbour := filepath.Join(s.Above(), "threads", other, "private")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(neighbour), 0o700),
 		os.WriteFile(neighbour, nil, 0o600)); err != nil {
 		return nil, fmt.Errorf("make neighbour: %w", err)
@@ -165,7 +165,7 @@ func (s *provider) folders(thread string) error {
 		return err
 	}
 	for _, name := range []string{"home", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(s.Root, "threads", thread, "sandbox", name), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(s.Above(), "threads", thread, "sandbox", name), 0o700); err != nil {
 			return files.OpError("make folders of thread", thread, err)
 		}
 	}
@@ -174,7 +174,7 @@ func (s *provider) folders(thread string) error {
 
 func (s *provider) paths(thread string) sandbox.PathMapper {
 	return pool.NewTranslator(s.FolderMap(thread, map[string]string{
-		seatbeltTmp: filepath.Join(s.Root, "threads", thread, "sandbox", "tmp"),
+		seatbeltTmp: filepath.Join(s.Above(), "threads", thread, "sandbox", "tmp"),
 	}))
 }
 
@@ -202,9 +202,9 @@ func (s *provider) Acquire(ctx context.Context, thread sandbox.ThreadRef,
 
 // start is the starter of the pool.
 func (s *provider) start(_ context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
-	base := filepath.Join(s.Root, "threads", thread)
+	base := filepath.Join(s.Above(), "threads", thread)
 	rules := seatbeltRules{
-		secrets: []string{s.Root},
+		secrets: []string{s.Root, s.Above()},
 		own:     []string{base + "/user-data", base + "/sandbox/home", base + "/sandbox/tmp"},
 	}
 	if p.UploadsReadOnly {

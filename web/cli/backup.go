@@ -11,6 +11,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/backup"
 	"fawn/web"
+	"fawn/web/storage"
 )
 
 // Backup writes everything in the data folder to a file, also while a server uses the folder. ok is false
@@ -38,8 +39,11 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 			return false, err
 		}
 	}
-	if snap != nil && web.InPostgreSQL(snap) {
+	if snap != nil && storage.InPostgreSQL(snap) {
 		_, err := fmt.Fprintln(o.Out, "Not in the backup: the database, which is in PostgreSQL. Copy it with pg_dump.")
+		if shared := snap.File.Files.Dir; err == nil && shared != "" {
+			_, err = fmt.Fprintf(o.Out, "Not in the backup: the files of threads, which are in %s.\n", shared)
+		}
 		if err != nil {
 			return false, err
 		}

@@ -16,10 +16,10 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
-	"fawn/sandbox/files"
 	"fawn/sandbox/providers"
 	"fawn/store"
 	"fawn/web"
+	"fawn/web/storage"
 	"fawn/web/tracing"
 )
 
@@ -75,7 +75,7 @@ func (d *doctor) line(mark, what, text string) {
 }
 
 func (d *doctor) database(ctx context.Context, o web.Options, dir string) {
-	db, err := web.OpenStore(ctx, o, dir)
+	db, _, err := web.OpenStore(ctx, o, dir)
 	if errors.Is(err, config.ErrInvalid) {
 		d.line("note", "database", "not checked, as the configuration does not say which")
 		return
@@ -131,7 +131,12 @@ func (d *doctor) configuration(s *config.Snapshot) {
 
 // sandbox tries the providers with a throw-away thread and shows every layer.
 func (d *doctor) sandbox(ctx context.Context, s *config.Snapshot, dir string) {
-	c := lead.SandboxConfig(s.File.Sandbox, files.Dirs{Root: dir}, slog.New(slog.DiscardHandler))
+	dirs, err := storage.Dirs(s, dir)
+	if err != nil {
+		d.line("bad", "sandbox", err.Error())
+		return
+	}
+	c := lead.SandboxConfig(s.File.Sandbox, dirs, slog.New(slog.DiscardHandler))
 	c.Provider = lead.SandboxProvider(s)
 	p, err := providers.New(ctx, c)
 	if err != nil {

@@ -31,12 +31,13 @@ func Fsck(ctx context.Context, o web.Options, repair bool) (ok bool, err error) 
 	if _, err := os.Stat(dir); err != nil { // looking does not make one
 		return false, fmt.Errorf("can't read the data folder %s: %w", dir, errors.Unwrap(err))
 	}
-	db, err := web.OpenStore(ctx, o, dir)
+	db, dirs, err := web.OpenStore(ctx, o, dir)
 	if readOnly(err) {
 		if repair {
 			return false, fmt.Errorf("can't repair the data folder %s, which is not writable: %w", dir, err)
 		}
 		db, err = store.OpenCopy(ctx, store.Config{Dir: dir, Log: o.Log})
+		dirs = files.Dirs{Root: dir}
 	}
 	if d := (*store.DamagedError)(nil); errors.As(err, &d) {
 		_, err := fmt.Fprintf(o.Out, "The database %s cannot be opened: %v. %s.\n", d.Path, d.Err, d.Remedy())
@@ -46,7 +47,7 @@ func Fsck(ctx context.Context, o web.Options, repair bool) (ok bool, err error) 
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	f := fsck{db: db, dirs: files.Dirs{Root: dir}}
+	f := fsck{db: db, dirs: dirs}
 	if repair {
 		if err := f.repair(ctx, o); err != nil {
 			return false, err
@@ -140,7 +141,7 @@ func (f fsck) repair(ctx context.Context, o web.Options) error {
 
 // putAside moves a folder out of the threads, under a name that is free.
 func (f fsck) putAside(id string) (string, error) {
-	base := filepath.Join(f.dirs.Root, lostFolder)
+	base := filepath.Join(f.dirs.Above(), lostFolder)
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", err
 	}
@@ -151,5 +152,5 @@ func (f fsck) putAside(id string) (string, error) {
 		}
 		to = filepath.Join(base, fmt.Sprintf("%s-%d", id, n))
 	}
-	return to, os.Rename(filepath.Join(f.dirs.Root, "threads", id), to)
+	return to, os.Rename(filepath.Join(f.dirs.Above(), "threads", id), to)
 }

@@ -42,12 +42,12 @@ func Import(ctx context.Context, o web.Options, from ImportOptions) (ok bool, er
 	if err := web.Ready(dir, o.Log); err != nil {
 		return false, err
 	}
-	db, err := web.OpenStore(ctx, o, dir)
+	db, dirs, err := web.OpenStore(ctx, o, dir)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	m := migration{o: o, ImportOptions: from, old: old, dir: dir, db: db, dirs: files.Dirs{Root: dir}}
+	m := migration{o: o, ImportOptions: from, old: old, dir: dir, db: db, dirs: dirs}
 	if err := m.do(ctx); err != nil {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/store"
 	"fawn/web"
+	"fawn/web/storage"
 )
 
 // Migrate moves all rows from the database that the configuration names to another: "postgres://…" or
@@ -27,7 +28,7 @@ func Migrate(ctx context.Context, o web.Options, to string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	from, err := web.StoreConfig(snap, dir)
+	from, err := storage.Config(snap, dir)
 	if err != nil {
 		return err
 	}

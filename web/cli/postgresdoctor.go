@@ -10,6 +10,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/store"
 	"fawn/web"
+	"fawn/web/storage"
 )
 
 // postgreSQL looks at the server that has the rows, if there is one. free says that the rows can be looked at.
@@ -18,7 +19,7 @@ func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (fre
 	if err != nil {
 		return true // is told with the configuration
 	}
-	cfg, err := web.StoreConfig(snap, dir)
+	cfg, err := storage.Config(snap, dir)
 	if err != nil || cfg.URL == "" {
 		return true
 	}

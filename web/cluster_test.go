@@ -1,0 +1,125 @@
+package web_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/store/pgtest"
+	"fawn/web"
+)
+
+// clustered is the configuration of each of several servers.
+func clustered(t *testing.T, slots int) string {
+	t.Helper()
+	return scripted(t) + fmt.Sprintf("cluster: {enabled: true, lease: 6, slots: %d}\nfiles: {dir: %q}\n"+
+		"database: {url: %q}\nsandbox: {provider: off}\n", slots, t.TempDir(), pgtest.URL(t))
+}
+
+// slowly is what a model says for about a minute, unless it is told to stop.
+const slowly = `SCRIPT{"turns": [{"text": "first words, ", "chunk": 6, "tokens": 6000, "rate": 100}]}`
+
+// TestEveryServerServesAll: a run that one began is read, cancelled and deleted at another, and files are the same.
+func TestEveryServerServesAll(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200)
+	a, b := start(t, conf), start(t, conf)
+	follow := a.stream(t, t.Context(), "/threads/t1/runs/stream", human(slowly, `"stream_mode": ["messages-tuple"]`))
+	run := follow.res.Header.Get("Content-Location")
+	follow.until(t, "first")
+	for _, at := range []string{run + "/stream", "/ui/threads/t1/stream"} {
+		res, err := b.request(t.Context(), "GET", at, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		seen, part := "", make([]byte, 4096)
+		for !strings.Contains(seen, "lorem") {
+			n, err := res.Body.Read(part)
+			if seen += string(part[:n]); err != nil {
+				t.Fatalf("%s at the other server ends with %v: %.2000s", at, err, seen)
+			}
+		}
+	}
+	if got := b.send(t, "POST", run+"/cancel?wait=1", ""); got.status != http.StatusNoContent {
+		t.Errorf("cancelled at the other server: %d %s", got.status, got.body)
+	}
+	if got := a.send(t, "GET", run, ""); !strings.Contains(got.body, `"interrupted"`) {
+		t.Errorf("after that: %s", got.body)
+	}
+
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("files", "up.txt")
+	if err == nil {
+		_, err = part.Write([]byte("what was sent"))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	sent := a.sendBody(t, "POST", "/api/threads/t1/uploads", &form, "Content-Type", w.FormDataContentType())
+	got := b.send(t, "GET", "/api/threads/t1/artifacts/mnt/user-data/uploads/up.txt", "")
+	if sent.status != http.StatusOK || got.body != "what was sent" {
+		t.Errorf("a file sent to one (%d %s) is %d %s at the other", sent.status, sent.body, got.status, got.body)
+	}
+	if got := b.send(t, "DELETE", "/threads/t1", ""); got.status != http.StatusNoContent {
+		t.Errorf("deleted at the other: %d %s", got.status, got.body)
+	}
+	if got := a.send(t, "GET", "/threads/t1", ""); got.status != http.StatusNotFound {
+		t.Errorf("after that: %d %s", got.status, got.body)
+	}
+}
+
+// TestRunsWaitForAServerWithRoom: where as many are at work as slots says, the next one waits for another server.
+func TestRunsWaitForAServerWithRoom(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 1)
+	a := start(t, conf)
+	a.stream(t, t.Context(), "/threads/t1/runs/stream", human(slowly)).until(t, "metadata")
+	next := decoded[struct {
+		ID string `json:"run_id"`
+	}](t, a.send(t, "POST", "/threads/t2/runs", human(slowly))).ID
+	status := func() string {
+		return decoded[struct{ Status string }](t, a.send(t, "GET", "/threads/t2/runs/"+next, "")).Status
+	}
+	time.Sleep(1500 * time.Millisecond) // in which it is looked at for runs that wait
+	if got := status(); got != "pending" {
+		t.Errorf("at a server that is full: %s", got)
+	}
+	start(t, conf)
+	for deadline := time.Now().Add(patience); status() != "running"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a server with room does not take it: %s", status())
+		}
+	}
+}
+
+// TestServersDoNotShareWhatTheyCannot: a start that would lose files or rows is refused, and says what to do.
+func TestServersDoNotShareWhatTheyCannot(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200)
+	start(t, conf)
+	database := conf[strings.Index(conf, "database:"):]
+	for _, c := range []struct{ conf, want string }{
+		{"cluster: {enabled: true}", "set database.url"},
+		{"cluster: {enabled: true}\n" + database, "set it to a folder that all servers share"},
+		{"cluster: {enabled: true}\nfiles: {dir: shared}\n" + database, "must be an absolute path"},
+		{fmt.Sprintf("cluster: {enabled: true}\nfiles: {dir: %q}\n", t.TempDir()) + database, "is not the folder that has"},
+		{database, "it lives"},
+	} {
+		s := &server{conf: t.TempDir() + "/config.yaml"}
+		s.configure(t, c.conf)
+		app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf})
+		if err == nil {
+			app.Close()
+		}
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(c.want)) {
+			t.Errorf("%s: %v", c.conf, err)
+		}
+	}
+}

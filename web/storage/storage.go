@@ -1,0 +1,113 @@
+// Package storage says where an installation keeps its rows and the files of its threads, and proves that
+// servers can share them.
+package storage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"fawn/agent/config"
+	"fawn/sandbox/files"
+	"fawn/store"
+)
+
+// InPostgreSQL says whether a configuration keeps everything but files there.
+func InPostgreSQL(snap *config.Snapshot) bool {
+	address, err := postgreSQL(snap)
+	return address != "" || err != nil
+}
+
+// Config is how to open the database that a configuration names, for a data folder and for one process alone.
+func Config(snap *config.Snapshot, dir string) (store.Config, error) {
+	address, err := postgreSQL(snap)
+	db := &snap.File.Database
+	cfg := store.Config{Dir: dir, URL: address, Schema: db.Schema, Readers: db.PoolSize, Sync: snap.File.Store.Sync,
+		Lease: snap.File.Cluster.Lease}
+	if limit := db.CommandTimeout; limit != nil {
+		cfg.Timeout = cmp.Or(*limit, -1)
+	}
+	return cfg, err
+}
+
+// Join is [Config] for a server, which lets others have the database too if the configuration says so.
+func Join(snap *config.Snapshot, dir string) (store.Config, error) {
+	cfg, err := Config(snap, dir)
+	f := &snap.File
+	switch {
+	case err != nil || !f.Cluster.Enabled:
+		return cfg, err
+	case cfg.URL == "":
+		return cfg, errors.New("cluster.enabled needs a database in PostgreSQL: set database.url for all servers, or " +
+			"take cluster.enabled out")
+	case f.Files.Dir == "":
+		return cfg, errors.New("cluster.enabled needs files.dir: set it to a folder that all servers share, for the " +
+			"files of threads")
+	}
+	cfg.Cluster = true
+	if f.Cluster.Wake == "poll" {
+		cfg.Wake = store.WakePoll
+	}
+	return cfg, nil
+}
+
+// Dirs are the folders of threads for a data folder.
+func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
+	d, shared := files.Dirs{Root: dir}, snap.File.Files.Dir
+	switch {
+	case shared == "":
+		return d, nil
+	case !InPostgreSQL(snap):
+		return d, errors.New("files.dir needs a database in PostgreSQL: set database.url, or take files.dir out")
+	case !filepath.IsAbs(shared):
+		return d, fmt.Errorf("files.dir must be an absolute path, not %q", shared)
+	}
+	real, err := filepath.EvalSymlinks(shared)
+	if err != nil {
+		return d, fmt.Errorf("files.dir: %w. Mount the folder, or make it", err)
+	}
+	d.Shared = real
+	return d, nil
+}
+
+// Warn tells what is set and works with SQLite only.
+func Warn(snap *config.Snapshot, log *slog.Logger) {
+	if !InPostgreSQL(snap) {
+		return
+	}
+	if snap.File.Retention.MaxSize > 0 {
+		log.Warn("retention.max_size has no effect on a database in PostgreSQL")
+	}
+	if b := snap.File.Backup; b.Every > 0 || b.Cron != "" {
+		log.Warn("backups have files only, as the database is in PostgreSQL; copy it with pg_dump")
+		if snap.File.Files.Dir != "" {
+			log.Warn("backups have no files of threads, which are in files.dir; copy that folder, too")
+		}
+	}
+}
+
+// postgreSQL is the address of the database that has everything but files, "" when that is SQLite in
+// the data folder. DeerFlow's keys count where database.url is not set.
+func postgreSQL(snap *config.Snapshot) (string, error) {
+	db := &snap.File.Database
+	address := string(db.URL)
+	if address == "" && db.Backend == "postgres" {
+		env, _ := snap.Env("POSTGRES_URI")
+		if address = cmp.Or(string(db.PostgresURL), env); address == "" {
+			return "", errors.New("database.backend is postgres, and nothing says where that is: set database.url, " +
+				"database.postgres_url or POSTGRES_URI")
+		}
+	}
+	if address == "" {
+		return "", nil
+	}
+	scheme, rest, ok := strings.Cut(address, "://")
+	scheme, _, _ = strings.Cut(scheme, "+") // as SQLAlchemy names the driver
+	if !ok || scheme != "postgres" && scheme != "postgresql" {
+		return "", errors.New("database.url must be an address like postgres://user:password@host/name")
+	}
+	return scheme + "://" + rest, nil
+}
