@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,18 +15,33 @@ import (
 // touches most of a large binary and working a third of it; what is needed again comes from the
 // page cache at its next use.
 func dropProgram() {
+	if traced() {
+		return
+	}
+	for _, m := range program() {
+		unix.RawSyscall(unix.SYS_MADVISE, m.start, m.size, unix.MADV_DONTNEED) // nothing is lost when refused
+	}
+}
+
+// program is where the program's file is mapped and nothing of it was changed. It stays so while no debugger is
+// there; to look again would make the system count all memory of the process, under load every few seconds.
+var program = sync.OnceValue(func() []mapping {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return
+		return nil
 	}
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
-		return
+		return nil
 	}
 	defer f.Close()
-	for _, m := range cleanMappings(f, exe) {
-		unix.RawSyscall(unix.SYS_MADVISE, m.start, m.size, unix.MADV_DONTNEED) // nothing is lost when refused
-	}
+	return cleanMappings(f, exe)
+})
+
+// traced says whether a debugger is attached, which may have written breakpoints into the program.
+func traced() bool {
+	status, err := os.ReadFile("/proc/self/status")
+	return err != nil || !strings.Contains(string(status), "\nTracerPid:\t0\n")
 }
 
 // fileBytes is how much of this process's memory are pages of files, 0 when that is not known.

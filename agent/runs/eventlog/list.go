@@ -34,7 +34,7 @@ type texts struct {
 	ends  [eventBlock]uint16 // where each piece ends in text
 }
 
-func (l *list) add(ev runevent.Event) {
+func (l *list) add(ev *runevent.Event) {
 	n := len(l.blocks)
 	if n == 0 {
 		l.blocks = append(l.blocks, block{}) // grows as it must: most runs are short
@@ -45,7 +45,7 @@ func (l *list) add(ev runevent.Event) {
 		l.blocks = append(l.blocks, block{open: make([]runevent.Event, 0, eventBlock)})
 	}
 	end := &l.blocks[len(l.blocks)-1]
-	end.open = append(end.open, ev)
+	end.open = append(end.open, *ev)
 }
 
 // last is nil when there are none.

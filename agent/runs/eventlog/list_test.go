@@ -35,7 +35,7 @@ func TestAnEventListIsASlice(t *testing.T) {
 						ev.Kind, ev.Msg = runevent.KindReasoning, &runevent.Msg{ID: "n"}
 					}
 					next = ev.To + 1
-					l.add(ev)
+					l.add(&ev)
 					want = append(want, ev)
 				}
 			},
@@ -92,7 +92,7 @@ func TestALongTextTakesLittleMemory(t *testing.T) {
 	var l list
 	msg := &runevent.Msg{ID: "m"}
 	for i := range int64(100 * eventBlock) {
-		l.add(runevent.Event{Seq: i + 1, To: i + 1, Kind: runevent.KindText, Msg: msg, Text: "word "})
+		l.add(&runevent.Event{Seq: i + 1, To: i + 1, Kind: runevent.KindText, Msg: msg, Text: "word "})
 	}
 	for i, b := range l.blocks[:len(l.blocks)-2] {
 		if b.text == nil || b.open != nil {

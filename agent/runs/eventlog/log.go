@@ -48,8 +48,8 @@ func NewElsewhere(after int64) *Log {
 	return l
 }
 
-// Add appends an event which is not durable yet.
-func (l *Log) Add(ev runevent.Event) {
+// Add appends a copy of an event which is not durable yet.
+func (l *Log) Add(ev *runevent.Event) {
 	l.mu.Lock()
 	l.events.add(ev)
 	l.bytes += eventSize(ev)
@@ -62,7 +62,7 @@ func (l *Log) Retract(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ev := l.events.last(); ev != nil && ev.Seq >= seq; ev = l.events.last() {
-		l.bytes -= eventSize(*ev)
+		l.bytes -= eventSize(ev)
 		l.ended = l.ended && ev.Kind != runevent.KindEnd
 		l.events.dropLast()
 	}
@@ -111,7 +111,7 @@ func (l *Log) Fold(seq int64) {
 		if l.bytes <= Memory || ev.To > l.folded {
 			return false
 		}
-		l.bytes -= eventSize(*ev)
+		l.bytes -= eventSize(ev)
 		l.dropped = ev.To
 		return true
 	})
@@ -173,7 +173,7 @@ func (l *Log) take(after int64, wait bool) (evs []runevent.Event, stored int64, 
 	return nil, 0, false, l.wake
 }
 
-func eventSize(ev runevent.Event) int {
+func eventSize(ev *runevent.Event) int {
 	n := 96 + len(ev.Text) + len(ev.Data)
 	if ev.Step != nil {
 		for _, m := range ev.Step.Messages {
@@ -206,7 +206,7 @@ func (l *Log) Store(seq int64) {
 		if ev.To > seq {
 			return false
 		}
-		l.bytes -= eventSize(*ev)
+		l.bytes -= eventSize(ev)
 		return true
 	})
 	l.dropped, l.folded, l.durable = max(l.dropped, seq), max(l.folded, seq), max(l.durable, seq)

@@ -171,9 +171,9 @@ func (r *Reader) stored(ctx context.Context, after, until int64) ([]runevent.Eve
 		if err != nil {
 			return nil, fmt.Errorf("event %d of thread %s: %w", row.Seq, row.Thread, err)
 		}
-		for _, ev := range evs {
-			if ev.To > after {
-				out = append(out, ev)
+		for i := range evs {
+			if ev := &evs[i]; ev.To > after {
+				out = append(out, *ev)
 				size += eventSize(ev)
 			}
 		}

@@ -56,10 +56,10 @@ func (r *Recorder) putSubStep(ns string, number int, s agent.Step, spent Usage, 
 	}
 	from := len(r.arena)
 	r.arena = runevent.AppendNamed(r.arena, runevent.KindStep, ns, data)
-	r.append(from, runevent.Event{Kind: runevent.KindStep, NS: ns, Step: row.Data()})
+	r.append(from, &runevent.Event{Kind: runevent.KindStep, NS: ns, Step: row.Data()})
 	r.usage.CountChild(spent)
 	for _, data := range more {
-		r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})
+		r.named(&runevent.Event{Kind: runevent.KindCustom, Data: data})
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 		r.seq += frames
 		b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: from, To: r.seq, Run: r.run, Kind: row,
 			Data: data})
-		r.log.Add(runevent.Event{Seq: from, To: r.seq, Kind: kind, Data: data})
+		r.log.Add(&runevent.Event{Seq: from, To: r.seq, Kind: kind, Data: data})
 		return nil
 	}
 	if end.Failure != nil {
@@ -104,7 +104,7 @@ func (r *Recorder) TakeBack(ctx context.Context, end runevent.End,
 	if err := r.lane.Commit(ctx, b); err != nil {
 		return fmt.Errorf("%w: roll back run %s: %w", ErrStorage, r.run, err)
 	}
-	r.log.Add(runevent.Event{Seq: last, To: last, Kind: runevent.KindEnd, Data: data})
+	r.log.Add(&runevent.Event{Seq: last, To: last, Kind: runevent.KindEnd, Data: data})
 	r.log.Mark(last)
 	return nil
 }

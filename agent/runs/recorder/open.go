@@ -44,6 +44,7 @@ type Recorder struct {
 	thread string
 	run    string
 	ctx    context.Context
+	done   <-chan struct{} // of ctx, which is asked for each event
 	cancel context.CancelCauseFunc
 	leave  error
 	one    bool
@@ -87,7 +88,8 @@ func Open(ctx context.Context, cfg Config) (*Recorder, error) {
 		cfg.Cancel = func(error) {}
 	}
 	return &Recorder{db: cfg.DB, lane: cfg.DB.OpenLane(cfg.Thread, cfg.Log.Mark), log: cfg.Log, thread: cfg.Thread,
-		run: cfg.Run, ctx: cfg.Context, cancel: cfg.Cancel, leave: cfg.Leave, one: cfg.One, from: cfg.From,
+		run: cfg.Run, ctx: cfg.Context, done: cfg.Context.Done(), cancel: cfg.Cancel, leave: cfg.Leave,
+		one: cfg.One, from: cfg.From,
 		watch: cfg.Watch, passed: cfg.Passed, seq: last, plan: cfg.Plan, slots: map[string]*slot{}, at: cfg.Base,
 		streamed: map[string]bool{}}, nil
 }

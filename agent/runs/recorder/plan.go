@@ -45,7 +45,7 @@ func (r *Recorder) putPlan(edit func([]agent.Todo) ([]agent.Todo, error)) ([]age
 	if err != nil {
 		return nil, err
 	}
-	r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})
+	r.named(&runevent.Event{Kind: runevent.KindCustom, Data: data})
 	r.edited = now
 	return now, nil
 }

@@ -40,7 +40,7 @@ func (r *Recorder) Begin(run store.Run, thread string, goesOn bool) error {
 	r.extra.Run, r.extra.Patch = &run, &store.ThreadPatch{Status: &thread}
 	r.extra.Events = append(r.extra.Events,
 		store.Event{Thread: r.thread, Seq: r.first, To: r.seq, Run: run.ID, Kind: eventlog.RowMeta, Data: data})
-	r.log.Add(runevent.Event{Seq: r.first, To: r.seq, Kind: runevent.KindMeta, Data: data})
+	r.log.Add(&runevent.Event{Seq: r.first, To: r.seq, Kind: runevent.KindMeta, Data: data})
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 // when it is cut off, such as that its tools were interrupted, is not part of the run then.
 func (r *Recorder) left() error {
 	select {
-	case <-r.ctx.Done():
+	case <-r.done:
 		if err := context.Cause(r.ctx); r.leave != nil && errors.Is(err, r.leave) {
 			return err
 		}
@@ -99,25 +99,25 @@ func (r *Recorder) put(ev agent.Event) error {
 	case agent.EventChunk:
 		return r.putChunk(ev)
 	case agent.EventCustom:
-		r.named(runevent.Event{Kind: runevent.KindCustom, NS: ev.NS, Data: ev.Data})
+		r.named(&runevent.Event{Kind: runevent.KindCustom, NS: ev.NS, Data: ev.Data})
 	case agent.EventToolOutput:
 		data, err := agent.Encode(map[string]any{"id": ev.Call.ID, "output": ev.Data})
 		if err != nil {
 			return err
 		}
-		r.named(runevent.Event{Kind: runevent.KindToolOutput, NS: ev.NS, Data: data})
+		r.named(&runevent.Event{Kind: runevent.KindToolOutput, NS: ev.NS, Data: data})
 	case agent.EventToolStart:
 		data, err := agent.Encode(ev.Call)
 		if err != nil {
 			return err
 		}
-		r.named(runevent.Event{Kind: runevent.KindToolStart, NS: ev.NS, Data: data})
+		r.named(&runevent.Event{Kind: runevent.KindToolStart, NS: ev.NS, Data: data})
 	case agent.EventToolResult:
 		data, err := runevent.EncodeToolEnd(ev)
 		if err != nil {
 			return err
 		}
-		r.named(runevent.Event{Kind: runevent.KindToolResult, NS: ev.NS, Data: data})
+		r.named(&runevent.Event{Kind: runevent.KindToolResult, NS: ev.NS, Data: data})
 	}
 	return nil
 }
@@ -132,21 +132,21 @@ func (r *Recorder) putChunk(ev agent.Event) error {
 		}
 		r.slots[ev.Message] = s
 		r.streamed[ev.Message] = true
-		r.slotted(s, string(data), runevent.Event{Kind: runevent.KindMessage})
+		r.slotted(s, string(data), &runevent.Event{Kind: runevent.KindMessage})
 	}
 	k := ev.Chunk
 	if k.Reasoning != "" {
-		r.slotted(s, k.Reasoning, runevent.Event{Kind: runevent.KindReasoning, Text: k.Reasoning})
+		r.slotted(s, k.Reasoning, &runevent.Event{Kind: runevent.KindReasoning, Text: k.Reasoning})
 	}
 	if k.Text != "" {
-		r.slotted(s, k.Text, runevent.Event{Kind: runevent.KindText, Text: k.Text})
+		r.slotted(s, k.Text, &runevent.Event{Kind: runevent.KindText, Text: k.Text})
 	}
 	for _, c := range k.Calls {
 		data, err := agent.Encode(c)
 		if err != nil {
 			return err
 		}
-		r.slotted(s, string(data), runevent.Event{Kind: runevent.KindCall, Data: data})
+		r.slotted(s, string(data), &runevent.Event{Kind: runevent.KindCall, Data: data})
 	}
 	if k.Usage != nil || k.Finish != "" || len(k.Kwargs) > 0 {
 		f := runevent.Finish{Finish: k.Finish, Model: k.Model, Kwargs: k.Kwargs}
@@ -160,26 +160,26 @@ func (r *Recorder) putChunk(ev agent.Event) error {
 		if err != nil {
 			return err
 		}
-		r.slotted(s, string(data), runevent.Event{Kind: runevent.KindFinish, Data: data})
+		r.slotted(s, string(data), &runevent.Event{Kind: runevent.KindFinish, Data: data})
 	}
 	return nil
 }
 
-func (r *Recorder) slotted(s *slot, payload string, ev runevent.Event) {
+func (r *Recorder) slotted(s *slot, payload string, ev *runevent.Event) {
 	ev.Msg, ev.NS = s.msg, s.msg.NS
 	from := len(r.arena)
 	r.arena = runevent.AppendDelta(r.arena, ev.Kind, s.n, payload)
 	r.append(from, ev)
 }
 
-func (r *Recorder) named(ev runevent.Event) {
+func (r *Recorder) named(ev *runevent.Event) {
 	from := len(r.arena)
 	r.arena = runevent.AppendNamed(r.arena, ev.Kind, ev.NS, ev.Data)
 	r.append(from, ev)
 }
 
 // append numbers the frame arena[from:] and hands it to storage and the log.
-func (r *Recorder) append(from int, ev runevent.Event) {
+func (r *Recorder) append(from int, ev *runevent.Event) {
 	ev.Seq, ev.To = r.seq+1, r.seq+ev.Width()
 	r.seq = ev.To
 	if len(r.ends) == 0 {
@@ -288,7 +288,7 @@ func (r *Recorder) Announce(data json.RawMessage) bool {
 	if r.over || r.left() != nil {
 		return false
 	}
-	r.named(runevent.Event{Kind: runevent.KindCustom, Data: data})
+	r.named(&runevent.Event{Kind: runevent.KindCustom, Data: data})
 	return true
 }
 

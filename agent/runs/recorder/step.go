@@ -86,7 +86,7 @@ func (r *Recorder) step(ctx context.Context, s agent.Step) error {
 	b.Events = append(b.Events, store.Event{Thread: r.thread, Seq: first, To: r.seq, Run: r.run, Kind: eventlog.RowStep,
 		Data: stored})
 	shown := row.StepData
-	r.log.Add(runevent.Event{Seq: from, To: r.seq, Kind: runevent.KindStep, Step: &shown})
+	r.log.Add(&runevent.Event{Seq: from, To: r.seq, Kind: runevent.KindStep, Step: &shown})
 
 	b.Checkpoints = []store.Checkpoint{cp}
 	b.Patch = &store.ThreadPatch{Head: &row.Checkpoint, Title: s.Patch.Title, StateTouch: true}

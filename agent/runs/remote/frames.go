@@ -23,7 +23,7 @@ func (f *frames) add(log *eventlog.Log, d store.Delta) bool {
 	if err != nil || ev.Seq != f.last+1 {
 		return false
 	}
-	log.Add(ev)
+	log.Add(&ev)
 	f.last = d.Seq
 	return true
 }

@@ -44,7 +44,7 @@ func (e Event) UpdatesSeq() int64 { return e.PartSeq(PartUpdates) }
 func (e Event) ValuesSeq() int64 { return e.PartSeq(PartValues) }
 
 // Width is how many numbers a frame's event covers.
-func (e Event) Width() int64 {
+func (e *Event) Width() int64 {
 	if e.Step == nil {
 		return 1
 	}

@@ -35,7 +35,7 @@ type Fold[T any] struct {
 }
 
 // Take takes an event in.
-func (f *Fold[T]) Take(ev runevent.Event) Change[T] {
+func (f *Fold[T]) Take(ev *runevent.Event) Change[T] {
 	switch ev.Kind {
 	case runevent.KindMessage, runevent.KindText, runevent.KindReasoning, runevent.KindCall, runevent.KindFinish:
 		return f.grow(ev)
@@ -53,7 +53,7 @@ func (f *Fold[T]) Take(ev runevent.Event) Change[T] {
 	return Change[T]{}
 }
 
-func (f *Fold[T]) grow(ev runevent.Event) Change[T] {
+func (f *Fold[T]) grow(ev *runevent.Event) Change[T] {
 	if ev.Msg == nil {
 		return Change[T]{}
 	}

@@ -44,7 +44,7 @@ func TestFold(t *testing.T) {
 		var f underway.Fold[int]
 		var got []string
 		for _, ev := range tt.events {
-			c := f.Take(ev)
+			c := f.Take(&ev)
 			switch {
 			case c.Message == nil:
 				var ids []string
@@ -87,7 +87,7 @@ func TestPieces(t *testing.T) {
 			t.Errorf("kind %d: damage is no error", kind)
 		}
 	}
-	if f := new(underway.Fold[int]); f.Take(runevent.Event{Kind: runevent.KindText, Text: "x"}).Message != nil ||
+	if f := new(underway.Fold[int]); f.Take(&runevent.Event{Kind: runevent.KindText, Text: "x"}).Message != nil ||
 		len(f.Reset()) != 0 {
 		t.Error("a piece without a message")
 	}

@@ -70,10 +70,10 @@ func (e *Encoder) Add(ctx context.Context, ev runevent.Event) error {
 			return err
 		}
 	}
-	change := e.open.Take(ev)
+	change := e.open.Take(&ev)
 	switch ev.Kind {
 	case runevent.KindText, runevent.KindReasoning, runevent.KindCall, runevent.KindFinish:
-		if err := e.delta(change.Message, ev); err != nil {
+		if err := e.delta(change.Message, &ev); err != nil {
 			return err
 		}
 		return e.modelChunk(ev)
@@ -173,7 +173,7 @@ func (e *Encoder) name(mode, ns string) (string, bool) {
 }
 
 // delta is the hot path: one frame for a piece of an answer, without encoding/json for text.
-func (e *Encoder) delta(m *growing, ev runevent.Event) error {
+func (e *Encoder) delta(m *growing, ev *runevent.Event) error {
 	if !e.modes.has(ModeMessages) && !e.modes.has(ModePartialMessages) || ev.NS != "" && !e.subgraphs {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (p *ProtocolEncoder) Add(ctx context.Context, ev runevent.Event) error {
 	if err := p.start(ev.NS); err != nil {
 		return err
 	}
-	change := p.open.Take(ev)
+	change := p.open.Take(&ev)
 	if change.Began {
 		change.Message.Own = newBlockLog(change.Message.ID, ev.NS)
 		if err := p.messageStart(change.Message.Own); err != nil {

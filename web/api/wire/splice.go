@@ -37,14 +37,14 @@ func newSplicer(id, suffix string, meta []byte) *splicer {
 }
 
 // append adds the frame of one delta.
-func (s *splicer) append(dst []byte, ev runevent.Event) ([]byte, error) {
+func (s *splicer) append(dst []byte, ev *runevent.Event) ([]byte, error) {
 	switch ev.Kind {
 	case runevent.KindText:
 		return spliced(dst, s.text, ev.Text, s.textEnd, ev.Seq), nil
 	case runevent.KindReasoning:
 		return spliced(dst, s.reason, ev.Text, s.reasonEnd, ev.Seq), nil
 	}
-	chunk, err := chunkOf(s.id, ev)
+	chunk, err := chunkOf(s.id, *ev)
 	if err != nil {
 		return dst, err
 	}
@@ -146,8 +146,8 @@ func (c *chunkJSON) finish(data json.RawMessage) error {
 }
 
 // appendPartial adds a message as it is after one more piece, when it is to be shown.
-func appendPartial(dst []byte, m *growing, ev runevent.Event, show bool) ([]byte, error) {
-	piece, err := underway.Piece(ev)
+func appendPartial(dst []byte, m *growing, ev *runevent.Event, show bool) ([]byte, error) {
+	piece, err := underway.Piece(*ev)
 	if err != nil {
 		return dst, err
 	}

@@ -51,7 +51,7 @@ func (b *Builder) Event(ev runevent.Event) {
 	if ev.Kind != runevent.KindCustom {
 		b.Retry = nil
 	}
-	change := b.under.Take(ev)
+	change := b.under.Take(&ev)
 	switch ev.Kind {
 	case runevent.KindMessage:
 		b.drop() // one that was withdrawn
