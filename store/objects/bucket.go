@@ -1,0 +1,263 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+const (
+	attempts = 3
+	// answerTime is how long a store may take to begin an answer.
+	answerTime = 30 * time.Second
+	// MaxSize is the largest object that one request may put, by the limits of S3.
+	MaxSize = 5 << 30
+)
+
+// ErrNotFound is an object that the store does not have.
+var ErrNotFound = errors.New("no such object")
+
+// Config says which bucket, and who asks.
+type Config struct {
+	Bucket, Prefix string // names of objects begin with Prefix and a slash, where it is not ""
+	Endpoint       string // https://host[:port]; "" is that of AWS in Region
+	Region         string // "" is us-east-1
+	PathStyle      bool   // the bucket is in the path, not in the host's name
+	Key, Secret    string
+	Session        string            // of temporary keys
+	Transport      http.RoundTripper // nil is one of its own
+}
+
+// Parse reads an address like s3://bucket/prefix into the name of a bucket and a prefix.
+func Parse(address string) (bucket, prefix string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", "", errors.New("must be an address like s3://bucket/prefix")
+	}
+	return u.Host, strings.Trim(u.Path, "/"), nil
+}
+
+// Bucket is part of a store. All methods may be called by many goroutines.
+type Bucket struct {
+	cfg    Config
+	base   *url.URL
+	client *http.Client
+	signer *v4.Signer
+}
+
+// Open checks the configuration. It asks nobody.
+func Open(cfg Config) (*Bucket, error) {
+	if cfg.Region == "" {
+		cfg.Region = "us-east-1"
+	}
+	if cfg.Endpoint == "" {
+		cfg.Endpoint = "https://s3." + cfg.Region + ".amazonaws.com"
+	}
+	base, err := url.Parse(cfg.Endpoint)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" ||
+		strings.Trim(base.Path, "/") != "" {
+		return nil, errors.New("the endpoint must be an address like https://host:port")
+	}
+	if cfg.Bucket == "" || cfg.Key == "" || cfg.Secret == "" {
+		return nil, errors.New("a bucket, an access key and a secret key are needed")
+	}
+	if !cfg.PathStyle {
+		base.Host = cfg.Bucket + "." + base.Host
+	}
+	if cfg.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost, t.ResponseHeaderTimeout, t.DisableCompression = 16, answerTime, true
+		cfg.Transport = t
+	}
+	return &Bucket{cfg: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay},
+		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })}, nil
+}
+
+// stay follows no redirect: a request is signed for one host.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// Close lets go of connections.
+func (b *Bucket) Close() { b.client.CloseIdleConnections() }
+
+// Put stores size bytes of r, whose SHA-256 is sum, under a name. The store refuses other bytes. r is read from
+// its beginning again where a request is repeated.
+func (b *Bucket) Put(ctx context.Context, name string, r io.ReadSeeker, size int64, sum [sha256.Size]byte) error {
+	if size > MaxSize {
+		return fmt.Errorf("put object %s: files of more than 5 GiB can't be stored", name)
+	}
+	_, err := b.repeat(ctx, "put", name, func() (*http.Request, error) {
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		var body io.Reader = http.NoBody
+		if size > 0 {
+			body = io.NopCloser(io.LimitReader(r, size))
+		}
+		req, err := b.request(ctx, http.MethodPut, name, body)
+		if err != nil {
+			return nil, err
+		}
+		req.ContentLength = size
+		return req, b.sign(req, sum)
+	})
+	return err
+}
+
+// Get opens length bytes of an object from offset on; a length below 0 is all. The caller closes it.
+func (b *Bucket) Get(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if length == 0 {
+		return io.NopCloser(bytes.NewReader(nil)), nil
+	}
+	res, err := b.repeat(ctx, "get", name, func() (*http.Request, error) {
+		req, err := b.request(ctx, http.MethodGet, name, nil)
+		if err != nil {
+			return nil, err
+		}
+		if length > 0 {
+			req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-"+strconv.FormatInt(offset+length-1, 10))
+		}
+		return req, b.sign(req, sha256.Sum256(nil))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if length > 0 && res.StatusCode != http.StatusPartialContent && (offset != 0 || res.ContentLength != length) {
+		return nil, errors.Join(fmt.Errorf("get object %s: the store doesn't answer with parts", name), res.Body.Close())
+	}
+	return res.Body, nil
+}
+
+// Remove removes an object; one that is not there is no error.
+func (b *Bucket) Remove(ctx context.Context, name string) error {
+	_, err := b.repeat(ctx, "remove", name, func() (*http.Request, error) {
+		req, err := b.request(ctx, http.MethodDelete, name, nil)
+		if err != nil {
+			return nil, err
+		}
+		return req, b.sign(req, sha256.Sum256(nil))
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Probe puts an object, gets it back and removes it.
+func (b *Bucket) Probe(ctx context.Context, name string) error {
+	want := []byte("fawn " + name)
+	if err := b.Put(ctx, name, bytes.NewReader(want), int64(len(want)), sha256.Sum256(want)); err != nil {
+		return err
+	}
+	r, err := b.Get(ctx, name, 1, int64(len(want)-1))
+	if err != nil {
+		return err
+	}
+	got, err := io.ReadAll(io.LimitReader(r, int64(len(want))))
+	if err = errors.Join(err, r.Close()); err != nil {
+		return fmt.Errorf("get object %s: %w", name, err)
+	}
+	if !bytes.Equal(got, want[1:]) {
+		return fmt.Errorf("get object %s: the store returns other bytes than were put there", name)
+	}
+	return b.Remove(ctx, name)
+}
+
+func (b *Bucket) request(ctx context.Context, method, name string, body io.Reader) (*http.Request, error) {
+	at := *b.base
+	at.Path = "/"
+	if b.cfg.PathStyle {
+		at.Path += b.cfg.Bucket + "/"
+	}
+	if b.cfg.Prefix != "" {
+		at.Path += b.cfg.Prefix + "/"
+	}
+	at.Path += name
+	return http.NewRequestWithContext(ctx, method, at.String(), body)
+}
+
+func (b *Bucket) sign(req *http.Request, sum [sha256.Size]byte) error {
+	hash := hex.EncodeToString(sum[:])
+	req.Header.Set("X-Amz-Content-Sha256", hash)
+	who := aws.Credentials{AccessKeyID: b.cfg.Key, SecretAccessKey: b.cfg.Secret, SessionToken: b.cfg.Session}
+	return b.signer.SignHTTP(req.Context(), who, req, hash, "s3", b.cfg.Region, time.Now())
+}
+
+// repeat sends a request until it is answered, where that may help.
+func (b *Bucket) repeat(ctx context.Context, what, name string,
+	make func() (*http.Request, error)) (*http.Response, error) {
+	var err error
+	for n := range attempts {
+		if n > 0 {
+			select {
+			case <-ctx.Done():
+				return nil, fmt.Errorf("%s object %s: %w", what, name, errors.Join(context.Cause(ctx), err))
+			case <-time.After(time.Duration(n) * 200 * time.Millisecond):
+			}
+		}
+		var req *http.Request
+		if req, err = make(); err != nil {
+			break
+		}
+		var res *http.Response
+		var again bool
+		if res, again, err = b.send(req); err == nil {
+			return res, nil
+		}
+		if !again || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("%s object %s: %w", what, name, err)
+}
+
+// send answers with a body only for a request that gets one; again says that an error may pass.
+func (b *Bucket) send(req *http.Request) (res *http.Response, again bool, err error) {
+	if res, err = b.client.Do(req); err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // what is around it repeats the address
+		}
+		return nil, true, err
+	}
+	if res.StatusCode/100 == 2 {
+		if req.Method != http.MethodGet {
+			err = res.Body.Close()
+		}
+		return res, true, err
+	}
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	err = res.Body.Close()
+	switch res.StatusCode {
+	case http.StatusNotFound:
+		if !strings.Contains(string(said), "NoSuchBucket") {
+			return nil, false, ErrNotFound
+		}
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout, http.StatusTooManyRequests:
+		again = true
+	}
+	return nil, again, errors.Join(fmt.Errorf("the store answers %s%s", res.Status, reason(string(said))), err)
+}
+
+// reason is what an answer of S3 gives as one, with a colon before it.
+func reason(body string) string {
+	out := ""
+	for _, tag := range []string{"Code", "Message"} {
+		_, rest, _ := strings.Cut(body, "<"+tag+">")
+		if text, _, ok := strings.Cut(rest, "</"+tag+">"); ok && text != "" {
+			out += ": " + strings.ToValidUTF8(text, "\uFFFD")
+		}
+	}
+	return out
+}

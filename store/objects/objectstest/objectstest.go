@@ -1,0 +1,140 @@
+// Package objectstest starts a store of objects for tests: versitygw, which speaks S3 over a folder.
+package objectstest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/store/objects"
+)
+
+const (
+	// Key and Secret are those of every store that this package starts.
+	Key, Secret = "fawn-test", "fawn-test-secret"
+	bucketName  = "files"
+)
+
+// Server is a store that a test may stop and start again.
+type Server struct {
+	tb       testing.TB
+	bin, dir string
+	addr     string
+	mu       sync.Mutex
+	cmd      *exec.Cmd // guarded by mu
+}
+
+// Start starts a store with one empty bucket, which ends with the test. Where there is no versitygw the test is
+// skipped, and fails with FAWN_CI=1.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	bin, err := program()
+	if err != nil {
+		if os.Getenv("FAWN_CI") == "1" {
+			tb.Fatal("versitygw is not installed: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0")
+		}
+		tb.Skip("versitygw is not installed")
+	}
+	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), addr: freePort(tb)}
+	if err := os.Mkdir(filepath.Join(s.dir, bucketName), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Stop)
+	s.Again()
+	return s
+}
+
+func program() (string, error) {
+	if bin, err := exec.LookPath("versitygw"); err == nil {
+		return bin, nil
+	}
+	path, err := exec.Command("go", "env", "GOPATH").Output()
+	if err != nil {
+		return "", err
+	}
+	return exec.LookPath(filepath.Join(string(path[:len(path)-1]), "bin", "versitygw"))
+}
+
+func freePort(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Endpoint is its address.
+func (s *Server) Endpoint() string { return "http://" + s.addr }
+
+// Config is how to reach its bucket.
+func (s *Server) Config() objects.Config {
+	return objects.Config{Bucket: bucketName, Prefix: "some/prefix", Endpoint: s.Endpoint(), PathStyle: true, Key: Key,
+		Secret: Secret}
+}
+
+// URL is the address of its bucket, for a configuration.
+func (s *Server) URL() string { return "s3://" + bucketName + "/some/prefix" }
+
+// Objects counts what is in the bucket.
+func (s *Server) Objects() (n int) {
+	err := filepath.WalkDir(filepath.Join(s.dir, bucketName, "some"), func(_ string, e os.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		s.tb.Error(err)
+	}
+	return n
+}
+
+// Again starts it after [Server.Stop], with what it had.
+func (s *Server) Again() {
+	s.tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cmd := exec.Command(s.bin, "--access", Key, "--secret", Secret, "--port", s.addr, "--quiet", "posix", "--nometa",
+		s.dir)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.cmd = cmd
+	b, err := objects.Open(s.Config())
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer b.Close()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		_, err := b.Get(ctx, "nothing", 0, -1)
+		cancel()
+		if err != nil && errors.Is(err, objects.ErrNotFound) {
+			return
+		}
+		if time.Now().After(end) {
+			s.tb.Fatalf("versitygw does not answer: %v", err)
+		}
+	}
+}
+
+// Stop ends it at once.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return
+	}
+	s.cmd.Process.Kill() //nolint:errcheck // it may have ended
+	s.cmd.Wait()         //nolint:errcheck // it was killed
+	s.cmd = nil
+}
