@@ -28,10 +28,11 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 }
 
 // Card says which rows make a state: message numbers in the order of the
-// conversation, and one version of each field.
+// conversation, one version of each field, and one of the files.
 type Card struct {
 	Messages []Range          `json:"messages,omitempty"`
 	Fields   map[string]int64 `json:"fields,omitempty"`
+	Tree     int64            `json:"tree,omitempty"` // version of the files, where those are kept in versions
 }
 
 // Has tells whether the card names a message.

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Tree is a version of a thread's files: what changed since its parent, or all there is. Its body is for who
+// writes it; the contents of the files are in objects of another store.
+type Tree struct {
+	Version, Parent int64 // Parent 0 is none
+	Whole           bool  // Body is all there is
+	Body            []byte
+	Objects         []string // that Body names
+}
+
+// TreeVersion is the newest version of a thread's files, 0 when there is none. The thread need not exist yet.
+func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err error) {
+	err = db.queryRow(ctx, `SELECT coalesce(max(version), 0) FROM tree WHERE thread = ?`, []any{thread}, &v)
+	if err != nil {
+		return 0, fmt.Errorf("files of thread %s: %w", thread, err)
+	}
+	return v, nil
+}
+
+// Trees returns what a version of a thread's files is made of, a whole one first and without Objects. ErrNotFound
+// when there is no such version.
+func (db *DB) Trees(ctx context.Context, thread string, version int64) ([]Tree, error) {
+	var list []Tree
+	err := db.each(ctx, `SELECT version, parent, whole, body FROM tree WHERE thread = ?1 AND version <= ?2 AND version >=
+		(SELECT max(version) FROM tree WHERE thread = ?1 AND version <= ?2 AND whole = 1) ORDER BY version`,
+		[]any{thread, version}, func(rows *sql.Rows) (bool, error) {
+			var t Tree
+			err := rows.Scan(&t.Version, &t.Parent, &t.Whole, &t.Body)
+			list = append(list, t)
+			return true, err
+		})
+	if err == nil && (len(list) == 0 || list[len(list)-1].Version != version) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("version %d of the files of thread %s: %w", version, thread, err)
+	}
+	return list, nil
+}
+
+// PutTree adds a version and returns its number, which no version of any thread before it had. ErrConflict when
+// its parent is not the newest one any more, ErrNotFound when an object is not there any more.
+func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error) {
+	now := time.Now()
+	t.Version = max(t.Parent+1, now.UnixMicro())
+	whole := 0
+	if t.Whole {
+		whole = 1
+	}
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`INSERT INTO tree(thread, version, parent, whole, body) SELECT ?1, ?2, ?3, ?4, ?5
+			WHERE ?3 = (SELECT coalesce(max(version), 0) FROM tree WHERE thread = ?1)`,
+			thread, t.Version, t.Parent, whole, blob(t.Body))
+		if err == nil && n == 0 {
+			err = ErrConflict
+		}
+		for _, name := range t.Objects {
+			if err != nil {
+				return err
+			}
+			n, err = w.change(`UPDATE object SET at = ? WHERE name = ? AND gone = 0`, now.UnixMilli(), name)
+			if err == nil && n == 0 {
+				return fmt.Errorf("object %s: %w", name, ErrNotFound)
+			}
+			if err == nil {
+				err = w.exec(`INSERT INTO object_use(object, thread, version) VALUES (?, ?, ?)`, name, thread, t.Version)
+			}
+		}
+		return err
+	}})
+	if err != nil {
+		return 0, fmt.Errorf("add a version of the files of thread %s: %w", thread, err)
+	}
+	return t.Version, nil
+}
+
+// DropTrees removes all versions of the files of a thread.
+func (db *DB) DropTrees(ctx context.Context, thread string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.exec(`DELETE FROM object_use WHERE thread = ?`, thread); err != nil {
+			return err
+		}
+		return w.exec(`DELETE FROM tree WHERE thread = ?`, thread)
+	}})
+	if err != nil {
+		return fmt.Errorf("drop the versions of the files of thread %s: %w", thread, err)
+	}
+	return nil
+}
+
+// PutObjects notes objects that are about to be stored.
+func (db *DB) PutObjects(ctx context.Context, names []string) error {
+	now := time.Now().UnixMilli()
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		for _, name := range names {
+			if err := w.exec(`INSERT INTO object(name, at) VALUES (?, ?)`, name, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("note objects: %w", err)
+	}
+	return nil
+}
+
+// SpareObjects marks objects that nothing names, and that were stored or named last before a moment, as being
+// removed, and returns some of those that are marked.
+func (db *DB) SpareObjects(ctx context.Context, before time.Time, limit int) (names []string, err error) {
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`UPDATE object SET gone = 1 WHERE gone = 0 AND at < ?1 AND name IN (SELECT name FROM object o
+			WHERE o.gone = 0 AND o.at < ?1 AND NOT EXISTS (SELECT 1 FROM object_use u WHERE u.object = o.name)
+			ORDER BY o.at LIMIT ?2)`, before.UnixMilli(), limit)
+	}})
+	if err == nil {
+		err = db.each(ctx, `SELECT name FROM object WHERE gone = 1 ORDER BY at LIMIT ?`, []any{limit},
+			func(rows *sql.Rows) (bool, error) {
+				var name string
+				err := rows.Scan(&name)
+				names = append(names, name)
+				return true, err
+			})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for objects that nothing names: %w", err)
+	}
+	return names, nil
+}
+
+// DropObject forgets an object that is removed.
+func (db *DB) DropObject(ctx context.Context, name string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`DELETE FROM object WHERE name = ? AND gone = 1`, name)
+	}})
+	if err != nil {
+		return fmt.Errorf("forget object %s: %w", name, err)
+	}
+	return nil
+}
