@@ -71,7 +71,8 @@ func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error)
 				return fmt.Errorf("object %s: %w", name, ErrNotFound)
 			}
 			if err == nil {
-				err = w.exec(`INSERT INTO object_use(object, thread, version) VALUES (?, ?, ?)`, name, thread, t.Version)
+				err = w.exec(`INSERT INTO object_use(object, thread, version) VALUES (?, ?, ?)`, name, thread,
+					t.Version)
 			}
 		}
 		return err

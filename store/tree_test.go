@@ -58,7 +58,8 @@ func (s suite) ObjectsThatNothingNamesAreSpare(t *testing.T) {
 	later := time.Now().Add(time.Minute)
 	same(t, "young ones", must(db.SpareObjects(ctx, time.Now().Add(-time.Minute), 10))(t), []string(nil))
 	same(t, "never named", must(db.SpareObjects(ctx, later, 10))(t), []string{"c"})
-	if _, err := db.PutTree(ctx, "t", store.Tree{Parent: one, Objects: []string{"c"}}); !errors.Is(err, store.ErrNotFound) {
+	_, err := db.PutTree(ctx, "t", store.Tree{Parent: one, Objects: []string{"c"}})
+	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("named while it is removed: %v", err)
 	}
 	if err := db.DropObject(ctx, "c"); err != nil {

@@ -98,6 +98,9 @@ func imports() map[string][]string {
 		"sandbox/netguard":        leaf,
 		"store/...":               {"store"},
 		"store/deerflow":          leaf,
+		"store/objects":           leaf,
+		"store/objects/...":       {"store/objects"},
+		"store/trees":             {"sandbox/files", "store", "store/objects"},
 		"uploads/...":             {"uploads/..."},
 		"views/i18n":              leaf,
 		"views/mathml":            leaf,
@@ -161,6 +164,7 @@ func reserved() []struct{ path, only, why string } {
 		{"database/sql", "store/... agent/skills/skilltool", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
 		{"modernc.org/sqlite", "store/... agent/skills/skilltool", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
 		{"github.com/jackc/pgx/v5", "store store/pgtest", "all SQL on what Fawn keeps is in store, so that moving to another database touches one room"},
+		{"github.com/aws/aws-sdk-go-v2/aws", "store/objects", "one place speaks to stores of objects"},
 		{"github.com/labstack/echo/v4", "web/...", "only the edge speaks HTTP to clients"},
 		{"github.com/a-h/templ", "views/... web/ui/conversation web/ui/page", "templates are a matter of the views"},
 		{"github.com/sashabaranov/go-openai", "agent/llm/...", "only adapters know a provider's client"},
@@ -169,7 +173,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
-		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/pgtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
+		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
 	}
 }
 

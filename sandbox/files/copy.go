@@ -14,6 +14,9 @@ import (
 // is left out. A thread without folders is not an error; more than the quota is ErrQuota.
 // What was copied before an error stays.
 func (d Dirs) Copy(ctx context.Context, from, to string) error {
+	if d.Keeper != nil {
+		return d.Keeper.Copy(ctx, from, to)
+	}
 	source, err := d.Folder(from)
 	if err != nil {
 		return err

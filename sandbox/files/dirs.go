@@ -25,6 +25,8 @@ type Dirs struct {
 	Limits SearchLimits
 	// Quota refuses to write more than a thread may have; nil refuses nothing.
 	Quota *Quota
+	// Keeper has the files of threads, of which those below Root are a copy; with nil they are all there is.
+	Keeper Keeper
 }
 
 // Mount shows the folder Dir of the host, read-only, at the virtual path Path,
@@ -60,6 +62,11 @@ func (d Dirs) Remove(thread string) error {
 	if d.Quota != nil {
 		d.Quota.Forget(thread)
 	}
+	if d.Keeper != nil {
+		if err := d.Keeper.Drop(thread); err != nil {
+			return err
+		}
+	}
 	if os.RemoveAll(base) == nil {
 		return nil
 	}
@@ -76,16 +83,27 @@ func (d Dirs) Remove(thread string) error {
 // mount once used) until Close, and costs some microseconds: open one for each
 // request or tool call and close it after. A thread whose folders were never
 // created gives an error that matches fs.ErrNotExist.
-func (d Dirs) Open(thread string) (*Files, error) {
+func (d Dirs) Open(thread string) (_ *Files, err error) {
 	base, err := d.Folder(thread)
 	if err != nil {
 		return nil, err
+	}
+	release := func() {}
+	if d.Keeper != nil {
+		if release, err = d.Keeper.Hold(thread); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				release()
+			}
+		}()
 	}
 	root, err := os.OpenRoot(filepath.Join(base, "user-data"))
 	if err != nil {
 		return nil, OpError("open files of thread", thread, err)
 	}
-	f := &Files{user: root, host: root.Name(), limits: d.Limits.orDefault()}
+	f := &Files{user: root, host: root.Name(), limits: d.Limits.orDefault(), release: release}
 	f.spend = func(ctx context.Context, n int64) error { return d.Quota.spend(ctx, d, thread, n) }
 	f.room = func(ctx context.Context) (int64, error) { return d.Quota.room(ctx, d, thread) }
 	for _, m := range d.Mounts {

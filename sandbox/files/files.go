@@ -24,6 +24,8 @@ type Files struct {
 	// spend refuses what is too much for the thread, with ErrQuota.
 	spend func(ctx context.Context, n int64) error
 	room  func(ctx context.Context) (int64, error)
+	// release lets go of the thread's copy; it may be called again.
+	release func()
 }
 
 // mount opens its folder on first use: most calls never touch one.
@@ -62,6 +64,7 @@ func (m *mount) close() error {
 
 // Close releases the open folders. Calling it again does nothing.
 func (f *Files) Close() error {
+	f.release()
 	err := f.user.Close()
 	for _, m := range f.mounts {
 		err = errors.Join(err, m.close())

@@ -134,7 +134,8 @@ func (b *Bucket) Get(ctx context.Context, name string, offset, length int64) (io
 		return nil, err
 	}
 	if length > 0 && res.StatusCode != http.StatusPartialContent && (offset != 0 || res.ContentLength != length) {
-		return nil, errors.Join(fmt.Errorf("get object %s: the store doesn't answer with parts", name), res.Body.Close())
+		err = fmt.Errorf("get object %s: the store doesn't answer with parts", name)
+		return nil, errors.Join(err, res.Body.Close())
 	}
 	return res.Body, nil
 }

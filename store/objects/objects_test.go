@@ -90,7 +90,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	s := objectstest.Start(t)
 	wrong := s.Config()
 	wrong.Secret = "other"
-	if err := open(t, wrong).Probe(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "SignatureDoesNotMatch") {
+	err := open(t, wrong).Probe(t.Context(), "x")
+	if err == nil || !strings.Contains(err.Error(), "SignatureDoesNotMatch") {
 		t.Errorf("wrong key: %v", err)
 	}
 	wrong = s.Config()

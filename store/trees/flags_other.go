@@ -1,0 +1,5 @@
+//go:build !unix
+
+package trees
+
+const readFlags = 0
