@@ -35,13 +35,16 @@ const DefaultOwner = "default"
 
 // Config says where the data are and how careful writes are.
 type Config struct {
-	Dir     string       // data folder, made with mode 0700 when missing
-	Sync    string       // "normal" (default; a power cut may lose the last moments) or "full"
-	URL     string       // of a PostgreSQL that has the rows, postgres://…; "" keeps them in a file in Dir
-	Schema  string       // in it, default "fawn", made when it is missing
-	Readers int          // most read connections at once, default 4, or 8 with URL
-	Addr    string       // address this process serves, written into the lock for whoever is refused
-	Log     *slog.Logger // nil means slog.Default()
+	Dir  string // data folder, made with mode 0700 when missing
+	Sync string // "normal" (default; a power cut may lose the last moments) or "full"
+	URL  string // of a PostgreSQL that has the rows, postgres://…; "" keeps them in a file in Dir
+	// ListenURL is of the same PostgreSQL without a pooler, where URL leads to one. It is for what needs a connection
+	// of its own: the lease, wake-ups, and changes of tables.
+	ListenURL string
+	Schema    string       // in it, default "fawn", made when it is missing
+	Readers   int          // most read connections at once, default 4, or 8 with URL
+	Addr      string       // address this process serves, written into the lock for whoever is refused
+	Log       *slog.Logger // nil means slog.Default()
 	// What follows is for a PostgreSQL: how long this process may be silent before another takes over (default
 	// DefaultLease), who is told, at once and once, that it may not write any more, and what others are told
 	// about it.

@@ -27,7 +27,8 @@ var errWritten = errors.New("group was written before")
 // postgresEngine keeps everything in a schema of PostgreSQL: one connection writes, some read. Whatever is
 // written begins with the fence, which proves that this process still is a node.
 type postgresEngine struct {
-	cfg     *pgx.ConnConfig // of the connection that writes
+	cfg     *pgx.ConnConfig // of connections that read and write
+	direct  *pgx.ConnConfig // of those that no pooler may stand before; the same as cfg where there is none
 	schema  string
 	log     *slog.Logger
 	readers *sql.DB
@@ -66,7 +67,7 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 		}
 		if err == nil && tries > 0 {
 			var there bool
-			err = e.raw.QueryRow(context.Background(), `SELECT EXISTS (SELECT 1 FROM tail WHERE id = $1)`,
+			err = e.raw.QueryRow(context.Background(), `SELECT EXISTS (SELECT 1 FROM `+e.of("tail")+` WHERE id = $1)`,
 				g.row).Scan(&there)
 			if err == nil && there {
 				return nil
@@ -113,9 +114,13 @@ func (e *postgresEngine) passing(err error) bool {
 	return e.raw == nil || e.raw.IsClosed()
 }
 
-// fence begins every transaction that writes.
+// fence begins every transaction that writes. Through a pooler it also says what the transaction is to know.
 func (e *postgresEngine) fence() stmt {
-	return stmt{what: "fence", of: "node", sql: `SELECT fence(?)`, args: []any{e.node.id}}
+	query := `SELECT fence(?)`
+	if e.cfg != e.direct {
+		query = `SELECT ` + e.settings(writerIdle) + `, ` + e.of("fence(?)")
+	}
+	return stmt{what: "fence", of: "node", sql: query, args: []any{e.node.id}}
 }
 
 // writeOnce writes a group whose row is to be found in the tail from then on. Most groups are one pipeline, which
@@ -320,7 +325,8 @@ func (e *postgresEngine) probe(int64) error {
 	if err := e.connect(context.Background()); err != nil {
 		return err
 	}
-	_, err := e.change(`SELECT fence(?)`, []any{e.node.id})
+	fence := e.fence()
+	_, err := e.change(fence.sql, fence.args)
 	return err
 }
 

@@ -75,7 +75,7 @@ func (c *pgCluster) watch(ctx context.Context) {
 }
 
 func (c *pgCluster) evict(ctx context.Context, conn **pgx.Conn) error {
-	if err := c.e.open(ctx, conn); err != nil {
+	if err := reopen(ctx, c.e.direct, conn); err != nil {
 		return err
 	}
 	list, err := nodes(ctx, *conn)
@@ -101,12 +101,12 @@ func (c *pgCluster) evict(ctx context.Context, conn **pgx.Conn) error {
 	return nil
 }
 
-// open makes a connection when it is not there.
-func (e *postgresEngine) open(ctx context.Context, conn **pgx.Conn) (err error) {
+// reopen makes a connection when it is not there.
+func reopen(ctx context.Context, conf *pgx.ConnConfig, conn **pgx.Conn) (err error) {
 	if *conn != nil && !(*conn).IsClosed() {
 		return nil
 	}
-	if *conn, err = pgx.ConnectConfig(ctx, e.cfg); err != nil {
+	if *conn, err = pgx.ConnectConfig(ctx, conf); err != nil {
 		*conn = nil
 		return fmt.Errorf("connect to the database: %w", err)
 	}
@@ -123,11 +123,12 @@ func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan fu
 	if err := c.e.node.ended(); err != nil {
 		return err
 	}
-	if err := c.e.open(ctx, &c.conn); err != nil {
+	if err := reopen(ctx, c.e.cfg, &c.conn); err != nil {
 		return err
 	}
 	var both pgx.Batch // one transaction
-	both.Queue(`SELECT fence($1)`, c.e.node.id)
+	fence := c.e.fence()
+	both.Queue(c.e.bind(fence.sql), fence.args...)
 	both.Queue(query, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := scan(rows); err != nil {

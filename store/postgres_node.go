@@ -303,7 +303,7 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	if err != nil {
 		host = "unknown"
 	}
-	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.cfg, lost: cfg.Lost, log: e.log, wires: e.wires}
+	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.direct, lost: cfg.Lost, log: e.log, wires: e.wires}
 	sent := time.Now()
 	err = e.raw.QueryRow(ctx, `
 		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires, cluster)
@@ -314,13 +314,13 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 		return err
 	}
 	// Before anything else connects: the connections of one node are told from others.
-	e.cfg.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
+	e.direct.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
 	e.node = n
 	n.start(sent)
 	if cfg.Cluster {
 		e.joinCluster()
 	}
 	_, err = e.raw.Exec(ctx, `SELECT set_config('application_name', $1, false)`,
-		e.cfg.RuntimeParams["application_name"])
+		e.direct.RuntimeParams["application_name"])
 	return err
 }

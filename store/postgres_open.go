@@ -31,6 +31,7 @@ const (
 	postgresDialer = 5 * time.Second
 	pgLeaving      = 2 * time.Second  // how long a process that has ended may keep the lock
 	wireTime       = 10 * time.Second // how long sent bytes may go without an answer of the other machine
+	writerIdle     = "5s"             // how long a transaction that writes may stand still
 	statementTime  = time.Minute      // no page waits longer, and a lock that is waited for that long is stuck
 	lockClass      = 0x4641574e       // of the lock of those who start
 )
@@ -52,8 +53,8 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 	}
 	all := &wires{dial: conf.DialFunc, open: map[*wire]bool{}}
 	conf.DialFunc = all.connect
-	e := &postgresEngine{cfg: conf, wires: all, schema: orDefault(cfg.Schema, defaultSchema), log: cfg.Log,
-		stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
+	e := &postgresEngine{cfg: conf, direct: conf, wires: all, schema: orDefault(cfg.Schema, defaultSchema),
+		log: cfg.Log, stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
 	if e.log == nil {
 		e.log = slog.Default()
 	}
@@ -80,21 +81,33 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 	if err := e.enter(ctx, cfg); err != nil {
 		return nil, err
 	}
-	readers := conf.Copy()
-	// A view of several queries sees one moment. Nobody waits for it, as it locks nothing.
-	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read"
-	readers.RuntimeParams["idle_in_transaction_session_timeout"] = "60s"
-	e.readers = stdlib.OpenDB(*readers)
+	if cfg.ListenURL != "" {
+		if err := e.goPooled(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	e.readers = e.openReaders()
 	e.readers.SetMaxOpenConns(cfg.Readers)
 	e.readers.SetMaxIdleConns(cfg.Readers)
 	e.readers.SetConnMaxIdleTime(5 * time.Minute)
 	return e, nil
 }
 
-// postgresConfig is how every connection is made. One that is cut off is noticed by both sides in less than half a
-// minute, and a transaction in which nothing happens ends, so that it keeps no eviction waiting.
+func (e *postgresEngine) openReaders() *sql.DB {
+	const idle = "60s" // nobody waits for a view, as it locks nothing
+	if e.cfg != e.direct {
+		return sql.OpenDB(&poolWire{conf: e.cfg, before: e.settings(idle)})
+	}
+	readers := e.cfg.Copy()
+	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read" // it sees one moment
+	readers.RuntimeParams["idle_in_transaction_session_timeout"] = idle
+	return stdlib.OpenDB(*readers)
+}
+
+// postgresConfig is how every connection to PostgreSQL itself is made. One that is cut off is noticed by both sides
+// in less than half a minute, and a transaction in which nothing happens ends, so that it keeps no eviction waiting.
 func postgresConfig(cfg Config) (*pgx.ConnConfig, error) {
-	conf, err := pgx.ParseConfig(cfg.URL)
+	conf, err := pgx.ParseConfig(cmp.Or(cfg.ListenURL, cfg.URL))
 	if err != nil { // says nothing of the password
 		return nil, fmt.Errorf("address of the database: %w", err)
 	}
@@ -105,7 +118,7 @@ func postgresConfig(cfg Config) (*pgx.ConnConfig, error) {
 		"search_path":                         quoteName(orDefault(cfg.Schema, defaultSchema)),
 		"default_transaction_isolation":       "read committed",
 		"statement_timeout":                   milliseconds(max(0, cmp.Or(cfg.Timeout, statementTime))),
-		"idle_in_transaction_session_timeout": "5s",
+		"idle_in_transaction_session_timeout": writerIdle,
 		"tcp_keepalives_idle":                 "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
 		"tcp_user_timeout": milliseconds(wireTime)} {
 		conf.RuntimeParams[name] = value
@@ -135,7 +148,8 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 		return errors.Join(err, conn.Close())
 	}
 	e.conn = conn
-	if e.node != nil {
+	// A pooler itself ends a transaction whose client is lost, and the number of its process is not the server's.
+	if e.node != nil && e.cfg == e.direct {
 		if _, err := e.raw.Exec(ctx, `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
 			WHERE pid = $1 AND application_name = $2 AND datname = current_database()`, int32(e.pid),
 			e.cfg.RuntimeParams["application_name"]); err != nil {
@@ -162,7 +176,12 @@ func (e *postgresEngine) drop() {
 // rawOf is what a connection of the pool is made of.
 func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
 	err = c.Raw(func(driver any) error {
-		raw = driver.(*stdlib.Conn).Conn()
+		switch c := driver.(type) {
+		case *poolConn:
+			raw = c.Conn
+		case *stdlib.Conn:
+			raw = c.Conn()
+		}
 		return nil
 	})
 	return raw, err
@@ -172,6 +191,9 @@ func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
 func (e *postgresEngine) first(ctx context.Context) error {
 	for began := time.Now(); ; {
 		err := e.connect(ctx)
+		if poolerSays(err) {
+			return errPooler
+		}
 		if err == nil || !silent(err) || time.Since(began) > pgPatience {
 			return err
 		}
@@ -248,6 +270,9 @@ func (e *postgresEngine) holder(ctx context.Context) error {
 
 // fit refuses servers that would not do.
 func fit(ctx context.Context, conn *pgx.Conn) error {
+	if lost, _, err := behindPooler(ctx, conn); err != nil || lost {
+		return cmp.Or(err, errPooler)
+	}
 	var version, encoding, commit string
 	err := conn.QueryRow(ctx, `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
 		current_setting('synchronous_commit')`).Scan(&version, &encoding, &commit)

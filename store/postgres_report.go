@@ -17,6 +17,7 @@ type Report struct {
 	Name    string // of the database
 	User    string
 	Version string
+	Pooler  string // host:port of the one that transactions go through, "" for none
 	TLS     bool
 	Away    time.Duration // until it answers a question
 	Unfit   error         // why it would not do, nil when it does
@@ -32,14 +33,14 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, conf)
+	if poolerSays(err) {
+		return nil, errPooler
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Close(ctx)
-	r := &Report{Address: conf.Host, Name: conf.Database, User: conf.User}
-	if network, _ := pgAddress(conf); network == "tcp" {
-		r.Address = net.JoinHostPort(conf.Host, strconv.Itoa(int(conf.Port)))
-	}
+	r := &Report{Address: hostPort(conf), Name: conf.Database, User: conf.User}
 	_, r.TLS = conn.PgConn().Conn().(*tls.Conn)
 	began := time.Now()
 	if err := conn.QueryRow(ctx, `SHOW server_version`).Scan(&r.Version); err != nil {
@@ -47,6 +48,9 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	r.Away = time.Since(began)
 	r.Unfit = fit(ctx, conn)
+	if cfg.ListenURL != "" && r.Unfit == nil {
+		r.Pooler, r.Unfit = pooler(ctx, conf, cfg)
+	}
 	if r.Owned, r.Rights = rights(ctx, conn, orDefault(cfg.Schema, defaultSchema)); r.Rights != nil {
 		return r, nil
 	}
@@ -54,6 +58,27 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, fmt.Errorf("ask who has the database: %w", err)
 	}
 	return r, nil
+}
+
+// pooler looks whether the one of cfg.URL leads to the database that conn has.
+func pooler(ctx context.Context, direct *pgx.ConnConfig, cfg Config) (address string, err error) {
+	conf, err := pooled(direct, cfg)
+	if err != nil {
+		return "", err
+	}
+	conn, err := pgx.ConnectConfig(ctx, conf)
+	if err != nil {
+		return "", fmt.Errorf("connect to the pooler: %w", err)
+	}
+	defer conn.Close(ctx)
+	return hostPort(conf), poolerFit(ctx, conn)
+}
+
+func hostPort(conf *pgx.ConnConfig) string {
+	if network, path := pgAddress(conf); network != "tcp" {
+		return path
+	}
+	return net.JoinHostPort(conf.Host, strconv.Itoa(int(conf.Port)))
 }
 
 // pgAddress is where a server listens.

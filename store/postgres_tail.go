@@ -29,8 +29,8 @@ func (e *postgresEngine) opening(g *group, data []byte) []stmt {
 
 func (e *postgresEngine) tail(ctx context.Context) (span tailSpan, last int64, err error) {
 	span = spanOf(e.node.id)
-	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM tail WHERE id >= $1 AND id < $2`, span.first,
-		span.end).Scan(&last)
+	err = e.raw.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM `+e.of("tail")+` WHERE id >= $1 AND id < $2`,
+		span.first, span.end).Scan(&last)
 	return span, last, translate(err)
 }
 

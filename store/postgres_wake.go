@@ -60,7 +60,7 @@ func newWakes(e engine, cfg Config) *wakes {
 	}
 	class := fnv.New64a()
 	class.Write([]byte(pg.schema))
-	w.wire = &wakeWire{wakes: w, node: pg.node, conf: pg.cfg.Copy(), readers: pg.readers, log: pg.log,
+	w.wire = &wakeWire{wakes: w, node: pg.node, conf: pg.direct.Copy(), readers: pg.readers, log: pg.log,
 		prefix: fmt.Sprintf("fawn_%x", class.Sum64()), spoken: make(chan struct{}, 1),
 		pending: map[wakeTopic]*saying{}}
 	w.wire.ctx, w.wire.stop = context.WithCancel(context.Background())

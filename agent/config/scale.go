@@ -9,6 +9,7 @@ import (
 // Database says where everything but files is stored: in SQLite in the data folder, or in PostgreSQL.
 type Database struct {
 	URL                   Secret         `yaml:"url" reload:"restart"`                                   // postgres://…; "" is SQLite
+	ListenURL             Secret         `yaml:"listen_url" reload:"restart"`                            // of the same without a pooler
 	Schema                string         `yaml:"schema" reload:"restart"`                                // of PostgreSQL
 	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres" reload:"restart"` // DeerFlow's, for PostgresURL
 	SQLiteDir             string         `yaml:"sqlite_dir"`

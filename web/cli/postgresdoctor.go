@@ -37,6 +37,9 @@ func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (fre
 	if host, _, err := net.SplitHostPort(r.Address); err == nil && !r.TLS && !web.IsLoopback(host) {
 		d.line("note", "postgresql", "what goes to another machine can be read on the way; set sslmode=verify-full")
 	}
+	if r.Pooler != "" {
+		d.line("good", "pooler", fmt.Sprintf("transactions go through %s", r.Pooler))
+	}
 	if r.Unfit != nil {
 		d.line("bad", "postgresql", r.Unfit.Error())
 	}

@@ -17,26 +17,10 @@ import (
 // TestDoctorLooksAtPostgreSQL: whether it can be reached, what the user may, and who has the rows.
 func TestDoctorLooksAtPostgreSQL(t *testing.T) {
 	url := pgtest.URL(t)
-	doctor := func(url string) string {
-		conf := filepath.Join(t.TempDir(), "config.yaml")
-		if err := os.WriteFile(conf, []byte("database: {url: "+url+"}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out,
-			Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Error(err)
-		}
-		return out.String()
-	}
+	doctor := func(url string) string { return doctorSays(t, "database: {url: "+url+"}\n") }
 	says := func(out string, all ...string) {
 		t.Helper()
-		for _, s := range all {
-			if !strings.Contains(out, s) {
-				t.Errorf("no %q in:\n%s", s, out)
-			}
-		}
+		saysAll(t, out, all...)
 	}
 	says(doctor(url), "ok    postgresql", "may create the schema fawn", "no server has", "all references are intact")
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Log: slog.New(slog.DiscardHandler)})
@@ -46,4 +30,37 @@ func TestDoctorLooksAtPostgreSQL(t *testing.T) {
 	defer db.Close()
 	says(doctor(url), "the schema fawn is fawn's", "has the database; its lease is for", "not checked")
 	says(doctor("postgres://fawn@127.0.0.1:1/none"), "FAIL  postgresql")
+}
+
+// TestDoctorKnowsPoolers, and says what one needs.
+func TestDoctorKnowsPoolers(t *testing.T) {
+	direct := pgtest.URL(t)
+	through := pgtest.Pooler(t, direct, 2)
+	saysAll(t, doctorSays(t, "database: {url: "+through+"}\n"), "FAIL  postgresql", "set database.listen_url")
+	saysAll(t, doctorSays(t, "database: {url: "+through+", listen_url: "+direct+"}\n"), "ok    postgresql",
+		"ok    pooler", "transactions go through 127.0.0.1:", "all references are intact")
+}
+
+func doctorSays(t *testing.T, config string) string {
+	t.Helper()
+	conf := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(conf, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	_, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: conf, Out: &out,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Error(err)
+	}
+	return out.String()
+}
+
+func saysAll(t *testing.T, out string, all ...string) {
+	t.Helper()
+	for _, s := range all {
+		if !strings.Contains(out, s) {
+			t.Errorf("no %q in:\n%s", s, out)
+		}
+	}
 }

@@ -27,6 +27,9 @@ func Config(snap *config.Snapshot, dir string) (store.Config, error) {
 	db := &snap.File.Database
 	cfg := store.Config{Dir: dir, URL: address, Schema: db.Schema, Readers: db.PoolSize, Sync: snap.File.Store.Sync,
 		Lease: snap.File.Cluster.Lease}
+	if cfg.ListenURL = string(db.ListenURL); cfg.ListenURL != "" && err == nil {
+		cfg.ListenURL, err = listenURL(cfg)
+	}
 	if limit := db.CommandTimeout; limit != nil {
 		cfg.Timeout = cmp.Or(*limit, -1)
 	}
@@ -104,10 +107,22 @@ func postgreSQL(snap *config.Snapshot) (string, error) {
 	if address == "" {
 		return "", nil
 	}
+	return plainURL("database.url", address)
+}
+
+// plainURL is an address as PostgreSQL writes it.
+func plainURL(key, address string) (string, error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	scheme, _, _ = strings.Cut(scheme, "+") // as SQLAlchemy names the driver
 	if !ok || scheme != "postgres" && scheme != "postgresql" {
-		return "", errors.New("database.url must be an address like postgres://user:password@host/name")
+		return "", errors.New(key + " must be an address like postgres://user:password@host/name")
 	}
 	return scheme + "://" + rest, nil
+}
+
+func listenURL(cfg store.Config) (string, error) {
+	if cfg.URL == "" {
+		return "", errors.New("database.listen_url is for a pooler that database.url leads to: set database.url, too")
+	}
+	return plainURL("database.listen_url", cfg.ListenURL)
 }

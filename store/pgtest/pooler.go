@@ -1,0 +1,83 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Pooler starts PgBouncer before the server at an address, and returns its own. It gives each transaction one of size
+// connections, and ends with the test. Where it is not installed the test is skipped, and fails with FAWN_CI=1.
+func Pooler(tb testing.TB, address string, size int) string {
+	tb.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program = "/usr/sbin/pgbouncer" // Debian's is not in everybody's path
+		_, err = os.Stat(program)
+	}
+	switch {
+	case err != nil && os.Getenv("FAWN_CI") == "1":
+		tb.Fatal("PgBouncer is not installed")
+	case err != nil:
+		tb.Skip("PgBouncer is not installed")
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "pooler")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
+	port := freePort(tb)
+	user, password := u.User.Username(), ""
+	if p, ok := u.User.Password(); ok {
+		password = " password=" + p
+	}
+	conf, users, logs := filepath.Join(dir, "pgbouncer.ini"), filepath.Join(dir, "users"), filepath.Join(dir, "log")
+	text := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s%s\n"+
+		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\n"+
+		"unix_socket_dir =\nauth_type = trust\nauth_file = %s\nadmin_users = %s\npool_mode = transaction\n"+
+		"max_client_conn = 500\ndefault_pool_size = %d\n",
+		u.Hostname(), u.Port(), user, password, port, users, user, size)
+	err = errors.Join(os.WriteFile(conf, []byte(text), 0o644), os.WriteFile(users, []byte(`"`+user+`" ""`), 0o644),
+		os.WriteFile(logs, nil, 0o666), os.Chmod(dir, 0o755))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := command(program, "-q", conf)
+	cmd.Dir = dir
+	if cmd.Stderr, err = os.OpenFile(logs, os.O_APPEND|os.O_WRONLY, 0); err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGQUIT)
+		cmd.Wait()
+	})
+	through := *u
+	through.Host = "127.0.0.1:" + port
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := pgconn.Connect(context.Background(), through.String())
+		if err == nil {
+			conn.Close(context.Background())
+			return through.String()
+		}
+		if time.Now().After(deadline) {
+			out, _ := os.ReadFile(logs) // helps, if it is there
+			tb.Fatalf("PgBouncer does not start: %v\n%s", err, out)
+		}
+	}
+}
