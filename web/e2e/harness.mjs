@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
+import { roundRobin, startPostgres } from './cluster.mjs';
 
 export const here = fileURLToPath(new URL('.', import.meta.url));
 const root = join(here, '..', '..');
@@ -142,44 +143,59 @@ export const startChat = async (dir) => {
 // their capabilities; scripted adds to the entry of the model itself; memory is the configuration
 // of that, where the scripted model learns nothing by default. The same data folder
 // and port survive restart. A server that logs an error fails the test that stops it, unless a test
-// announced it: expects(/words of the line/).
-export const start = async ({ model = true, scripted = '', models = {}, memory = 'model_name: offline', config = '', env = {} } = {}) => {
+// announced it: expects(/words of the line/). Several servers share a PostgreSQL, and base leads to the next of
+// them with each request.
+export const start = async ({ model = true, scripted = '', models = {}, memory = 'model_name: offline', config = '', env = {},
+  servers = Number(process.env.FAWN_TEST_SERVERS ?? 1) } = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
   const script = model ? await startModel(dir) : null;
-  const file = join(dir, 'config.yaml'), log = join(dir, 'fawn.log');
+  const file = join(dir, 'config.yaml');
   const entry = (name, more) => `  - {name: ${name}, use: "langchain_openai:ChatOpenAI", model: script, base_url: ${script.url}/v1, api_key: test, ${more}}\n`;
   const written = script
     ? `title: {model_name: offline}\nmemory: {${memory}}\nmodels:\n` + entry('script', 'display_name: Scripted' + scripted) + Object.entries(models).map(([n, more]) => entry(n, more)).join('')
     : '';
-  // FAWN_TEST_PG is the address of a PostgreSQL to have the rows, those of each server in a schema of its own.
-  const database = process.env.FAWN_TEST_PG ? `database: {url: "${process.env.FAWN_TEST_PG}", schema: ${basename(dir)}}\n` : '';
-  writeFileSync(file, written + database + config);
+  const postgres = servers > 1 ? await startPostgres() : null;
+  // FAWN_TEST_PG is the address of a PostgreSQL to have the rows, those of each start in a schema of its own.
+  const url = postgres?.url ?? process.env.FAWN_TEST_PG;
+  const database = url ? `database: {url: "${url}", schema: ${basename(dir).toLowerCase()}}\n` : '';
+  const shared = servers > 1 ? `cluster: {enabled: true, lease: 6}\nfiles: {dir: ${join(dir, 'files')}}\n` : '';
+  writeFileSync(file, written + database + shared + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));
   const announced = [];
-  let child, addr;
-  const up = async () => {
-    const args = (at) => ['serve', '--addr', at, '--data', join(dir, 'data'), '--config', file];
-    ({ child, addr } = await begin(log, fawnBin, args, { ...clean, ...env }, addr, '/ok'));
-  };
-  serving.add(log);
+  const all = Array.from({ length: servers }, (_, i) => {
+    const s = { data: join(dir, i ? 'data' + i : 'data'), log: join(dir, i ? `fawn${i}.log` : 'fawn.log') };
+    s.up = async () => {
+      const args = (at) => ['serve', '--addr', at, '--data', s.data, '--config', file];
+      ({ child: s.child, addr: s.addr } = await begin(s.log, fawnBin, args, { ...clean, ...env }, s.addr, '/ok'));
+    };
+    serving.add(s.log);
+    return s;
+  });
+  const logs = () => all.map((s) => readFileSync(s.log, 'utf8')).join('');
+  const up = () => Promise.all(all.map((s) => s.up()));
   await up();
-  const base = `http://${addr}`;
+  const proxy = servers > 1 ? await roundRobin(all.map((s) => `http://${s.addr}`)) : null;
   return {
-    base, dir, script,
+    base: proxy?.base ?? `http://${all[0].addr}`,
+    dir, script, proxy,
+    servers: all.map((s) => ({ base: `http://${s.addr}`, data: s.data, pid: () => s.child.pid, kill: () => end(s.child, 'SIGKILL'), leave: () => end(s.child), restart: s.up })),
     expects: (words) => announced.push(words),
-    data: join(dir, 'data'),
-    log: () => readFileSync(log, 'utf8'),
-    pid: () => child.pid,
-    kill: () => end(child, 'SIGKILL'),
-    leave: () => end(child), // as a service manager asks for; restart comes after it
+    data: all[0].data,
+    log: logs,
+    pid: () => all[0].child.pid,
+    kill: () => Promise.all(all.map((s) => end(s.child, 'SIGKILL'))),
+    leave: () => Promise.all(all.map((s) => end(s.child))).then((outs) => outs[0]), // as a service manager asks for; restart comes after it
     restart: up,
     stop: async () => {
-      const out = await end(child);
+      const outs = await Promise.all(all.map((s) => end(s.child)));
+      await proxy?.stop();
       await script?.stop();
-      serving.delete(log);
-      const wrong = complaints(readFileSync(log, 'utf8'), announced);
+      await postgres?.stop();
+      for (const s of all) serving.delete(s.log);
+      const wrong = complaints(logs(), announced);
       if (process.env.FAWN_KEEP !== '1') rmSync(dir, { recursive: true, force: true });
-      if (out.code !== 0 && out.signal !== 'SIGKILL') throw new Error(`fawn ended with ${out.code ?? out.signal}`);
+      const failed = outs.find((out) => out.code !== 0 && out.signal !== 'SIGKILL');
+      if (failed) throw new Error(`fawn ended with ${failed.code ?? failed.signal}`);
       if (wrong.length) throw new Error(`the server logged what no test expects:\n${wrong.join('\n')}`);
     },
   };
