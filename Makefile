@@ -111,6 +111,7 @@ e2e: build ## the browser and the SDKs against the real binary with a scripted m
 	go build -o bin/chatapp ./web/e2e/chatapp/cmd
 	@[ web/e2e/node_modules/.package-lock.json -nt web/e2e/package-lock.json ] || (cd web/e2e && npm ci --no-audit --no-fund)
 	cd web/e2e && node --test --test-concurrency=2 --test-timeout=1800000 *.test.mjs # for a whole file, not for each test
+	cd web/e2e && node servers.mjs {sdk,methods,protocol,runs,records,react,python}.test.mjs # with three servers that share a database
 
 bench: build ## cost per token, start, memory and disk, next to a bare relay; the sandbox, next to bare bash
 	go build -o bin/load ./web/e2e/load/cmd

@@ -10,7 +10,11 @@ import { chromium, lacks, scripted, start, until, words } from './harness.mjs';
 const skip = lacks('Chromium', existsSync(chromium)) || lacks('PostgreSQL', hasPostgres());
 let fawn, browser;
 
-before(async () => { if (!skip) [fawn, browser] = await Promise.all([start({ servers: 3 }), launch()]); });
+before(async () => {
+  if (skip) return;
+  fawn = await start({ servers: 3 });
+  browser = await launch();
+});
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
 // worker is the server that a thread's run works at: it alone tells of one.

@@ -2,7 +2,7 @@
 // children on free ports with folders of their own, a browser, and the rule for
 // what may be skipped.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, closeSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, closeSync } from 'node:fs';
 import http from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -159,6 +159,7 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
   const url = postgres?.url ?? process.env.FAWN_TEST_PG;
   const database = url ? `database: {url: "${url}", schema: ${basename(dir).toLowerCase()}}\n` : '';
   const shared = servers > 1 ? `cluster: {enabled: true, lease: 6}\nfiles: {dir: ${join(dir, 'files')}}\n` : '';
+  if (servers > 1) mkdirSync(join(dir, 'files'));
   writeFileSync(file, written + database + shared + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));
   const announced = [];
@@ -173,7 +174,12 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
   });
   const logs = () => all.map((s) => readFileSync(s.log, 'utf8')).join('');
   const up = () => Promise.all(all.map((s) => s.up()));
-  await up();
+  await up().catch(async (err) => { // nothing may be left that keeps the tests from ending
+    for (const c of [...children]) await end(c, 'SIGKILL');
+    for (const s of all) serving.delete(s.log);
+    await postgres?.stop();
+    throw err;
+  });
   const proxy = servers > 1 ? await roundRobin(all.map((s) => `http://${s.addr}`)) : null;
   return {
     base: proxy?.base ?? `http://${all[0].addr}`,
