@@ -58,7 +58,7 @@ func commandTable() []command {
 		{"fsck", "", "check the data folder for errors; the server must be stopped", fsckCommand},
 		{"import", "DIR", "take over chats, files, agents and memory from DeerFlow; the server must be stopped",
 			importCommand},
-		{"migrate", "", "move everything but files to PostgreSQL, or from there to SQLite; the server must be stopped",
+		{"migrate", "", "move everything but files to PostgreSQL or back; or bring its tables up to date",
 			migrateCommand},
 		{"export", "FILE", "write chats with their files, agents and memory to an archive of Markdown and JSON",
 			exportCommand},
@@ -125,9 +125,15 @@ func importCommand(c *invocation) func() error {
 }
 
 func migrateCommand(c *invocation) func() error {
-	to := c.String("to", "", "`WHERE` postgres://user@host/name, or sqlite:DIR; a password may be in PGPASSWORD")
+	to := c.String("to", "", "`WHERE` postgres://user@host/name, or sqlite:DIR; a password may be in PGPASSWORD. "+
+		"Without it, the tables of database.url are brought up to date")
 	dry := c.Bool("dry-run", false, "only see whether it works")
-	return func() error { return cli.Migrate(c, *c.o, *to, *dry) }
+	return func() error {
+		if *to == "" && !*dry {
+			return cli.MigrateTables(c, *c.o)
+		}
+		return cli.Migrate(c, *c.o, *to, *dry)
+	}
 }
 
 func backupCommand(c *invocation) func() error {

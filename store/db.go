@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -41,6 +42,7 @@ type Config struct {
 	// ListenURL is of the same PostgreSQL without a pooler, where URL leads to one. It is for what needs a connection
 	// of its own: the lease, wake-ups, and changes of tables.
 	ListenURL string
+	NoMigrate bool         // the tables must be up to date already, see [MigrateTables]
 	Schema    string       // in it, default "fawn", made when it is missing
 	Readers   int          // most read connections at once, default 4, or 8 with URL
 	Addr      string       // address this process serves, written into the lock for whoever is refused
@@ -58,7 +60,8 @@ type Config struct {
 	Committed func(took time.Duration, err error)
 	NoEvents  bool // for measurements only: appended deltas and events are dropped and called durable at once
 
-	folder string // id of the data folder that is held, "" for none
+	folder     string // id of the data folder that is held, "" for none
+	migrations fs.FS  // of PostgreSQL, nil for those of this program
 }
 
 // DB is an open data folder. Its methods are safe for concurrent use.

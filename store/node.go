@@ -27,8 +27,11 @@ type Node struct {
 	Expires time.Time     // by the database's clock
 	Left    time.Duration // of its lease when it was asked for
 
+	Settings string // hash of its configuration
+
 	folder  string
 	cluster bool // it lets others have the database, too
+	schema  int  // newest version of the tables that it knows, 0 where it does not say
 }
 
 // String names it as its owner would.
@@ -69,6 +72,7 @@ type NodeStatus struct {
 	ID     int64
 	Lease  time.Duration // how long it is still good without being renewed, never negative
 	Fenced uint64        // commits that were refused because it was over
+	Format int64         // the newest form of events that every server reads: nobody writes a newer one
 }
 
 // Node is this process' standing; false for a database that is a file, which needs none.
@@ -77,5 +81,6 @@ func (db *DB) Node() (NodeStatus, bool) {
 	if !ok {
 		return NodeStatus{}, false
 	}
-	return NodeStatus{ID: e.node.id, Lease: e.node.left(e.node.lease), Fenced: e.node.fenced.Load()}, true
+	return NodeStatus{ID: e.node.id, Lease: e.node.left(e.node.lease), Fenced: e.node.fenced.Load(),
+		Format: e.node.format.Load()}, true
 }

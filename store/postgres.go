@@ -30,6 +30,7 @@ type postgresEngine struct {
 	cfg     *pgx.ConnConfig // of connections that read and write
 	direct  *pgx.ConnConfig // of those that no pooler may stand before; the same as cfg where there is none
 	schema  string
+	known   migrations
 	log     *slog.Logger
 	readers *sql.DB
 	node    *pgNode    // nil while it is opened

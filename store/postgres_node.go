@@ -36,6 +36,7 @@ type pgNode struct {
 	origin  time.Time     // what renewed counts from, by the clock that never jumps
 	renewed atomic.Int64  // when the last renewal that succeeded was sent
 	fenced  atomic.Uint64 // commits that were refused
+	format  atomic.Int64  // the newest form of events that all nodes read, when it was renewed
 	others  atomic.Int64  // nodes beside this one, when it was renewed
 	over    atomic.Pointer[error]
 	wires   *wires
@@ -97,9 +98,10 @@ func (n *pgNode) renew(ctx context.Context) error {
 	if err := n.connect(ctx); err != nil {
 		return err
 	}
-	var others int64
+	var others, format int64
 	err := n.conn.QueryRow(ctx, `UPDATE node SET expires = clock_timestamp() + make_interval(secs => $2) WHERE id = $1
-		RETURNING (SELECT count(*) FROM node WHERE id <> $1)`, n.id, n.lease.Seconds()).Scan(&others)
+		RETURNING (SELECT count(*) FROM node WHERE id <> $1), (SELECT min(format) FROM node)`, n.id,
+		n.lease.Seconds()).Scan(&others, &format)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errEvicted
 	}
@@ -107,6 +109,7 @@ func (n *pgNode) renew(ctx context.Context) error {
 		return err
 	}
 	n.others.Store(others)
+	n.format.Store(format)
 	n.renewed.Store(int64(sent))
 	return nil
 }
@@ -204,7 +207,7 @@ func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 		case <-time.After(lookEvery):
 		}
 	}
-	if err := e.migrate(ctx); err != nil {
+	if err := e.migrate(ctx, cfg.NoMigrate); err != nil {
 		return err
 	}
 	if err := e.register(ctx, cfg); err != nil {
@@ -242,14 +245,7 @@ func (e *postgresEngine) foreign(ctx context.Context, others []Node) (list []Nod
 	if len(list) > 0 || len(others) == 0 {
 		return list, why, nil
 	}
-	have := 0
-	if err := e.raw.QueryRow(ctx, `SELECT max(number) FROM migration`).Scan(&have); err != nil {
-		return nil, "", err
-	}
-	if have < Schema() {
-		return others, "it needs the tables as they are, and this program has newer ones", nil
-	}
-	return nil, "", nil
+	return nil, "", e.outdated(ctx, others)
 }
 
 func number(yes bool) int64 {
@@ -268,15 +264,16 @@ func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 		return nil, err
 	}
 	rows, err := conn.Query(ctx, `SELECT id, host, pid, address, version, folder, started_at, expires,
-		extract(epoch FROM expires - clock_timestamp())::float8, coalesce(to_jsonb(node) ->> 'cluster', '0') = '1'
-		FROM node ORDER BY id`)
+		extract(epoch FROM expires - clock_timestamp())::float8, coalesce(to_jsonb(node) ->> 'cluster', '0') = '1',
+		coalesce(to_jsonb(node) ->> 'schema', '0')::bigint, settings FROM node ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Node, err error) {
 		var started int64
 		var left float64
-		err = row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr, &n.Version, &n.folder, &started, &n.Expires, &left, &n.cluster)
+		err = row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr, &n.Version, &n.folder, &started, &n.Expires, &left, &n.cluster,
+			&n.schema, &n.Settings)
 		n.Started, n.Left = fromMillis(started), time.Duration(left*float64(time.Second))
 		return n, err
 	})
@@ -304,17 +301,20 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 		host = "unknown"
 	}
 	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.direct, lost: cfg.Lost, log: e.log, wires: e.wires}
-	sent := time.Now()
+	sent, format := time.Now(), int64(0)
 	err = e.raw.QueryRow(ctx, `
-		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires, cluster)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9), $10) RETURNING id`,
+		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires, cluster,
+			schema)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9), $10, $11)
+		RETURNING id, (SELECT coalesce(min(format), $7) FROM node)`,
 		host, os.Getpid(), cfg.Addr, sent.UnixMilli(), cfg.folder, cfg.Version, nodeFormat,
-		cfg.Settings, n.lease.Seconds(), number(cfg.Cluster)).Scan(&n.id)
+		cfg.Settings, n.lease.Seconds(), number(cfg.Cluster), e.known.newest()).Scan(&n.id, &format)
 	if err != nil {
 		return err
 	}
 	// Before anything else connects: the connections of one node are told from others.
 	e.direct.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
+	n.format.Store(min(format, nodeFormat))
 	e.node = n
 	n.start(sent)
 	if cfg.Cluster {

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -20,11 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-//go:embed migrations/postgres/*.sql
-var postgresMigrations embed.FS
-
 const (
-	postgresNames  = "migrations/postgres/*.sql"
 	postgresFirst  = 17 // number of the first migration
 	postgresLeast  = 15 // oldest version of the server
 	defaultSchema  = "fawn"
@@ -47,19 +40,10 @@ var (
 // openPostgres connects to the database of cfg.URL, brings its schema up to date, and makes this process the node
 // that has it.
 func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error) {
-	conf, err := postgresConfig(cfg)
+	e, err := dialPostgres(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	all := &wires{dial: conf.DialFunc, open: map[*wire]bool{}}
-	conf.DialFunc = all.connect
-	e := &postgresEngine{cfg: conf, direct: conf, wires: all, schema: orDefault(cfg.Schema, defaultSchema),
-		log: cfg.Log, stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
-	if e.log == nil {
-		e.log = slog.Default()
-	}
-	e.pool = stdlib.OpenDB(*conf)
-	e.pool.SetMaxOpenConns(1)
 	defer func() {
 		if err != nil {
 			if e.cluster != nil {
@@ -72,12 +56,6 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 			e.pool.Close()
 		}
 	}()
-	if err := e.first(ctx); err != nil {
-		return nil, err
-	}
-	if err := fit(ctx, e.raw); err != nil {
-		return nil, err
-	}
 	if err := e.enter(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -90,6 +68,37 @@ func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error
 	e.readers.SetMaxOpenConns(cfg.Readers)
 	e.readers.SetMaxIdleConns(cfg.Readers)
 	e.readers.SetConnMaxIdleTime(5 * time.Minute)
+	return e, nil
+}
+
+// dialPostgres connects, and looks whether the server will do.
+func dialPostgres(ctx context.Context, cfg Config) (*postgresEngine, error) {
+	conf, err := postgresConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	all := &wires{dial: conf.DialFunc, open: map[*wire]bool{}}
+	conf.DialFunc = all.connect
+	e := &postgresEngine{cfg: conf, direct: conf, wires: all, schema: orDefault(cfg.Schema, defaultSchema),
+		log: cfg.Log, stmts: map[string]*sql.Stmt{}, bound: map[string]string{}}
+	if e.log == nil {
+		e.log = slog.Default()
+	}
+	if cfg.migrations == nil {
+		cfg.migrations = postgresMigrations
+	}
+	if e.known, err = readMigrations(cfg.migrations); err != nil {
+		return nil, err
+	}
+	e.pool = stdlib.OpenDB(*conf)
+	e.pool.SetMaxOpenConns(1)
+	if err = e.first(ctx); err == nil {
+		err = fit(ctx, e.raw)
+	}
+	if err != nil {
+		e.drop()
+		return nil, errors.Join(err, e.pool.Close())
+	}
 	return e, nil
 }
 
@@ -289,57 +298,6 @@ func fit(ctx context.Context, conn *pgx.Conn) error {
 		return errors.New("synchronous_commit is off: what was shown could be lost")
 	}
 	return nil
-}
-
-// migrate brings the schema to the newest version, each file in one transaction.
-func (e *postgresEngine) migrate(ctx context.Context) error {
-	names, err := fs.Glob(postgresMigrations, postgresNames) // sorted
-	if err != nil {
-		return err
-	}
-	var there bool
-	err = e.raw.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, e.schema).Scan(&there)
-	if err == nil && !there {
-		_, err = e.raw.Exec(ctx, "CREATE SCHEMA "+quoteName(e.schema))
-	}
-	if err == nil {
-		_, err = e.raw.Exec(ctx, `CREATE TABLE IF NOT EXISTS migration (number bigint PRIMARY KEY, at bigint NOT NULL)`)
-	}
-	have := 0
-	if err == nil {
-		err = e.raw.QueryRow(ctx, `SELECT coalesce(max(number), 0) FROM migration`).Scan(&have)
-	}
-	if err != nil {
-		return fmt.Errorf("prepare schema %s: %w", e.schema, translate(err))
-	}
-	if have > Schema() {
-		return fmt.Errorf("the database has schema version %d, written by a newer program, and this one knows only "+
-			"up to %d. Use the newer program", have, Schema())
-	}
-	for _, name := range names {
-		number, err := strconv.Atoi(path.Base(name)[:4])
-		if err == nil && number > have {
-			err = e.migrateOne(ctx, name, number)
-		}
-		if err != nil {
-			return fmt.Errorf("migration %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int) error {
-	script, err := fs.ReadFile(postgresMigrations, name)
-	if err != nil {
-		return err
-	}
-	whole := fmt.Sprintf("BEGIN;\nSET LOCAL statement_timeout = 0;\n%s;\n"+
-		"INSERT INTO migration(number, at) VALUES (%d, %d);\nCOMMIT", script, number, time.Now().UnixMilli())
-	_, err = e.raw.PgConn().Exec(ctx, whole).ReadAll()
-	if err != nil && !e.raw.IsClosed() {
-		err = errors.Join(err, e.exec("ROLLBACK"))
-	}
-	return err
 }
 
 // translatePostgres is the sentinel that an error of PostgreSQL means, nil for none.

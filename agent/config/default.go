@@ -58,7 +58,7 @@ func Default() File {
 		Guardrails:         Guardrails{FailClosed: true},
 		Authorization:      Authorization{FailClosed: true, DefaultRole: "user"},
 		Auth:               Auth{Required: "auto"},
-		Database:           Database{Schema: "fawn", Backend: "sqlite", CheckpointChannelMode: "full"},
+		Database:           Database{Schema: "fawn", Migrate: "auto", Backend: "sqlite", CheckpointChannelMode: "full"},
 		Cluster:            Cluster{Lease: 10 * time.Second, Wake: "notify", Slots: 200},
 		RunEvents:          RunEvents{Backend: "db", MaxTraceContent: 10240, TrackTokenUsage: true},
 		AgentStorage:       Backend{Backend: "file"},

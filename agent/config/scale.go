@@ -11,6 +11,7 @@ type Database struct {
 	URL                   Secret         `yaml:"url" reload:"restart"`                                   // postgres://…; "" is SQLite
 	ListenURL             Secret         `yaml:"listen_url" reload:"restart"`                            // of the same without a pooler
 	Schema                string         `yaml:"schema" reload:"restart"`                                // of PostgreSQL
+	Migrate               string         `yaml:"migrate" enum:"auto|off" reload:"restart"`               // who changes tables at a start
 	Backend               string         `yaml:"backend" enum:"sqlite|memory|postgres" reload:"restart"` // DeerFlow's, for PostgresURL
 	SQLiteDir             string         `yaml:"sqlite_dir"`
 	PostgresURL           Secret         `yaml:"postgres_url" reload:"restart"`

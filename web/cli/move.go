@@ -63,6 +63,38 @@ func Migrate(ctx context.Context, o web.Options, to string, dry bool) error {
 	return err
 }
 
+// MigrateTables brings the tables of the PostgreSQL that the configuration names up to date, also while servers that
+// can go on with them are at work.
+func MigrateTables(ctx context.Context, o web.Options) error {
+	dir, err := config.DataDir(o.Data)
+	if err != nil {
+		return err
+	}
+	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
+	if err != nil {
+		return err
+	}
+	cfg, err := storage.Config(snap, dir)
+	if err != nil {
+		return err
+	}
+	if cfg.URL == "" {
+		return errors.New("a file of SQLite is brought up to date by the next start. To move it: fawn migrate --to " +
+			"postgres://user@host/name")
+	}
+	cfg.Log = o.Log
+	from, to, err := store.MigrateTables(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("bring tables up to date: %w", err)
+	}
+	what := "The tables were brought from version %d to version %d.\n"
+	if from >= to {
+		what = "The tables are up to date: version %[2]d.\n"
+	}
+	_, err = fmt.Fprintf(o.Out, what, from, to)
+	return err
+}
+
 // migrationTarget is the database that a text names, and what to call it.
 func migrationTarget(from store.Config, to string) (target store.Config, name string, err error) {
 	target = store.Config{Dir: from.Dir, Schema: from.Schema, Log: from.Log, Readers: from.Readers}

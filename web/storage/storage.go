@@ -26,7 +26,7 @@ func Config(snap *config.Snapshot, dir string) (store.Config, error) {
 	address, err := postgreSQL(snap)
 	db := &snap.File.Database
 	cfg := store.Config{Dir: dir, URL: address, Schema: db.Schema, Readers: db.PoolSize, Sync: snap.File.Store.Sync,
-		Lease: snap.File.Cluster.Lease}
+		Lease: snap.File.Cluster.Lease, NoMigrate: db.Migrate == "off"}
 	if cfg.ListenURL = string(db.ListenURL); cfg.ListenURL != "" && err == nil {
 		cfg.ListenURL, err = listenURL(cfg)
 	}

@@ -1,3 +1,4 @@
+-- additive
 -- setting is what people change in the pages and through the API, for databases that several servers have. Its
 -- version counts the changes; body is NULL for one that was deleted. Rows of version 0 are pieces of what is too large
 -- for one row, which others name by their hash.

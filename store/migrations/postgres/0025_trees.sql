@@ -1,3 +1,4 @@
+-- additive
 -- Versions of the files of threads whose contents are objects in another store. A version is what changed since
 -- its parent, or all there is; each parent has one child, so two servers cannot both make the next one.
 CREATE TABLE tree (

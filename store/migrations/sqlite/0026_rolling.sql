@@ -1,0 +1,1 @@
+-- A file has one program at a time, which brings it up to date before it uses it.
