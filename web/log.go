@@ -116,3 +116,13 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup implements slog.Handler.
 func (h *logHandler) WithGroup(name string) slog.Handler { return (*h.form.Load()).WithGroup(name) }
+
+// logWarnings tells once what in the configuration has no effect.
+func logWarnings(log *slog.Logger, snap *config.Snapshot) {
+	for _, w := range snap.Warnings {
+		log.Warn("configuration", "at", w.Place(), "problem", w.Message)
+	}
+	for _, d := range snap.Disabled {
+		log.Warn("configuration", "problem", d.String())
+	}
+}

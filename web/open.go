@@ -28,6 +28,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
+	"fawn/agent/shared"
 	"fawn/agent/skills"
 	"fawn/agent/threads"
 	"fawn/backup"
@@ -81,6 +82,7 @@ type Options struct {
 type App struct {
 	opts      Options
 	config    *config.Store
+	shared    *shared.Rows // what several servers share; nil for one that is alone
 	trust     proxy.Trust
 	base      string // "" or such as /fawn
 	vouches   string // header with whom a trusted proxy has signed in
@@ -201,6 +203,10 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if addrErr != nil {
 		return nil, addrErr
 	}
+	if a.shared, err = storage.Share(ctx, a.db, a.config, o.Log); err != nil {
+		return nil, err
+	}
+	snap = a.config.Current()
 	a.openAccounts(snap)
 	if a.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
 		return nil, err
@@ -252,6 +258,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			o.Log.Error("configuration changes are no longer watched", "err", err)
 		}
 	})
+	if a.shared != nil {
+		a.work.Go(func() { a.shared.Run(background) })
+	}
 	a.openConsole(background)
 	a.work.Go(func() { a.sweepUploads(background) })
 	a.work.Go(func() { a.documents.Run(background) })
@@ -276,16 +285,6 @@ func (a *App) steps() runs.StepLimits {
 	f := a.config.Current().File
 	return runs.StepLimits{Usual: f.Runs.RecursionLimit, Most: f.MaxRecursionLimit,
 		Fail: f.Runs.OnRecursionLimit == "error"}
-}
-
-// logWarnings tells once what in the configuration has no effect.
-func logWarnings(log *slog.Logger, snap *config.Snapshot) {
-	for _, w := range snap.Warnings {
-		log.Warn("configuration", "at", w.Place(), "problem", w.Message)
-	}
-	for _, d := range snap.Disabled {
-		log.Warn("configuration", "problem", d.String())
-	}
 }
 
 // checkAddr refuses what isn't an address.

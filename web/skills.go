@@ -12,7 +12,9 @@ import (
 
 // openSkills looks at the skills, and shows those that are on to every thread.
 func (a *App) openSkills() (err error) {
-	if a.skills, err = skills.Open(SkillOptions(a.config.Current, a.opts)); err != nil {
+	o := SkillOptions(a.config.Current, a.opts)
+	o.Extensions = a.config.Extensions
+	if a.skills, err = skills.Open(o); err != nil {
 		return err
 	}
 	shown := skills.ShownPath(a.dirs.Root)

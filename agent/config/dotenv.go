@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"fawn/agent/config/syntax"
 )
 
 // ParseEnv reads the lines NAME=value of a .env file. A value may stand in 'single quotes', taken as
@@ -53,7 +55,7 @@ func (p *envParser) entry() {
 	if after, ok := strings.CutPrefix(name, "export "); ok {
 		name = strings.TrimSpace(after)
 	}
-	if !found || !isVariable(name) {
+	if !found || !syntax.IsVariable(name) {
 		p.takeLine()
 		p.bad(at, "the line is not NAME=value and is skipped")
 		return
@@ -130,7 +132,7 @@ func quoted(s string) (value string, used int, ok bool) {
 func FormatEnv(values map[string]string) []byte {
 	names := make([]string, 0, len(values))
 	for name, v := range values {
-		if isVariable(name) && !strings.ContainsRune(v, 0) {
+		if syntax.IsVariable(name) && !strings.ContainsRune(v, 0) {
 			names = append(names, name)
 		}
 	}

@@ -28,50 +28,10 @@ type draft struct {
 	env     *environment
 }
 
-// edit changes the two files and puts the result in force. may looks at the configuration that would
-// come of it, and can refuse it.
-func (s *Store) edit(change func(*draft) error, may func(next *Snapshot) error) error {
-	if s.fixed {
-		return ErrFixed
-	}
-	s.editing.Lock()
-	defer s.editing.Unlock()
-	d, err := s.tried(change, may)
-	if err != nil {
-		return err
-	}
-	cur := s.Current()
-	settings, err := d.yaml()
-	if err != nil {
-		return err
-	}
-	// A key is there before the entry that names it, and goes after it: a crash in between costs nothing.
-	both := maps.Clone(d.before)
-	maps.Copy(both, d.secrets)
-	if !maps.Equal(both, d.before) {
-		if err := replace(cur.SecretsPath(), envFileOf(both)); err != nil {
-			return err
-		}
-	}
-	if err := replace(cur.SettingsPath(), settings); err != nil {
-		return err
-	}
-	if !maps.Equal(both, d.secrets) {
-		if err := replace(cur.SecretsPath(), envFileOf(d.secrets)); err != nil {
-			return err
-		}
-	}
-	s.Poll()
-	if problem := s.Problem(); problem != "" {
-		return fmt.Errorf("the settings were saved but are not in effect: %s", problem)
-	}
-	return nil
-}
-
 // tried makes a draft and loads the configuration with it, without writing anything.
 func (s *Store) tried(change func(*draft) error, may func(next *Snapshot) error) (*draft, error) {
 	cur := s.Current()
-	d, err := readDraft(cur)
+	d, err := s.readDraft(cur)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +42,11 @@ func (s *Store) tried(change func(*draft) error, may func(next *Snapshot) error)
 	if err != nil {
 		return nil, err
 	}
-	o := s.opts
+	o := s.loading()
 	if s.fixed {
 		o = Options{Config: cur.ConfigPath, DataDir: cur.DataDir}
 	}
-	o.instead = map[string][]byte{cur.SettingsPath(): settings, cur.SecretsPath(): envFileOf(d.secrets)}
+	o.put(map[string][]byte{cur.SettingsPath(): settings, cur.SecretsPath(): envFileOf(d.secrets)})
 	next, _, err := load(o)
 	if err == nil && may != nil {
 		err = may(next)
@@ -95,9 +55,9 @@ func (s *Store) tried(change func(*draft) error, may func(next *Snapshot) error)
 }
 
 // readDraft reads the two files as they are. What cannot be read is not written over.
-func readDraft(cur *Snapshot) (*draft, error) {
+func (s *Store) readDraft(cur *Snapshot) (*draft, error) {
 	d := &draft{secrets: map[string]string{}, env: cur.env}
-	_, data, err := look(cur.SettingsPath())
+	data, err := s.document(settingsName, cur.SettingsPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
@@ -117,7 +77,7 @@ func readDraft(cur *Snapshot) (*draft, error) {
 		d.root = &yaml.Node{Kind: yaml.MappingNode,
 			HeadComment: "Written by Fawn's settings page; overrides config.yaml."}
 	}
-	_, data, err = look(cur.SecretsPath())
+	data, err = s.document(secretsName, cur.SecretsPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
@@ -243,7 +203,7 @@ func (d *draft) put(e ModelEdit) error {
 // putKey keeps a model's key apart from its entry, which names the variable.
 func (d *draft) putKey(entry *yaml.Node, model, key string) {
 	own := d.ownKey(entry)
-	if _, ref := reference(key); ref || key == "" {
+	if _, ref := syntax.Reference(key); ref || key == "" {
 		delete(d.secrets, own)
 		if key == "" {
 			setValue(entry, "api_key", nil)
@@ -265,7 +225,7 @@ const keyPrefix = "FAWN_MODEL_"
 // ownKey is the variable in secrets.env that holds the entry's key, if the settings put it there.
 func (d *draft) ownKey(entry *yaml.Node) string {
 	if n := valueOf(entry, "api_key"); n != nil {
-		if name, ref := reference(n.Value); ref && strings.HasPrefix(name, keyPrefix) {
+		if name, ref := syntax.Reference(n.Value); ref && strings.HasPrefix(name, keyPrefix) {
 			return name
 		}
 	}
@@ -311,7 +271,7 @@ func (d *draft) remove(name string) {
 // keyNode is a key, without quotes where it needs none.
 func keyNode(key string) *yaml.Node {
 	n := literal(key)
-	if isVariable(key) && !syntax.OneOf(strings.ToLower(key), "yes|no|on|off|y|n|true|false|null") {
+	if syntax.IsVariable(key) && !syntax.OneOf(strings.ToLower(key), "yes|no|on|off|y|n|true|false|null") {
 		n.Style = 0
 	}
 	return n

@@ -33,30 +33,6 @@ func (e *environment) lookup(name string) (value, where string, ok bool) {
 	return "", "", false
 }
 
-// reference returns NAME when the whole text is $NAME or ${NAME}.
-func reference(text string) (string, bool) {
-	name, ok := strings.CutPrefix(text, "$")
-	if !ok {
-		return "", false
-	}
-	if inner, braced := strings.CutPrefix(name, "{"); braced {
-		if name, ok = strings.CutSuffix(inner, "}"); !ok {
-			return "", false
-		}
-	}
-	return name, isVariable(name)
-}
-
-func isVariable(name string) bool {
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
-
 // substitute replaces every text that is a reference. A text that starts with $$ loses one $.
 // References to nothing are noted on the node; the caller decides what that disables.
 func (e *environment) substitute(n *syntax.Node) {
@@ -76,7 +52,7 @@ func (e *environment) substitute(n *syntax.Node) {
 		n.Text = "$" + rest
 		return
 	}
-	name, ok := reference(n.Text)
+	name, ok := syntax.Reference(n.Text)
 	if !ok {
 		return
 	}

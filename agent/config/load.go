@@ -20,7 +20,8 @@ type Options struct {
 	LookupEnv func(string) (string, bool) // nil = os.LookupEnv
 	Classes   Classes                     // judge the class paths; its zero value takes them all
 
-	instead map[string][]byte // content to take for files by path, to try an edit before it is written
+	instead  map[string][]byte // content to take for files by path, to try an edit before it is written
+	versions map[string]int64  // of that, where servers share it
 }
 
 // Load reads the configuration once. Without any file it returns the defaults. Content that cannot
@@ -37,7 +38,7 @@ func load(o Options) (*Snapshot, []seen, error) {
 	if r.lookup == nil {
 		r.lookup = os.LookupEnv
 	}
-	s := &Snapshot{DataDir: o.DataDir, LoadedAt: time.Now(), classes: o.Classes}
+	s := &Snapshot{DataDir: o.DataDir, LoadedAt: time.Now(), classes: o.Classes, versions: o.versions}
 	var found bool
 	if s.ConfigPath, found = find(o.Config, o.DataDir, r.lookup); !found {
 		s.warnFolders()

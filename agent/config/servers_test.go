@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fawn/agent/config"
+	"fawn/agent/config/servers"
 )
 
 const someServers = `{
@@ -164,7 +165,7 @@ func TestPastedServers(t *testing.T) {
 		`{}`: "there is no server in it",
 		`{"a": {"url": "u", "headers": {"A": "Bearer ${input:k}"}}}`: "a has a variable inside a longer value; make the whole value $NAME",
 	} {
-		got, err := config.ParseServers(text)
+		got, err := servers.Parse(text)
 		b, _ := json.Marshal(got)
 		if err != nil {
 			b = []byte(err.Error())

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"fawn/agent/config/syntax"
 )
 
 // Errors of edits of DIR/settings.yaml. An edit that ends in an error has changed nothing that is in force.
@@ -42,12 +44,13 @@ const (
 	BadVariable      EditReason = "bad_variable" // a key that names a variable which may not be named here
 	BadValue         EditReason = "bad_value"
 	UnusableModel    EditReason = "unusable_model"
+	NoSecretKey      EditReason = "no_secret_key" // to seal a key with that other servers are to have
 )
 
 // EditReasons lists them all.
 func EditReasons() []EditReason {
 	return []EditReason{KeyElsewhere, HeadersElsewhere, NoName, BadName, ReservedName, NotEditable, BadAddress, BadKey,
-		BadVariable, BadValue, UnusableModel}
+		BadVariable, BadValue, UnusableModel, NoSecretKey}
 }
 
 // Error gives key and message.
@@ -220,7 +223,7 @@ func (e ModelEdit) check() error {
 	if len(key) > maxKeyLength || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
 		return &EditError{"api_key", BadKey, "a key is one line of text of at most 8 KiB"}
 	}
-	if name, ref := reference(key); ref && !strings.HasSuffix(name, "_API_KEY") {
+	if name, ref := syntax.Reference(key); ref && !strings.HasSuffix(name, "_API_KEY") {
 		return &EditError{"api_key", BadVariable,
 			"only variables whose names end in _API_KEY can be used here; use config.yaml for others"}
 	}

@@ -27,6 +27,8 @@ type Snapshot struct {
 	ext     *syntax.Node
 	env     *environment
 	classes Classes
+
+	versions map[string]int64 // of what servers share
 }
 
 // Disabled is an entry that was read but cannot be used.

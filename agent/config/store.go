@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fawn/agent/config/syntax"
+	"fawn/agent/shared"
 )
 
 // pollEvery is how often Watch looks at the files. Polling works on every file system, on bind
@@ -25,6 +26,7 @@ type Store struct {
 	log   *slog.Logger
 	fixed bool
 	boot  *Snapshot
+	rows  *shared.Rows // what servers share, nil for one that is alone; set before others use the Store
 
 	current atomic.Pointer[Snapshot]
 	problem atomic.Pointer[string]
@@ -64,7 +66,14 @@ func Fixed(snapshot *Snapshot) *Store {
 func (s *Store) Current() *Snapshot { return s.current.Load() }
 
 // Problem says why the files as they are now are not in force; empty = they are.
-func (s *Store) Problem() string { return text(&s.problem) }
+func (s *Store) Problem() string {
+	if s.rows != nil {
+		if err := s.rows.Problem(); err != nil {
+			return err.Error()
+		}
+	}
+	return text(&s.problem)
+}
 
 // Restart names the keys that were changed but take effect at the next start only; empty = none.
 func (s *Store) Restart() string { return text(&s.restart) }
@@ -99,10 +108,10 @@ func (s *Store) Poll() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	back := s.gone
-	if !s.changed() && !back || s.vanished() {
+	if !s.changed() && !back && !s.outdated() || s.vanished() {
 		return false
 	}
-	next, files, err := load(s.opts)
+	next, files, err := load(s.loading())
 	s.remember(files)
 	if err != nil {
 		s.setProblem(KeptLastGood + err.Error())
@@ -121,7 +130,7 @@ func (s *Store) Poll() bool {
 const KeptLastGood = "the configuration changed but can't be used; the last valid one stays in effect: "
 
 func (s *Store) setProblem(message string) {
-	if old := s.Problem(); old == message {
+	if old := text(&s.problem); old == message {
 		return
 	}
 	s.problem.Store(&message)

@@ -43,6 +43,48 @@ func Read(file string) (Object, error) {
 	return o, nil
 }
 
+// Place is where the extensions are kept: in a file, or where several servers share them.
+type Place interface {
+	// Read gives what is there, nil for nothing.
+	Read() (Object, error)
+	// Edit changes it as a whole or not at all. check may refuse what would be written; nil does not.
+	Edit(change func(Object) (Object, error), check func(data []byte) error) error
+}
+
+// File is a Place in a file.
+type File string
+
+// Read implements [Place].
+func (f File) Read() (Object, error) { return Read(string(f)) }
+
+// Edit implements [Place].
+func (f File) Edit(change func(Object) (Object, error), check func(data []byte) error) error {
+	return Edit(string(f), change, check)
+}
+
+// Changed is what is to be written after a change, if check does not refuse it.
+func Changed(o Object, change func(Object) (Object, error), check func(data []byte) error) ([]byte, error) {
+	o, err := change(o)
+	if err != nil {
+		return nil, err
+	}
+	value, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, value, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	if check != nil {
+		if err := check(out.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
+
 // Edit changes the file as a whole or not at all. A link stays a link, and who may read the file
 // stays as it is; a new one is for its owner alone. check may refuse what would be written.
 func Edit(file string, change func(Object) (Object, error), check func(data []byte) error) error {
@@ -55,24 +97,11 @@ func Edit(file string, change func(Object) (Object, error), check func(data []by
 	if err != nil {
 		return err
 	}
-	if o, err = change(o); err != nil {
-		return err
-	}
-	value, err := o.MarshalJSON()
+	data, err := Changed(o, change, check)
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, value, "", "  "); err != nil {
-		return err
-	}
-	out.WriteByte('\n')
-	if check != nil {
-		if err := check(out.Bytes()); err != nil {
-			return err
-		}
-	}
-	return replace(file, out.Bytes())
+	return replace(file, data)
 }
 
 // replace writes a file beside the old one and puts it in its place.

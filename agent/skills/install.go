@@ -72,7 +72,7 @@ func (l *Library) Install(archive io.ReaderAt, size int64, scan bool) (Skill, er
 		return Skill{}, ErrExists // a folder of another skill
 	}
 	if on, said := l.state[s.Name]; said && !on { // left of a skill that was deleted
-		if err := writeState(l.o.State(), map[string]bool{s.Name: true}); err != nil {
+		if err := writeState(l.o.place(), map[string]bool{s.Name: true}); err != nil {
 			return Skill{}, err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"fawn/agent/extensions"
 )
 
 // Options say where a Library keeps its files.
@@ -19,6 +21,8 @@ type Options struct {
 	Path func() string
 	// State is the path of extensions_config.json, which may change too.
 	State func() string
+	// Extensions is where that is kept; nil is the file at State.
+	Extensions func() extensions.Place
 	// Shown is the folder that sandboxes show. The Library owns all that is in it.
 	Shown string
 	// Bundled are the skills of the program; nil has none. Files of their name win.
@@ -27,6 +31,13 @@ type Options struct {
 	Tool string
 	// Log gets what concerns the owner; nil is the default.
 	Log *slog.Logger
+}
+
+func (o Options) place() extensions.Place {
+	if o.Extensions != nil {
+		return o.Extensions()
+	}
+	return extensions.File(o.State())
 }
 
 // Library is the skills of an installation. Its methods may be called by many goroutines.
@@ -96,7 +107,7 @@ func (l *Library) SetEnabled(on map[string]bool) error {
 			return fmt.Errorf("%w: %s", ErrNotFound, clip(name))
 		}
 	}
-	if err := writeState(l.o.State(), on); err != nil {
+	if err := writeState(l.o.place(), on); err != nil {
 		return err
 	}
 	return l.refresh()
@@ -168,7 +179,7 @@ func (l *Library) discover(s source) ([]Skill, error) {
 
 // readState keeps the last state while the file cannot be read; without one, nothing is on.
 func (l *Library) readState() {
-	state, err := readState(l.o.State())
+	state, err := readState(l.o.place())
 	switch {
 	case err == nil:
 		l.state, l.torn = state, ""

@@ -4,21 +4,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"fawn/agent/extensions"
 )
 
-// readState is what the file says of skills by name: whether each is on.
-func readState(file string) (map[string]bool, error) {
-	top, err := extensions.Read(file)
+// readState is what the extensions say of skills by name: whether each is on.
+func readState(at extensions.Place) (map[string]bool, error) {
+	top, err := at.Read()
 	if err != nil {
 		return nil, fmt.Errorf("read which skills are on: %w", err)
 	}
 	list, err := extensions.Parse(top.Get("skills"))
 	if err != nil {
-		return nil, fmt.Errorf("read which skills are on: skills in %s is not valid: %w", filepath.Base(file), err)
+		return nil, fmt.Errorf("read which skills are on: skills in extensions_config.json is not valid: %w", err)
 	}
 	state := map[string]bool{}
 	for _, m := range list {
@@ -34,12 +33,12 @@ func readState(file string) (map[string]bool, error) {
 	return state, nil
 }
 
-// writeState switches skills. Whatever else is in the file stays as it is.
-func writeState(file string, on map[string]bool) error {
-	err := extensions.Edit(file, func(top extensions.Object) (extensions.Object, error) {
+// writeState switches skills. Whatever else is there stays as it is.
+func writeState(at extensions.Place, on map[string]bool) error {
+	err := at.Edit(func(top extensions.Object) (extensions.Object, error) {
 		list, err := extensions.Parse(top.Get("skills"))
 		if err != nil {
-			return nil, fmt.Errorf("skills in %s is not valid: %w", filepath.Base(file), err)
+			return nil, fmt.Errorf("skills in extensions_config.json is not valid: %w", err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(on)) {
 			old, err := extensions.Parse(list.Get(name))

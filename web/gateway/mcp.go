@@ -31,6 +31,8 @@ func mcpError(err error) error {
 	switch {
 	case errors.As(err, &bad):
 		return httpx.Errorf(http.StatusBadRequest, "%s", route.Cut(bad.Why, 500))
+	case errors.Is(err, config.ErrChanged):
+		return httpx.Errorf(http.StatusConflict, "%s", err.Error())
 	case errors.Is(err, config.ErrNoServer), errors.Is(err, mcp.ErrUnknown):
 		return httpx.Errorf(http.StatusNotFound, "MCP server not found")
 	}

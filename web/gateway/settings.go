@@ -71,7 +71,8 @@ func settingsError(err error) error {
 		return httpx.Errorf(http.StatusUnprocessableEntity, "%s", invalid.Error())
 	case errors.Is(err, config.ErrNoModel):
 		return httpx.Errorf(http.StatusNotFound, "%s", err.Error())
-	case errors.Is(err, config.ErrModelExists), errors.Is(err, config.ErrOwners), errors.Is(err, config.ErrFixed):
+	case errors.Is(err, config.ErrModelExists), errors.Is(err, config.ErrOwners), errors.Is(err, config.ErrFixed),
+		errors.Is(err, config.ErrChanged):
 		return httpx.Errorf(http.StatusConflict, "%s", err.Error())
 	}
 	return err

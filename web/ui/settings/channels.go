@@ -213,6 +213,10 @@ func channelProblem(c echo.Context, p channels.Provider, err error) string {
 		return part.OfApp(ctx, "channels.refused."+string(no.Cause), p.Display)
 	case errors.As(err, &no):
 		return page.Say(c, "channels.refused."+string(no.Cause))
+	case errors.As(err, &wrong) && wrong.Reason == config.NoSecretKey:
+		return page.Say(c, "models.wrong.no_secret_key")
+	case errors.Is(err, config.ErrChanged):
+		return page.Say(c, "settings.changed")
 	case errors.As(err, &wrong), errors.Is(err, config.ErrInvalid), errors.Is(err, config.ErrOwners),
 		errors.Is(err, config.ErrFixed):
 		return err.Error()

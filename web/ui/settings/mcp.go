@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
+	"fawn/agent/config/servers"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
 	"fawn/store"
@@ -81,7 +82,7 @@ func (h *Handlers) addServers(c echo.Context) error {
 	text := page.PlainText(form.Get("json"))
 	added := pickedServer(form.Get("known"))
 	if added == nil {
-		added, err = config.ParseServers(text)
+		added, err = servers.Parse(text)
 	}
 	if err == nil {
 		err = lead.EditServers(h.Config, h.MCP, func(list config.Servers) (config.Servers, error) {
@@ -96,13 +97,24 @@ func (h *Handlers) addServers(c echo.Context) error {
 	}
 	var bad *config.BadServers
 	if errors.As(err, &bad) {
-		return h.showServers(c, http.StatusUnprocessableEntity, text, bad.Why)
+		return h.showServers(c, http.StatusUnprocessableEntity, text, wordsOf(c, bad))
+	}
+	if errors.Is(err, config.ErrChanged) {
+		return h.showServers(c, http.StatusConflict, text, page.Say(c, "settings.changed"))
 	}
 	if err != nil {
 		return err
 	}
 	h.MCP.Await(c.Request().Context()) // most are there in a moment
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
+}
+
+// wordsOf is why a change is refused, for the reader.
+func wordsOf(c echo.Context, bad *config.BadServers) string {
+	if bad.NoKey {
+		return page.Say(c, "models.wrong.no_secret_key")
+	}
+	return bad.Why
 }
 
 // showServers answers with the section, and what was pasted into its form.
@@ -127,7 +139,9 @@ func (h *Handlers) onServer(do func(form func(string) string, name string) error
 		var bad *config.BadServers
 		switch {
 		case errors.As(err, &bad):
-			return h.showServers(c, http.StatusUnprocessableEntity, "", bad.Why)
+			return h.showServers(c, http.StatusUnprocessableEntity, "", wordsOf(c, bad))
+		case errors.Is(err, config.ErrChanged):
+			return h.showServers(c, http.StatusConflict, "", page.Say(c, "settings.changed"))
 		case err != nil && !errors.Is(err, config.ErrNoServer) && !errors.Is(err, mcp.ErrUnknown):
 			// it has gone meanwhile
 			return err

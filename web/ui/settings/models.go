@@ -290,6 +290,8 @@ func (h *Handlers) refusedModel(c echo.Context, f views.ModelForm, tried bool, e
 		return store.ErrNotFound
 	case errors.Is(err, config.ErrModelExists):
 		f.Wrong, f.Problem = "name", page.Say(c, "models.exists")
+	case errors.Is(err, config.ErrChanged):
+		f.Problem = page.Say(c, "settings.changed")
 	default:
 		if detail := modelError(err); detail != err {
 			f.Problem = err.Error()
@@ -333,7 +335,8 @@ func modelError(err error) error {
 		return store.ErrNotFound
 	case errors.As(err, &wrong), errors.Is(err, config.ErrInvalid):
 		return httpx.Errorf(http.StatusUnprocessableEntity, "%s", err.Error())
-	case errors.Is(err, config.ErrModelExists), errors.Is(err, config.ErrOwners), errors.Is(err, config.ErrFixed):
+	case errors.Is(err, config.ErrModelExists), errors.Is(err, config.ErrOwners), errors.Is(err, config.ErrFixed),
+		errors.Is(err, config.ErrChanged):
 		return httpx.Errorf(http.StatusConflict, "%s", err.Error())
 	}
 	return err

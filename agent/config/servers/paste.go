@@ -1,4 +1,4 @@
-package config
+package servers
 
 import (
 	"encoding/json"
@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// ParseServers reads MCP servers from the JSON of Claude Desktop, Cursor, VS Code and others: whole
-// files, or only the object with the servers. What it refuses is a *BadServers.
-func ParseServers(text string) (Servers, error) {
+// Parse reads MCP servers from the JSON of Claude Desktop, Cursor, VS Code and others: whole
+// files, or only the object with the servers. What it refuses is a *Bad.
+func Parse(text string) (List, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var top map[string]any
 	if err := d.Decode(&top); err != nil || d.More() {
-		return nil, &BadServers{"that is not a JSON object"}
+		return nil, &Bad{Why: "that is not a JSON object"}
 	}
 	if inner, ok := top["mcp"].(map[string]any); ok && inner["command"] == nil && inner["url"] == nil {
 		top = inner // settings.json of VS Code
 	}
 	list := top
-	for _, key := range serverKeys {
+	for _, key := range Keys() {
 		if inner, ok := top[key].(map[string]any); ok && inner["command"] == nil && inner["url"] == nil {
 			list = inner
 			break
 		}
 	}
-	out := Servers{}
+	out := List{}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		entry, ok := list[name].(map[string]any)
 		if !ok || entry["command"] == nil && entry["url"] == nil &&
 			entry["serverUrl"] == nil && entry["httpUrl"] == nil {
-			return nil, &BadServers{fmt.Sprintf("%q has neither a command nor a url", name)}
+			return nil, &Bad{Why: fmt.Sprintf("%q has neither a command nor a url", name)}
 		}
 		for other, typ := range map[string]any{"serverUrl": nil, "httpUrl": "http"} {
 			if address, ok := entry[other]; ok && entry["url"] == nil {
@@ -50,7 +50,7 @@ func ParseServers(text string) (Servers, error) {
 		out[name] = entry
 	}
 	if len(out) == 0 {
-		return nil, &BadServers{"there is no server in it"}
+		return nil, &Bad{Why: "there is no server in it"}
 	}
 	return out, nil
 }
@@ -73,8 +73,8 @@ func foreignVariables(entry map[string]any, at string) error {
 				return "$" + name, nil
 			}
 			if strings.Contains(v, "${") {
-				return nil, &BadServers{
-					fmt.Sprintf("%s has a variable inside a longer value; make the whole value $NAME", at)}
+				return nil, &Bad{Why: fmt.Sprintf("%s has a variable inside a longer value; "+
+					"make the whole value $NAME", at)}
 			}
 			return v, nil
 		case []any:

@@ -1,0 +1,111 @@
+package web_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"fawn/web"
+)
+
+// sealing gives a server the key that seals what it shares with others.
+func sealing(t *testing.T) func(*web.Options) {
+	return func(o *web.Options) {
+		env := []byte("FAWN_SECRET_KEY=a-text-that-is-long-enough-for-a-key\n")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(o.Config), ".env"), env, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// twoSkills come with the program.
+func twoSkills(o *web.Options) {
+	o.Skills = fstest.MapFS{"one/SKILL.md": {Data: []byte("---\nname: one\ndescription: The first.\n---\nDo it.\n")},
+		"two/SKILL.md": {Data: []byte("---\nname: two\ndescription: The second.\n---\nDo it.\n")}}
+}
+
+// shows waits until a page or an answer has a text, or has it no more.
+func (s *server) shows(t *testing.T, path, want string, there bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		got := s.send(t, "GET", path, "")
+		if got.status == 200 && strings.Contains(got.body, want) == there {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s has %q: not %v: %d %.2000s", path, want, there, got.status, got.body)
+		}
+	}
+}
+
+// TestServersHaveTheSameSettings: what is changed at one counts at the others, and its secrets show nowhere.
+func TestServersHaveTheSameSettings(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200)
+	a, b := start(t, conf, sealing(t), twoSkills), start(t, conf, sealing(t), twoSkills)
+	json := []string{"Content-Type", "application/json"}
+	added := a.send(t, "POST", "/api/settings/models", `{"name": "new", "use": "openai", "model": "m",
+		"base_url": "http://127.0.0.1:1/v1", "api_key": "sk-very-secret"}`, json...)
+	if added.status != 201 && added.status != 200 {
+		t.Fatalf("%d %s", added.status, added.body)
+	}
+	b.shows(t, "/api/settings/models", `"new"`, true)
+	b.shows(t, "/workspace/settings/models", "sk-very-secret", false)
+	if got := b.send(t, "PATCH", "/api/settings/models/new", `{"max_tokens": 4321}`, json...); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	a.shows(t, "/api/settings/models", "4321", true)
+	if got := b.send(t, "DELETE", "/api/settings/models/new", ""); got.status >= 300 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	a.shows(t, "/api/settings/models", `"new"`, false)
+
+	off := a.send(t, "PUT", "/api/skills/two", `{"enabled": false}`, json...)
+	if off.status != 200 {
+		t.Fatalf("%d %s", off.status, off.body)
+	}
+	b.shows(t, "/api/skills/two", `"enabled":false`, true)
+
+	servers := `{"mcp_servers": {"far": {"type": "http", "url": "http://127.0.0.1:1/mcp", "enabled": false,
+		"headers": {"Authorization": "Bearer very-secret"}}}}`
+	if got := a.send(t, "PUT", "/api/mcp/config", servers, json...); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	b.shows(t, "/api/mcp/config", `"far"`, true)
+	b.shows(t, "/api/skills/two", `"enabled":false`, true) // which is in the same place
+	for _, s := range []*server{a, b} {
+		for _, path := range []string{"/api/mcp/config", "/api/settings/models", "/metrics"} {
+			if got := s.send(t, "GET", path, ""); strings.Contains(got.body, "very-secret") {
+				t.Errorf("%s shows a secret: %s", path, got.body)
+			}
+		}
+		if strings.Contains(s.log.String(), "very-secret") {
+			t.Error("the log has a secret")
+		}
+	}
+}
+
+// TestAServerWithAnotherKeyIsRefused, as it could not use what the others share.
+func TestAServerWithAnotherKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200)
+	start(t, conf, sealing(t))
+	for env, want := range map[string]string{"FAWN_SECRET_KEY=the-text-of-another-key-of-good-length\n": "sealed with another",
+		"": "FAWN_SECRET_KEY is not set", "FAWN_SECRET_KEY=short\n": "at least 32"} {
+		s := &server{conf: filepath.Join(t.TempDir(), "config.yaml")}
+		s.configure(t, conf)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(s.conf), ".env"), []byte(env), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf})
+		if err == nil {
+			app.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", env, err)
+		}
+	}
+}
