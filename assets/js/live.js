@@ -1,4 +1,5 @@
 // One EventSource a visible page, open only while a run is active.
+import {post} from './compose.js';
 import {$, apply, patch, say, sheet, word} from './dom.js';
 
 let es, timer, bannerTimer, wait = 500, running = false, cursor = '', since;
@@ -45,11 +46,7 @@ const finish = () => {
 };
 
 // The end of a run was shown: it is no news in lists. Only the page knows whether somebody could see it.
-const seen = () => {
-  if (document.hidden) return;
-  const url = turns()?.dataset.stream.replace(/stream$/, 'seen');
-  if (url) fetch(url, {method: 'POST', headers: {'X-Fawn': '1', Accept: 'application/json'}, keepalive: true}).catch(() => {});
-};
+const seen = () => { if (!document.hidden) post(turns().dataset.stream.replace(/stream$/, 'seen')).catch(() => {}); };
 
 // Fold the trail a moment after there is an answer worth reading, unless the
 // reader has touched it. What is on screen stays where it is.
