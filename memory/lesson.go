@@ -122,11 +122,12 @@ func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 	}
 	return []store.KV{{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: body}}, func() {
 		s.pending.stored(l.Thread)
-		s.nudge()
+		s.Look()
 	}
 }
 
-func (s *Service) nudge() {
+// Look has [Service.Run] look for lessons, such as those of other servers.
+func (s *Service) Look() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // not yet seen the last one

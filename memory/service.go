@@ -75,7 +75,8 @@ type Service struct {
 
 // ownerCache holds the newest snapshot of one owner.
 type ownerCache struct {
-	mu      sync.Mutex // held while it is changed
+	mu      sync.Mutex   // held while it is changed
+	read    atomic.Int64 // when current was read or written, in nanoseconds; for databases that others change
 	current atomic.Pointer[snapshot]
 	undo    atomic.Pointer[snapshot] // what was before the last change, when that was made by hand
 }
@@ -114,9 +115,10 @@ func (s *Service) cache(owner string) *ownerCache {
 
 // load returns the snapshot of an owner. The caller holds oc.mu.
 func (s *Service) load(ctx context.Context, oc *ownerCache, owner string) (*snapshot, error) {
-	if b := oc.current.Load(); b != nil {
+	if b := oc.current.Load(); b != nil && !s.old(oc) {
 		return b, nil
 	}
+	began := time.Now()
 	m, err := s.DB.Memory(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -125,14 +127,26 @@ func (s *Service) load(ctx context.Context, oc *ownerCache, owner string) (*snap
 	if err != nil {
 		return nil, fmt.Errorf("read the memory of %s: %w", owner, err)
 	}
+	oc.read.Store(began.UnixNano())
+	if was := oc.current.Load(); was != nil && was.revision == b.revision {
+		return was, nil // has indexes
+	}
+	oc.undo.Store(nil)
 	oc.current.Store(b)
 	return b, nil
+}
+
+// fresh is how long a memory that another server may change is believed to be as it was read.
+const fresh = time.Second
+
+func (s *Service) old(oc *ownerCache) bool {
+	return s.DB.Clustered() && time.Since(time.Unix(0, oc.read.Load())) > fresh
 }
 
 // snapshot returns what is known of an owner at this moment.
 func (s *Service) snapshot(ctx context.Context, owner string) (*snapshot, error) {
 	oc := s.cache(owner)
-	if b := oc.current.Load(); b != nil {
+	if b := oc.current.Load(); b != nil && !s.old(oc) {
 		return b, nil
 	}
 	oc.mu.Lock()

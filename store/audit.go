@@ -66,7 +66,7 @@ func (db *DB) Audit(ctx context.Context, q AuditQuery) ([]AuditRow, error) {
 }
 
 // putAudit adds rows for threads that exist, under their owners, and drops the oldest ones
-// beyond the bounds. A thread that was deleted meanwhile keeps no rows.
+// beyond the bounds, unless [DB.TrimAudit] does. A thread that was deleted meanwhile keeps no rows.
 func (p *batch) putAudit() {
 	for _, r := range p.Audit {
 		size := len(r.Body) + len(r.Thread) + len(r.Kind) + auditCosts
@@ -74,7 +74,7 @@ func (p *batch) putAudit() {
 			SELECT owner, id, ?, coalesce((SELECT upto FROM audit ORDER BY id DESC LIMIT 1), 0) + ?, ?
 			FROM thread WHERE id = ?`, r.Kind, size, string(r.Body), r.Thread)
 	}
-	if len(p.Audit) == 0 {
+	if len(p.Audit) == 0 || p.auditRows == 0 {
 		return
 	}
 	// Numbers and sums never go down, so both bounds are a place in the order. Rows of
@@ -83,4 +83,19 @@ func (p *batch) putAudit() {
 		coalesce((SELECT id FROM audit
 		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`,
 		p.auditRows, p.auditBytes)
+}
+
+// TrimAudit drops the oldest rows beyond the bounds, for databases that several servers have. One that is alone does it
+// with each row that it adds.
+func (db *DB) TrimAudit(ctx context.Context) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`DELETE FROM audit WHERE id < {greatest}((SELECT max(id) FROM audit) - ? + 1,
+			coalesce((SELECT max(id) + 1 FROM (SELECT id, sum(length(body) + length(thread) + length(kind) + ?)
+			OVER (ORDER BY id DESC) AS upto FROM audit) AS a WHERE upto > ?), 0))`, w.auditRows, auditCosts,
+			w.auditBytes)
+	}})
+	if err != nil {
+		return fmt.Errorf("trim audit: %w", err)
+	}
+	return nil
 }

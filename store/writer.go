@@ -80,6 +80,7 @@ type writer struct {
 	tell      []*Lane       // lanes of the group being finished, reused
 
 	auditRows, auditBytes int64
+	trims                 bool // somebody calls DB.TrimAudit
 
 	wake chan struct{} // one token: look at the queue again
 	done chan struct{} // closed when the goroutine has ended
@@ -103,8 +104,9 @@ type writer struct {
 func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, error) {
 	w := &writer{
 		engine: e, node: e.self(), dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
-		auditRows: AuditRows, auditBytes: AuditBytes, tails: map[string]*threadTail{},
-		tidy: true, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		auditRows: AuditRows, auditBytes: AuditBytes, trims: cfg.URL != "" && cfg.Cluster,
+		tails: map[string]*threadTail{},
+		tidy:  true, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	var err error
 	if w.span, w.oldTail, err = e.tail(ctx); err != nil {

@@ -57,6 +57,9 @@ func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 		s.Web = "https://" + hosts[0] + a.base
 	}
 	session, _ := f.Channels["session"].(map[string]any)
+	if !a.caring.Load() { // another server has them
+		return s
+	}
 	for _, p := range channels.Providers() {
 		c, written := f.Channel(p.Name)
 		if !written || !c.Enabled || len(p.Missing(c)) > 0 {

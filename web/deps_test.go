@@ -108,10 +108,12 @@ func imports() map[string][]string {
 		"views/markdown":          {"views/i18n", "views/mathml"},
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
-		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "uploads/...", "views", "web/account/...", "web/api", "web/audit", "web/api/wire", "web/errstatus", "web/gateway", "web/heap", "web/bots", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/route", "web/storage", "web/systemd", "web/tlsport", "web/tracing", "web/ui", "web/ui/page"},
+		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "uploads/...", "views", "web/account/...", "web/api", "web/audit", "web/api/wire", "web/errstatus", "web/gateway", "web/heap", "web/bots", "web/caretaker", "web/converter", "web/httpx", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/route", "web/storage", "web/systemd", "web/tlsport", "web/tracing", "web/ui", "web/ui/page"},
 		"web/cli":                 {"agent/...", "backup", "memory", "sandbox", "sandbox/files", "sandbox/providers", "store", "store/deerflow", "web", "web/headless", "web/mcpserver", "web/storage", "web/tlsport", "web/tracing"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "agent/runs/runevent", "web/httpx"},
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
+		"web/caretaker":           {"store"},
+		"web/converter":           {"sandbox", "sandbox/files", "sandbox/ns", "sandbox/providers", "uploads", "uploads/convert", "uploads/documents"},
 		"web/bots":                {"agent/channels", "agent/channels/chat", "agent/config", "store"},
 		"web/audit":               {"agent", "agent/command", "agent/middleware", "sandbox", "sandbox/egress", "store"},
 		"web/attack":              leaf, // tests only

@@ -1,32 +1,15 @@
 package web
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"log/slog"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
 
-	"fawn/sandbox"
-	"fawn/sandbox/files"
-	"fawn/sandbox/providers"
 	"fawn/store"
 	"fawn/uploads"
-	"fawn/uploads/convert"
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
+	"fawn/web/converter"
 )
 
 // shelf keeps the states of documents in the database.
@@ -78,15 +61,18 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 
 // openDocuments makes what converts uploads, each in a process of its own.
 func (a *App) openDocuments() *documents.Service {
-	a.converter = &converter{cache: filepath.Join(a.dirs.Root, "converter"),
-		dirs: files.Dirs{Root: filepath.Join(a.dirs.Root, "documents")}, log: a.opts.Log,
-		before: func() { a.report() }, program: copied{dir: filepath.Join(a.dirs.Root, "program")}}
+	a.converter = converter.New(a.dirs.Root, func() { a.report() }, a.opts.Log)
+	server := int64(0)
+	if a.db.Clustered() {
+		server = a.db.Self()
+	}
 	return documents.New(documents.Config{
+		Server:  server,
 		Store:   shelf{a.db},
 		Index:   index{a.db},
 		Cache:   filepath.Join(a.dirs.Root, "shown"),
 		Open:    func(thread string) (documents.Dir, error) { return a.dirs.Open(thread) },
-		Convert: a.converter.convert,
+		Convert: a.converter.Convert,
 		Enabled: func() bool { return a.config.Current().File.Uploads.AutoConvertDocuments },
 		Log:     a.opts.Log,
 	})
@@ -94,7 +80,7 @@ func (a *App) openDocuments() *documents.Service {
 
 // openPictures makes what shows pictures, each drawn in a process of its own.
 func (a *App) openPictures() *pictures.Service {
-	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.draw,
+	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.Draw,
 		Log: a.opts.Log})
 }
 
@@ -104,296 +90,4 @@ func (a *App) copyFiles(ctx context.Context, from, to string) error {
 		return err
 	}
 	return errors.Join(a.documents.Copy(ctx, from, to), a.switches.Copy(ctx, from, to))
-}
-
-// What a conversion may take.
-const (
-	convertTime   = 3 * time.Minute
-	convertMemory = 1 << 30
-	convertDisk   = 1 << 30
-	maxMarkdown   = 16 << 20
-	maxDrawn      = 64 << 20 // of a picture
-)
-
-// converter starts this program once for each document or picture: in a sandbox without a network, or
-// else as a plain process that limits itself. The folders of a job are those of a thread
-// that nobody else knows.
-type converter struct {
-	dirs  files.Dirs
-	cache string // of the compiled PDF reader
-	log   *slog.Logger
-	// before returns when commands have a sandbox: that of jobs may need the way to the data
-	// folder which it opens.
-	before   func()
-	provider string // empty takes the best
-	program  copied
-
-	warming sync.Once
-	warm    bool // there is a cache; guarded by warming
-
-	once sync.Once
-	jail sandbox.Provider // guarded by once
-	err  error            // guarded by once
-}
-
-// Paths of a job, as virtual ones.
-const (
-	jobInput  = files.Uploads + "/document"
-	jobOutput = files.Outputs + "/document.md"
-	jobSelf   = "/fawn"
-	jobCache  = "/fawn-cache"
-)
-
-// open removes what an earlier server left and looks for a sandbox.
-func (c *converter) open(ctx context.Context) (sandbox.Provider, error) {
-	c.once.Do(func() {
-		if c.err = os.MkdirAll(c.dirs.Root, 0o700); c.err != nil {
-			return
-		}
-		if c.err = c.dirs.Threads(c.dirs.Remove); c.err != nil {
-			return
-		}
-		cfg := sandbox.DefaultConfig()
-		cfg.Dirs, cfg.MaxSandboxes, cfg.Provider = c.dirs, 3, cmp.Or(c.provider, cfg.Provider)
-		if c.before != nil {
-			c.before()
-		}
-		if c.jail, c.err = providers.New(ctx, cfg); c.err == nil && c.jail.Name() == sandbox.ProviderOff {
-			c.log.Warn("documents are converted without a sandbox, only with limits",
-				"reason", c.jail.Probe(ctx).Reason)
-		}
-	})
-	return c.jail, c.err
-}
-
-// closeConverter ends the sandboxes of documents.
-func (a *App) closeConverter(ctx context.Context) error {
-	if a.converter == nil {
-		return nil
-	}
-	c := a.converter
-	c.once.Do(func() { c.err = sandbox.ErrGone })
-	if c.jail == nil {
-		return nil
-	}
-	return c.jail.Close(ctx)
-}
-
-func (c *converter) convert(ctx context.Context, j documents.Job) (out documents.Outcome, err error) {
-	if !convert.Answers() {
-		return out, errors.New("this program does not call convert.Main")
-	}
-	jail, err := c.open(ctx)
-	if err != nil {
-		return out, fmt.Errorf("prepare conversions: %w", err)
-	}
-	if head := make([]byte, 1024); c.reads(j.File, head) {
-		c.compile(ctx)
-	}
-	return c.run(ctx, jail, task{convert.Role, j.Name, maxMarkdown}, j.File, &report{progress: j.Progress})
-}
-
-// draw has a picture drawn with no side longer than side pixels; 0 leaves it as large as it is.
-func (c *converter) draw(ctx context.Context, data io.Reader, side int) ([]byte, error) {
-	if !convert.Answers() {
-		return nil, errors.New("this program does not call convert.Main")
-	}
-	jail, err := c.open(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("prepare conversions: %w", err)
-	}
-	out, err := c.run(ctx, jail, task{convert.PictureRole, strconv.Itoa(side), maxDrawn}, data,
-		&report{progress: func(int, int) {}})
-	if err == nil && len(out.Text) == 0 {
-		err = fmt.Errorf("%w: %w", &uploads.PictureError{}, out.Reason)
-	}
-	return out.Text, err
-}
-
-// task is what this program does when it is started under a role: the last argument, and how
-// many bytes come of it at most.
-type task struct {
-	role, arg string
-	most      int64
-}
-
-// run starts this program once, with a folder that nobody else knows.
-func (c *converter) run(ctx context.Context, jail sandbox.Provider, t task, data io.Reader,
-	said *report) (out documents.Outcome, err error) {
-	ref := sandbox.ThreadRef{ID: "job-" + rand.Text()}
-	if err := c.dirs.Create(ref.ID); err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, c.dirs.Remove(ref.ID)) }()
-	tree, err := c.dirs.Open(ref.ID)
-	if err != nil {
-		return out, err
-	}
-	defer tree.Close()
-	if err := c.put(tree, data); err != nil {
-		return out, err
-	}
-	why, err := c.inside(ctx, jail, ref, t, said)
-	if err != nil {
-		why, err = c.outside(ctx, ref, t, said)
-	}
-	if err != nil || ctx.Err() != nil {
-		return out, errors.Join(err, context.Cause(ctx))
-	}
-	if out.Reason = why; said.end != nil {
-		out.Reason = said.end.Lack
-		if said.end.Text {
-			out.Text, err = tree.ReadFile(ctx, jobOutput, t.most)
-		}
-	}
-	return out, err
-}
-
-// reads says whether a file needs the PDF reader.
-func (c *converter) reads(f *os.File, head []byte) bool {
-	n, err := f.ReadAt(head, 0)
-	return (err == nil || errors.Is(err, io.EOF)) && convert.IsPDF(head[:n])
-}
-
-// compile fills the cache once, in a process that has seen no document. Those that have may
-// only read it. Without a cache each PDF takes a second longer.
-func (c *converter) compile(ctx context.Context) {
-	c.warming.Do(func() {
-		ctx, cancel := context.WithTimeout(ctx, convertTime)
-		defer cancel()
-		err := os.MkdirAll(c.cache, 0o755)
-		var cmd *exec.Cmd
-		if err == nil {
-			cmd, err = c.command(ctx, c.cache, convert.Role, "", "", "")
-		}
-		if err == nil {
-			err = cmd.Run()
-		}
-		// A user of the sandbox's must be able to read it.
-		err = errors.Join(err, filepath.WalkDir(c.cache, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if d.IsDir() {
-				return os.Chmod(path, 0o755)
-			}
-			return os.Chmod(path, 0o644)
-		}))
-		if err != nil && ctx.Err() == nil {
-			c.log.Warn("couldn't keep the compiled PDF reader", "err", err)
-		}
-		c.warm = err == nil
-	})
-}
-
-// command is this program as a converter, without our environment, which holds keys.
-func (c *converter) command(ctx context.Context, temp, role, in, out, arg string) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Args = []string{role, in, out, arg}
-	cmd.Dir, cmd.WaitDelay = temp, time.Second
-	cmd.Env = []string{"TMPDIR=" + temp, "TMP=" + temp, convert.Cache + "=" + c.cache}
-	return cmd, nil
-}
-
-func (c *converter) put(tree *files.Files, from io.Reader) error {
-	w, err := tree.Create(jobInput)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, io.LimitReader(from, convert.MaxInput+1))
-	return errors.Join(err, w.Close())
-}
-
-// inside converts in a sandbox. An error says that the program could not be started there;
-// a reason is for one that ended without a word.
-func (c *converter) inside(ctx context.Context, jail sandbox.Provider, ref sandbox.ThreadRef, t task,
-	said *report) (convert.Reason, error) {
-	at, err := c.seat(jail, ref.ID)
-	if err != nil {
-		return "", err
-	}
-	env := map[string]string{}
-	if c.warm {
-		env[convert.Cache] = at.cache
-	}
-	box, err := jail.Acquire(ctx, ref, jobPolicy(at.binds))
-	if err != nil {
-		return "", err
-	}
-	res, err := box.Exec(ctx, sandbox.ExecReq{
-		Command: `exec -a "$1" "$2" "$3" "$4" "$5"`,
-		Args:    []string{t.role, at.program, jobInput, jobOutput, t.arg}, Env: env, All: said,
-	})
-	err = errors.Join(err, jail.Destroy(context.WithoutCancel(ctx), ref, "the document is converted"))
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case res.TimedOut, res.Signal == "SIGXCPU":
-		return convert.Timeout, nil
-	case res.OOM, res.Quota:
-		return convert.Limits, nil
-	case res.ExitCode == 126, res.ExitCode == 127:
-		return "", fmt.Errorf("start %s in a sandbox: %s", at.program, bytes.TrimSpace(res.Output))
-	}
-	return convert.Crashed, nil
-}
-
-// outside converts in a plain process.
-func (c *converter) outside(ctx context.Context, ref sandbox.ThreadRef, t task, said *report) (convert.Reason, error) {
-	ctx, cancel := context.WithTimeout(ctx, convertTime)
-	defer cancel()
-	base := filepath.Join(c.dirs.Root, "threads", ref.ID)
-	host := func(virtual string) string {
-		return filepath.Join(base, "user-data", filepath.FromSlash(strings.TrimPrefix(virtual, files.UserData)))
-	}
-	cmd, err := c.command(ctx, base, t.role, host(jobInput), host(jobOutput), t.arg)
-	if err != nil {
-		return "", err
-	}
-	cmd.Stdout = said
-	err = cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return convert.Timeout, nil
-	case errors.As(err, &exit):
-		return convert.Crashed, nil
-	}
-	return convert.Crashed, err
-}
-
-// report reads what the child says.
-type report struct {
-	progress func(done, of int)
-	rest     []byte
-	end      *convert.Line
-}
-
-// maxReport bounds a line of the child.
-const maxReport = 64 << 10
-
-func (r *report) Write(p []byte) (int, error) {
-	for chunk := range bytes.Lines(p) {
-		if r.rest = append(r.rest, chunk...); len(r.rest) > maxReport {
-			return 0, fs.ErrInvalid
-		}
-		if !bytes.HasSuffix(r.rest, []byte("\n")) {
-			continue
-		}
-		var l convert.Line
-		if json.Unmarshal(r.rest, &l) == nil && r.end == nil {
-			if l.End {
-				r.end = &l
-			} else {
-				r.progress(l.Done, l.Pages)
-			}
-		}
-		r.rest = r.rest[:0]
-	}
-	return len(p), nil
 }

@@ -14,7 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
 
@@ -39,12 +39,13 @@ import (
 	"fawn/sandbox/files"
 	"fawn/sandbox/render"
 	"fawn/store"
-	"fawn/uploads"
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
 	"fawn/web/account"
 	"fawn/web/api"
 	"fawn/web/audit"
+	"fawn/web/caretaker"
+	"fawn/web/converter"
 	"fawn/web/gateway"
 	"fawn/web/httpx"
 	"fawn/web/metrics"
@@ -107,7 +108,7 @@ type App struct {
 	memory    *memory.Service
 	web       *community.Service
 	browser   render.Browser
-	converter *converter
+	converter *converter.Converter
 	stopProxy context.CancelFunc
 	api       *api.API
 	gateway   *gateway.Gateway
@@ -119,6 +120,8 @@ type App struct {
 	readers   httpx.Limiter    // of event streams of the API
 	schedule  *schedule.Scheduler
 	channels  *channels.Hub
+	caretaker *caretaker.Caretaker
+	caring    atomic.Bool // this server has the bots
 	backups   backups
 	listeners []net.Listener
 	tls       *tls.Config // nil speaks plain HTTP
@@ -240,15 +243,17 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	plan := snap.File.Scheduler
 	a.schedule = schedule.New(schedule.Config{DB: a.db, Runs: a.runs, Log: o.Log, MaxRuns: plan.MaxConcurrentRuns,
-		Look: plan.PollInterval, Plan: a.planResult,
+		Look: plan.PollInterval, Shared: a.db.Clustered(), Plan: a.planResult,
 		Deliver: func(ctx context.Context, run string) error { return a.channels.Deliver(ctx, run) }})
 	a.channels = a.openChannels()
 	if err := a.routes(); err != nil {
 		return nil, err
 	}
 	a.gauge()
-	if err := a.api.DeleteStateless(ctx); err != nil {
-		return nil, err
+	if !a.db.Clustered() {
+		if err := a.api.DeleteStateless(ctx); err != nil {
+			return nil, err
+		}
 	}
 	a.takeMemory(ctx)
 	background, stop := context.WithCancel(context.Background())
@@ -262,21 +267,10 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		a.work.Go(func() { a.shared.Run(background) })
 	}
 	a.openConsole(background)
-	a.work.Go(func() { a.sweepUploads(background) })
 	a.work.Go(func() { a.documents.Run(background) })
-	a.work.Go(func() { a.memory.Run(background) })
-	if plan.Enabled {
-		a.work.Go(func() { a.schedule.Run(background) })
-	}
 	a.work.Go(func() { a.followConfig(background, snap) })
-	if a.inspect != nil {
-		a.work.Go(func() { a.inspect.Forget(background) })
-	}
-	a.work.Go(func() { a.retain(background) })
 	a.work.Go(func() { a.backUp(background) })
-	a.work.Go(func() { a.pages.EmptyTrash(background) })
-	a.work.Go(func() { a.api.TellWebhooks(background) })
-	a.channels.Apply(a.channelSettings(snap))
+	a.openDuties(snap)
 	return a, nil
 }
 
@@ -358,35 +352,6 @@ func (a *App) listen(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// sweepUploads removes files of uploads a crash cut off, and takes up documents that it cut off
-// from being noticed.
-func (a *App) sweepUploads(ctx context.Context) {
-	before := time.Now()
-	if a.db.Clustered() { // others take uploads at this moment
-		before = before.Add(-24 * time.Hour)
-	}
-	err := a.dirs.Threads(func(thread string) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		tree, err := a.dirs.Open(thread)
-		if err != nil {
-			return nil // not a thread with files
-		}
-		defer tree.Close()
-		if _, err := uploads.Sweep(ctx, tree, before); err != nil && ctx.Err() == nil {
-			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
-		}
-		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
-			a.opts.Log.Warn("couldn't look for documents", "thread", thread, "err", err)
-		}
-		return nil
-	})
-	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
-		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", a.dirs.Above(), "err", err)
-	}
 }
 
 // Addr is the address Fawn listens on.

@@ -182,7 +182,11 @@ func (a *App) closeSandbox() error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
 	a.stopProxy()
-	return errors.Join(a.sandbox.Close(ctx), a.closeConverter(ctx))
+	err := a.sandbox.Close(ctx)
+	if a.converter != nil {
+		err = errors.Join(err, a.converter.Close(ctx))
+	}
+	return err
 }
 
 // publicReport is what monitors may see of the provider: no path of this machine.

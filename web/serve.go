@@ -134,6 +134,9 @@ func (a *App) stopRuns(ctx context.Context) {
 	a.work.Go(func() {
 		defer close(done)
 		a.channels.Close()
+		if a.db.Clustered() { // else nobody else is there to do it
+			a.caretaker.Leave()
+		}
 		handing, cancel := context.WithTimeout(ctx, drainTime/2)
 		a.runs.Drain(handing)
 		cancel()
@@ -177,6 +180,9 @@ func (a *App) Close() error {
 		}
 		if a.stop != nil {
 			a.stop()
+		}
+		if a.caretaker != nil {
+			a.caretaker.Leave()
 		}
 		if a.schedule != nil {
 			a.schedule.Close()

@@ -1,17 +1,14 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 
 	"fawn/agent/community"
 	"fawn/agent/lead"
 	"fawn/sandbox/netguard"
 	"fawn/sandbox/render"
-	"fawn/uploads/convert"
 )
 
 // openWeb makes what searches and reads the web for agents.
@@ -26,7 +23,7 @@ func (a *App) openWeb() *community.Service {
 			g.AllowPrivate = private
 			return g
 		},
-		Convert: a.converter.read,
+		Convert: a.converter.Read,
 		Render:  a.render,
 		Log:     a.opts.Log,
 	})
@@ -47,21 +44,4 @@ func (a *App) render(ctx context.Context, address string, private []netip.Prefix
 		return community.Rendered{Why: err.Error()}, nil
 	}
 	return community.Rendered{Address: p.Address, HTML: p.HTML, Status: p.Status}, err
-}
-
-// read converts what was read from the web.
-func (c *converter) read(ctx context.Context, name string, data []byte) (text, why string, err error) {
-	if !convert.Answers() {
-		return "", "", errors.New("this program does not call convert.Main")
-	}
-	jail, err := c.open(ctx)
-	if err != nil {
-		return "", "", fmt.Errorf("prepare conversions: %w", err)
-	}
-	if convert.IsPDF(data[:min(len(data), 1024)]) {
-		c.compile(ctx)
-	}
-	out, err := c.run(ctx, jail, task{convert.Role, name, maxMarkdown}, bytes.NewReader(data),
-		&report{progress: func(int, int) {}})
-	return string(out.Text), string(out.Reason), err
 }

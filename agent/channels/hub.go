@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"slices"
 	"sync"
@@ -142,6 +143,26 @@ func (h *Hub) start(conf Bot) {
 	}
 	h.bots[conf.Provider] = b
 	b.wg.Go(b.run)
+}
+
+// Look has the bots take up what other servers have stored for them.
+func (h *Hub) Look(ctx context.Context) error {
+	h.mu.Lock()
+	list := slices.Collect(maps.Values(h.bots))
+	h.mu.Unlock()
+	for _, b := range list {
+		if b.channel() == nil { // it looks when it begins
+			continue
+		}
+		answers, err := h.cfg.DB.OpenAnswers(ctx, b.provider)
+		if err != nil {
+			return err
+		}
+		for _, first := range answers {
+			b.deliver(first, false)
+		}
+	}
+	return nil
 }
 
 // Restart opens a bot anew. It tells whether there is one.

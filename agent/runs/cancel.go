@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"fawn/agent/runs/observe"
 	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
@@ -95,7 +96,8 @@ func (m *Manager) drop(ctx context.Context, e *entry) error {
 			Line: rest})
 	case stageDropped:
 		e.run.Status, e.run.UpdatedAt = Interrupted, time.Now()
-		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run), Line: rest})
+		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: observe.Webhooks(e.run),
+			Line: rest})
 		defer m.hooked()
 	}
 	e.log.Abandon()

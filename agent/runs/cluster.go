@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"fawn/agent/runs/observe"
 	"fawn/agent/runs/past"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
@@ -67,6 +68,7 @@ func (m *Manager) hearOthers() {
 
 // newsOf tells those who wait for news of threads.
 func (m *Manager) newsOf(w store.Wake) {
+	m.hooked()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, thread := range w.IDs {
@@ -250,7 +252,7 @@ func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (don
 		b.Delete = &store.Delete{Runs: []string{run.ID}}
 	} else {
 		run.Status, run.UpdatedAt = Interrupted, time.Now()
-		b.Run, b.KV = &run, webhooks(run)
+		b.Run, b.KV = &run, observe.Webhooks(run)
 	}
 	err = m.db.Commit(context.WithoutCancel(ctx), b)
 	switch {

@@ -79,8 +79,8 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	if m.cluster != nil {
 		cfg.Passed = func() { m.passes(e) }
 	}
-	if m.watch != nil {
-		cfg.Watch = m.watching(e.run)
+	if watch := m.watch.Before(e.run); watch != nil {
+		cfg.Watch = watch
 	}
 	if d.rec, err = recorder.Open(d.kept, cfg); err != nil {
 		return nil, "", err

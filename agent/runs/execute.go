@@ -67,9 +67,10 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 	if rec == nil { // nothing was written yet: the row is all there is
 		return m.settleRow(ending, e, rest)
 	}
-	changes, done := m.changed(ending, e.run)
+	changes, done := m.watch.After(ending, e.run)
 	kept, told := m.ending(e.run.ID)
-	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(webhooks(e.run), changes, kept)}
+	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(observe.Webhooks(e.run),
+		changes, kept)}
 	if err == nil {
 		end.Halt = outcome.Next
 	}
@@ -100,7 +101,7 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored 
 
 // storeEnd stores a run that has ended, and the status of its thread.
 func (m *Manager) storeEnd(ctx context.Context, run store.Run, rest string) error {
-	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
+	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: observe.Webhooks(run),
 		Patch: &store.ThreadPatch{Touch: true}, Line: &store.Line{Rest: rest, Promote: recorder.EndsWell(run, rest)}})
 }
 

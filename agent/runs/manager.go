@@ -46,7 +46,7 @@ type Config struct {
 	DB      *store.DB
 	Build   Build
 	Remove  func(thread string) error // deletes a thread's files; may be nil
-	Watch   Watch                     // tells what runs do to files; may be nil
+	Watch   observe.Watch             // tells what runs do to files; may be nil
 	Ending  Ending                    // stores something with the ends of runs; may be nil
 	Observe observe.Observer          // is told what runs and their calls take; may be nil
 	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
@@ -70,7 +70,7 @@ type Manager struct {
 	build  Build
 	remove func(string) error
 
-	watch    Watch
+	watch    observe.Watcher
 	atEnd    Ending
 	observer observe.Observer
 	mark     bool
@@ -100,7 +100,8 @@ type Manager struct {
 // the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
-	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove, watch: cfg.Watch,
+	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove,
+		watch: observe.Watcher{Watch: cfg.Watch, Log: cfg.Log},
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
 		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}

@@ -39,3 +39,14 @@ func (m *Manager) Counts() (c Counts) {
 	}
 	return c
 }
+
+// Webhooks gets a value whenever there may be new ones in the database.
+func (m *Manager) Webhooks() <-chan struct{} { return m.hooks }
+
+// hooked wakes whoever tells webhooks.
+func (m *Manager) hooked() {
+	select {
+	case m.hooks <- struct{}{}:
+	default: // not yet seen the last one
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/observe"
 	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/runevent"
@@ -106,7 +107,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 		return nil, m.rollBack(ctx, run)
 	case run.Status == Pending && run.Wish != "":
 		run.Status, run.UpdatedAt = Interrupted, time.Now()
-		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
+		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: observe.Webhooks(run),
 			Line: &store.Line{AsHead: true}})
 	case run.Status == Pending:
 		return storedEntry(run)
@@ -187,8 +188,8 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 		return err
 	}
 	m.logger.Info("closing an interrupted run", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
-	changes, done := m.changed(ctx, run)
-	end := recorder.End{Run: run, Thread: rest, Keep: slices.Concat(webhooks(run), changes)}
+	changes, done := m.watch.After(ctx, run)
+	end := recorder.End{Run: run, Thread: rest, Keep: slices.Concat(observe.Webhooks(run), changes)}
 	if err := rec.Finish(ctx, end); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fawn/agent/runs"
@@ -28,6 +29,8 @@ type Config struct {
 	// Look is how often the clock is read at least while something is scheduled, since a
 	// machine may have slept. 0 means 5 s.
 	Look time.Duration
+	// Shared says that other servers change crons and start them by hand, too. Run is called on one of them.
+	Shared bool
 	// Now replaces the clock; nil means time.Now.
 	Now func() time.Time
 	// Plan makes the first message to the chat that the results of a cron are sent to: of a run on a thread, or
@@ -45,6 +48,8 @@ type Scheduler struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 	wake chan struct{} // one token: look again
+
+	again atomic.Bool // what others left is to be taken up
 
 	mu     sync.Mutex
 	live   map[string]*liveStart // by id of the start
@@ -90,6 +95,12 @@ func (s *Scheduler) Wake() {
 	}
 }
 
+// TakeUp has Run take up what another server left that is gone. It never blocks.
+func (s *Scheduler) TakeUp() {
+	s.again.Store(true)
+	s.Wake()
+}
+
 // Close lets those go that wait for runs. Runs go on; their ends are noted at the next
 // start.
 func (s *Scheduler) Close() {
@@ -102,17 +113,19 @@ func (s *Scheduler) Close() {
 
 // Run takes up what a crash cut off and then starts what is due, until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) {
-	again := true
+	s.again.Store(true)
 	for ctx.Err() == nil {
 		var next time.Time
 		var err error
-		if again {
+		if s.again.Swap(false) {
 			err = s.Resume(ctx)
 		}
 		if err == nil {
 			next, err = s.Tick(ctx)
 		}
-		again = err != nil // what could not start is stored as begun
+		if err != nil { // what could not start is stored as begun
+			s.again.Store(true)
+		}
 		if err != nil && ctx.Err() == nil {
 			s.cfg.Log.Error("couldn't start due tasks", "err", err)
 		}
@@ -120,9 +133,10 @@ func (s *Scheduler) Run(ctx context.Context) {
 			s.cfg.Log.Warn("expired items were not removed", "err", err)
 		}
 		wait := idleLook
-		if err != nil {
+		if err != nil || s.cfg.Shared {
 			wait = s.cfg.Look
-		} else if !next.IsZero() {
+		}
+		if err == nil && !next.IsZero() {
 			wait = min(max(next.Sub(s.Now()), 0), s.cfg.Look)
 		}
 		timer := time.NewTimer(wait)

@@ -55,10 +55,14 @@ func (s *Scheduler) start(ctx context.Context, c store.Cron, due time.Time, trig
 		}
 	}
 	skip, err := s.enter(c, r.ID)
+	if err == nil && !skip && s.cfg.Shared && c.Overlap == "skip" {
+		_, open, failed := s.cfg.DB.CountCronRuns(ctx, c.ID) // of other servers, too
+		skip, err = open > 0, failed
+	}
+	defer func() { s.unlessFollowed(r.ID) }()
 	if err != nil {
 		return r, err
 	}
-	defer func() { s.unlessFollowed(r.ID) }()
 	if skip {
 		r.Status, r.Error, r.FinishedAt = store.CronSkipped, ErrBusy.Error(), s.Now()
 	}
@@ -110,7 +114,10 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	if err == nil {
 		_, err = s.cfg.Runs.StartTelling(ctx, req, told...)
 	}
-	told = nil // is stored with the run
+	told = nil                          // is stored with the run
+	if errors.Is(err, runs.ErrExists) { // another server took this start up, too
+		err = nil
+	}
 	switch {
 	case errors.Is(err, runs.ErrClosed) || errors.Is(err, runs.ErrStorage) || ctx.Err() != nil && err != nil:
 		return r, err // taken up at the next start

@@ -66,6 +66,8 @@ type Config struct {
 	// Convert converts one document apart from this process. An error means that it could
 	// not be tried.
 	Convert func(ctx context.Context, j Job) (Outcome, error)
+	// Server is the id of this one of several servers that have the same documents, 0 for one that is alone.
+	Server int64
 	// Enabled says whether new documents are converted; nil means always.
 	Enabled func() bool
 	Log     *slog.Logger
@@ -80,7 +82,8 @@ type record struct {
 	uploads.Conversion
 	Markdown string `json:"markdown,omitempty"` // name of the upload that is its text
 	Tries    int    `json:"tries,omitempty"`
-	Asked    int64  `json:"asked"` // tells one file of this name from the next
+	Asked    int64  `json:"asked"`            // tells one file of this name from the next
+	Server   int64  `json:"server,omitempty"` // which converts it, of several
 }
 
 // Service converts documents.
@@ -184,7 +187,7 @@ func (s *Service) Add(ctx context.Context, thread string, names ...string) error
 			continue
 		}
 		s.last = max(s.last+1, time.Now().UnixNano())
-		r := &record{Conversion: uploads.Conversion{State: uploads.Pending}, Asked: s.last}
+		r := &record{Conversion: uploads.Conversion{State: uploads.Pending}, Asked: s.last, Server: s.cfg.Server}
 		if err := s.put(ctx, key(thread, name), r); err != nil {
 			return err
 		}
@@ -325,10 +328,18 @@ func (s *Service) Await(ctx context.Context, thread string, names ...string) err
 		if !busy {
 			return nil
 		}
+		var again <-chan time.Time
+		if s.cfg.Server != 0 { // others do not tell
+			again = time.After(awaitLook)
+		}
 		select {
 		case <-changed:
+		case <-again:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
+
+// awaitLook is how often it is looked whether another server has converted a document.
+const awaitLook = 500 * time.Millisecond

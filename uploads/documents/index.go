@@ -77,7 +77,9 @@ func (s *Service) keepIndex(ctx context.Context) {
 	if s.cfg.Index == nil {
 		return
 	}
-	if threads, err := s.cfg.Index.Threads(ctx); err == nil {
+	if s.cfg.Server != 0 { // each is brought up to date before it is searched anyway
+		s.cfg.Log.Debug("the index of documents is brought up to date as it is used")
+	} else if threads, err := s.cfg.Index.Threads(ctx); err == nil {
 		s.Refresh(threads...)
 	} else if ctx.Err() == nil {
 		s.cfg.Log.Error("couldn't look for documents in the index", "err", err)

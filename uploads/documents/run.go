@@ -27,8 +27,8 @@ func (s *Service) Run(ctx context.Context) {
 	beside.Go(func() { s.keepIndex(ctx) })
 	beside.Go(func() { s.keepShown(ctx) })
 	defer beside.Wait()
-	if err := s.resume(ctx); err != nil && ctx.Err() == nil {
-		s.cfg.Log.Error("couldn't look for documents that are not converted yet", "err", err)
+	if s.cfg.Server == 0 {
+		s.Resume(ctx, nil)
 	}
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -51,8 +51,15 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// resume queues what is pending, in the order it came.
-func (s *Service) resume(ctx context.Context) error {
+// Resume queues what is pending, but for what other servers have that are at work.
+func (s *Service) Resume(ctx context.Context, servers []int64) {
+	if err := s.resume(ctx, servers); err != nil && ctx.Err() == nil {
+		s.cfg.Log.Error("couldn't look for documents that are not converted yet", "err", err)
+	}
+}
+
+// resume queues them in the order they came.
+func (s *Service) resume(ctx context.Context, servers []int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	values, err := s.cfg.Store.Values(ctx, "")
@@ -65,10 +72,14 @@ func (s *Service) resume(ctx context.Context) error {
 		if err := json.Unmarshal(body, &r); err != nil {
 			return fmt.Errorf("document %s: %w", k, err)
 		}
-		if r.State == uploads.Pending && !slices.Contains(s.queue, k) {
+		if r.State == uploads.Pending && !slices.Contains(servers, r.Server) && !slices.Contains(s.queue, k) {
 			pending[k] = r.Asked
 			s.queue = append(s.queue, k)
 		}
+	}
+	if len(pending) > 0 {
+		close(s.changed)
+		s.changed = make(chan struct{})
 	}
 	slices.SortStableFunc(s.queue, func(a, b string) int { return int(min(max(pending[a]-pending[b], -1), 1)) })
 	return nil
@@ -100,6 +111,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 	tries := 0
 	err := s.change(ctx, thread, name, 0, func(r *record) error {
 		r.Tries++
+		r.Server = s.cfg.Server
 		asked, tries = r.Asked, r.Tries
 		// The name is written down before the text, so that the next server, should this one
 		// end in between, writes it to the same place.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"fawn/agent/runs"
 	"fawn/store"
@@ -74,23 +75,34 @@ func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
 	if err != nil {
 		return fmt.Errorf("note that thread %s goes with its run: %w", r.ThreadID, err)
 	}
-	a.deleteLater(r)
+	a.deleteLater(r, 0)
 	return nil
 }
 
-func (a *API) deleteLater(r store.Run) {
+// othersRead is how long readers at other servers get for the end of a run before its thread is deleted for a server
+// that is gone.
+const othersRead = time.Minute
+
+func (a *API) deleteLater(r store.Run, patience time.Duration) {
 	a.work.Go(func() {
 		ctx, done := a.UntilDrained(context.Background())
 		defer done()
-		if err := a.deleteEnded(ctx, r); err != nil && ctx.Err() == nil {
+		if err := a.deleteEnded(ctx, r, patience); err != nil && ctx.Err() == nil {
 			a.Log.Warn("the thread of a stateless run was not deleted", "thread", r.ThreadID, "run", r.ID, "err", err)
 		}
 	})
 }
 
-func (a *API) deleteEnded(ctx context.Context, r store.Run) error {
+func (a *API) deleteEnded(ctx context.Context, r store.Run, patience time.Duration) error {
 	if _, err := a.Runs.Wait(ctx, r.ID); err != nil && !gone(err) {
 		return err
+	}
+	if patience > 0 {
+		select {
+		case <-time.After(patience):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	if err := a.stateless.left(ctx, r.ThreadID); err != nil {
 		return err
@@ -124,7 +136,11 @@ func (a *API) DeleteStateless(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.deleteLater(run)
+		patience := time.Duration(0)
+		if a.DB.Clustered() {
+			patience = othersRead
+		}
+		a.deleteLater(run, patience)
 	}
 	return nil
 }

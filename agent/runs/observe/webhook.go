@@ -1,4 +1,4 @@
-package runs
+package observe
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ type Webhook struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`  // what to send once the run's rows are gone
 }
 
-// webhooks is what is to be stored with the end of a run, mostly nothing.
-func webhooks(run store.Run) []store.KV {
+// Webhooks is what is to be stored with the end of a run, mostly nothing.
+func Webhooks(run store.Run) []store.KV {
 	if !bytes.Contains(run.Kwargs, []byte(`"webhook":`)) { // the request may be long
 		return nil
 	}
@@ -38,15 +38,4 @@ func webhooks(run store.Run) []store.KV {
 		return nil
 	}
 	return []store.KV{{Space: WebhookSpace, Key: run.ID, Body: body}}
-}
-
-// Webhooks gets a value whenever there may be new ones in the database.
-func (m *Manager) Webhooks() <-chan struct{} { return m.hooks }
-
-// hooked wakes whoever tells webhooks.
-func (m *Manager) hooked() {
-	select {
-	case m.hooks <- struct{}{}:
-	default: // not yet seen the last one
-	}
 }

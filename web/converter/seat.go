@@ -1,4 +1,4 @@
-package web
+package converter
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ type seat struct {
 
 // seat is that of a job in a kind of sandbox. One without namespaces has no paths of its own,
 // and may run as a user who cannot get at the program; there a copy of it stands beside the data.
-func (c *converter) seat(jail sandbox.Provider, job string) (s seat, err error) {
+func (c *Converter) seat(jail sandbox.Provider, job string) (s seat, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return s, err
@@ -58,7 +58,7 @@ func (c *converter) seat(jail sandbox.Provider, job string) (s seat, err error) 
 }
 
 // from is the way to a file from the folder in which a job starts.
-func (c *converter) from(job, file string) (string, error) {
+func (c *Converter) from(job, file string) (string, error) {
 	start, err := filepath.EvalSymlinks(filepath.Join(c.dirs.Root, "threads", job, "user-data", "workspace"))
 	if err == nil {
 		file, err = filepath.EvalSymlinks(file)

@@ -1,4 +1,4 @@
-package web
+package converter
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ func openFolder(t *testing.T) string {
 // system calls and limits hold for what reads documents and draws pictures.
 func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 	dir := openFolder(t)
-	c := &converter{cache: filepath.Join(dir, "cache"), dirs: files.Dirs{Root: filepath.Join(dir, "documents")},
+	c := &Converter{cache: filepath.Join(dir, "cache"), dirs: files.Dirs{Root: filepath.Join(dir, "documents")},
 		log: slog.New(slog.DiscardHandler), provider: sandbox.ProviderLandlock,
 		program: copied{dir: filepath.Join(dir, "program")}}
 	jail, err := c.open(t.Context())

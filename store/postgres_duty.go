@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// takeDuty gives a duty to a server unless another one has it that lives. Renewing the lease of its row in node is all
+// that the one which has it does to keep it.
+const takeDuty = `INSERT INTO duty(name, node) VALUES ($2, $1) ON CONFLICT (name) DO UPDATE SET node = excluded.node
+	WHERE duty.node = excluded.node OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = duty.node) RETURNING 1`
+
+// TakeDuty gives this server a duty that one has at a time, unless another one has it, and says whether it has it then.
+// The duty ends with [DB.LeaveDuty], or with the right of this server to write. One that is alone has every duty.
+func (db *DB) TakeDuty(ctx context.Context, name string) (mine bool, err error) {
+	c := db.cluster()
+	if c == nil {
+		return true, nil
+	}
+	err = c.claim(ctx, takeDuty, []any{db.w.node, name}, func(pgx.Rows) error {
+		mine = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("take the duty %s: %w", name, err)
+	}
+	return mine, nil
+}
+
+// LeaveDuty lets another server take a duty.
+func (db *DB) LeaveDuty(ctx context.Context, name string) error {
+	c := db.cluster()
+	if c == nil {
+		return nil
+	}
+	err := c.claim(ctx, `DELETE FROM duty WHERE node = $1 AND name = $2`, []any{db.w.node, name},
+		func(pgx.Rows) error { return nil })
+	if err != nil {
+		return fmt.Errorf("leave the duty %s: %w", name, err)
+	}
+	return nil
+}
+
+// Servers are the ids of those that have the database at this moment, in their order.
+func (db *DB) Servers(ctx context.Context) ([]int64, error) {
+	var list []int64
+	err := db.each(ctx, `SELECT id FROM node ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
+		var id int64
+		err := rows.Scan(&id)
+		list = append(list, id)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list servers: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,147 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/caretaker"
+)
+
+const (
+	pulseEvery = 5 * time.Second // for what other servers have left to do, where that is not heard
+	pulsePause = 500 * time.Millisecond
+	trimEvery  = 10 * time.Minute
+	sweepEvery = 24 * time.Hour
+)
+
+// openDuties begins what is done once for all servers of a database.
+func (a *App) openDuties(snap *config.Snapshot) {
+	jobs := []func(context.Context){a.sweepUploads, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks}
+	if snap.File.Scheduler.Enabled {
+		jobs = append(jobs, a.schedule.Run)
+	}
+	if a.inspect != nil {
+		jobs = append(jobs, a.inspect.Forget)
+	}
+	if a.db.Clustered() {
+		jobs = append(jobs, a.runBots, a.pulse, a.trimAudit)
+	} else {
+		a.caring.Store(true)
+	}
+	a.caretaker = &caretaker.Caretaker{DB: a.db, Jobs: jobs, Gone: a.takeUp, Log: a.opts.Log}
+	a.channels.Apply(a.channelSettings(snap))
+	a.caretaker.Start()
+}
+
+// takeUp goes on with what servers have left that are gone.
+func (a *App) takeUp(ctx context.Context, servers []int64) {
+	a.documents.Resume(ctx, servers)
+	a.schedule.TakeUp()
+	if err := a.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
+		a.opts.Log.Warn("couldn't look for threads of stateless runs", "err", err)
+	}
+	if err := a.db.ClearTail(ctx); err != nil && ctx.Err() == nil {
+		a.opts.Log.Warn("couldn't clean up behind a server that is gone", "err", err)
+	}
+}
+
+// runBots has the connections to chat apps, of which each bot has one.
+func (a *App) runBots(ctx context.Context) {
+	a.caring.Store(true)
+	a.channels.Apply(a.channelSettings(a.config.Current()))
+	<-ctx.Done()
+	a.caring.Store(false)
+	a.channels.Apply(a.channelSettings(a.config.Current()))
+}
+
+// pulse has those look who would hear in their own process only that there is something to do.
+func (a *App) pulse(ctx context.Context) {
+	heard := make(chan struct{}, 1)
+	defer a.db.Hear(store.WakeRuns, 0, func(store.Wake) {
+		select {
+		case heard <- struct{}{}:
+		default: // not yet seen the last one
+		}
+	})()
+	for {
+		a.memory.Look()
+		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't look for answers to chats", "err", err)
+		}
+		timer := time.NewTimer(pulseEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-heard:
+			timer.Stop()
+			select { // what comes in a row is looked for once
+			case <-time.After(pulsePause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// trimAudit keeps the audit of several servers within its bounds.
+func (a *App) trimAudit(ctx context.Context) {
+	a.every(ctx, trimEvery, func() {
+		if err := a.db.TrimAudit(ctx); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't drop old rows of the audit", "err", err)
+		}
+	})
+}
+
+// every calls f now and then again and again until ctx ends.
+func (a *App) every(ctx context.Context, pause time.Duration, f func()) {
+	for ticker := time.NewTicker(pause); ; {
+		f()
+		select {
+		case <-ctx.Done():
+			ticker.Stop()
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// sweepUploads removes files of uploads a crash cut off, and takes up documents that it cut off
+// from being noticed.
+func (a *App) sweepUploads(ctx context.Context) {
+	if !a.db.Clustered() {
+		a.sweep(ctx, time.Now())
+		return
+	}
+	// Others take uploads at this moment.
+	a.every(ctx, sweepEvery, func() { a.sweep(ctx, time.Now().Add(-sweepEvery)) })
+}
+
+func (a *App) sweep(ctx context.Context, before time.Time) {
+	err := a.dirs.Threads(func(thread string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		tree, err := a.dirs.Open(thread)
+		if err != nil {
+			return nil // not a thread with files
+		}
+		defer tree.Close()
+		if _, err := uploads.Sweep(ctx, tree, before); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
+		}
+		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't look for documents", "thread", thread, "err", err)
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
+		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", a.dirs.Above(), "err", err)
+	}
+}
