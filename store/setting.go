@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrChanged means that somebody else changed a setting first.
@@ -118,7 +120,8 @@ func (db *DB) Part(ctx context.Context, hash string) (data []byte, err error) {
 
 // Parts are the hashes of all pieces.
 func (db *DB) Parts(ctx context.Context) (hashes []string, err error) {
-	err = db.each(ctx, `SELECT name FROM setting WHERE version = 0`, nil, func(rows *sql.Rows) (bool, error) {
+	const query = `SELECT name FROM setting WHERE version = 0 AND name >= 'part/' AND name < 'part0'`
+	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
 		var name string
 		err := rows.Scan(&name)
 		hashes = append(hashes, strings.TrimPrefix(name, settingPart))
@@ -136,6 +139,22 @@ func (db *DB) DropParts(ctx context.Context, hashes ...string) error {
 	for _, h := range hashes {
 		p.add("delete part", h, `DELETE FROM setting WHERE name = ? AND version = 0`, settingPart+h)
 	}
+	p.measure()
+	return db.w.do(ctx, &job{batch: p})
+}
+
+// spentSetting begins the names of what can be used once. They have version 0, too, and say until when they count.
+const spentSetting = "spent/"
+
+// Spend notes that something was used, which is named by its hash and is worth nothing after until anyway. It returns
+// ErrChanged if it was used before, at any server.
+func (db *DB) Spend(ctx context.Context, hash string, until time.Time) error {
+	moment := func(t time.Time) []byte { return binary.BigEndian.AppendUint64(nil, uint64(t.UnixMilli())) }
+	p := &batch{setting: db.w.setting()}
+	p.add("delete what was spent", "", `DELETE FROM setting WHERE name >= 'spent/' AND name < 'spent0' AND body < ?`,
+		moment(time.Now()))
+	p.add("spend", hash, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?) ON CONFLICT(name) DO NOTHING`,
+		spentSetting+hash, moment(until)).must = ErrChanged
 	p.measure()
 	return db.w.do(ctx, &job{batch: p})
 }

@@ -92,6 +92,25 @@ func (s suite) PartsOfSettingsAreNoSettings(t *testing.T) {
 	}
 }
 
+// WhatIsSpentIsSpentOnce, until it is worth nothing anyway.
+func (s suite) WhatIsSpentIsSpentOnce(t *testing.T) {
+	db := s.open(t)
+	soon, past := time.Now().Add(time.Minute), time.Now().Add(-time.Second)
+	for i, step := range []struct {
+		hash  string
+		until time.Time
+		spent bool
+	}{{"a", soon, false}, {"a", soon, true}, {"b", past, false}, {"a", soon, true}, {"b", past, false}} {
+		if err := db.Spend(t.Context(), step.hash, step.until); errors.Is(err, store.ErrChanged) != step.spent ||
+			err != nil && !step.spent {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if n, err := db.Parts(t.Context()); err != nil || len(n) > 0 {
+		t.Errorf("parts are %v, %v", n, err)
+	}
+}
+
 // TestASettingHasOneWinner when several servers change it at once, and the others are woken up.
 func TestASettingHasOneWinner(t *testing.T) {
 	url := pgtest.URL(t)

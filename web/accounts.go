@@ -10,6 +10,7 @@ import (
 	"fawn/store"
 	"fawn/web/account"
 	"fawn/web/account/factor"
+	"fawn/web/ui"
 )
 
 // openAccounts makes what knows who may use the server.
@@ -68,4 +69,14 @@ func (a *App) announceSetup(ctx context.Context) error {
 	_, err = fmt.Fprintf(a.opts.Out, "This server has no owner yet. To create the owner's account, open this link once:\n  %s\n",
 		a.URL()+account.SetupPath(token))
 	return err
+}
+
+// signInSteps are what servers of one database have in common of the steps of signing in, so that each may be taken at
+// another one.
+func (a *App) signInSteps() (ui.Steps, error) {
+	if a.shared == nil {
+		return ui.Steps{}, nil
+	}
+	key, err := a.shared.SigningKey(context.Background(), "steps of signing in")
+	return ui.Steps{Key: key, Once: a.shared.Once}, err
 }

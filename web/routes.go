@@ -36,7 +36,11 @@ func (a *App) routes() error {
 	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Network: a.network,
 		Sandbox: a.report, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
-	pages, err := ui.New(ui.Deps{Site: site, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
+	steps, err := a.signInSteps()
+	if err != nil {
+		return err
+	}
+	pages, err := ui.New(ui.Deps{Site: site, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
 		Backups: a.backupState,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,

@@ -109,3 +109,28 @@ func TestAServerWithAnotherKeyIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestASessionIsGoodAtEveryServer, for reading and, with its proof, for writing.
+func TestASessionIsGoodAtEveryServer(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200) + "auth: {required: always}\n"
+	b, a := start(t, conf), start(t, conf)
+	ann := a.owner(t) // with the newest link
+	elsewhere := &browser{b, ann.cookies}
+	got := elsewhere.do(t, "GET", "/api/v1/auth/me", "")
+	if got.status != 200 || !strings.Contains(got.body, "ann@x.org") {
+		t.Errorf("at the other server: %d %s", got.status, got.body)
+	}
+	if got := elsewhere.do(t, "POST", "/threads", `{"thread_id": "t1"}`); got.status != 200 {
+		t.Errorf("a thread at the other server: %d %s", got.status, got.body)
+	}
+	if got := ann.do(t, "GET", "/threads/t1", ""); got.status != 200 {
+		t.Errorf("which is here: %d %s", got.status, got.body)
+	}
+	if got := elsewhere.do(t, "POST", "/api/v1/auth/logout", ""); got.status >= 300 {
+		t.Errorf("signed out at the other server: %d %s", got.status, got.body)
+	}
+	if got := ann.do(t, "GET", "/api/v1/auth/me", ""); got.status != 401 {
+		t.Errorf("after that, here: %d %s", got.status, got.body)
+	}
+}

@@ -218,6 +218,35 @@ func TestARowOpensUnderItsOwnNameOnly(t *testing.T) {
 	}
 }
 
+// TestServersSignWithTheSameKey, whether it is made of the one that seals or is a row, and use things once.
+func TestServersSignWithTheSameKey(t *testing.T) {
+	url := pgtest.URL(t)
+	one, two := server(t, url, ""), server(t, url, "")
+	for _, text := range []string{"", oneKey} {
+		a, b := rows(t, one, text), rows(t, two, text)
+		var keys [2][]byte
+		var wg sync.WaitGroup
+		for i, r := range []*shared.Rows{a, b} {
+			wg.Go(func() {
+				var err error
+				if keys[i], err = r.SigningKey(t.Context(), "x"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		other, err := a.SigningKey(t.Context(), "y")
+		if err != nil || len(keys[0]) != 32 || !bytes.Equal(keys[0], keys[1]) || bytes.Equal(other, keys[0]) {
+			t.Errorf("keys %x and %x, for another use %x, %v", keys[0], keys[1], other, err)
+		}
+		used := "used with " + text
+		until := time.Now().Add(time.Minute)
+		if first, second := a.Once(used, until), b.Once(used, until); !first || second {
+			t.Errorf("used once: %v, twice: %v", first, second)
+		}
+	}
+}
+
 func TestKeysAreLongEnough(t *testing.T) {
 	if _, err := shared.ParseKeys("short"); err == nil {
 		t.Error("a short key is taken")

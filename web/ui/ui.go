@@ -45,9 +45,13 @@ import (
 	"fawn/web/ui/tasks"
 )
 
+// Steps are what several servers have in common of the steps of signing in.
+type Steps = account.Steps
+
 // Deps are the parts the pages show and change. All are required but Documents, Pictures and Draining.
 type Deps struct {
 	Site    *page.Site
+	Steps   Steps                 // what several servers have in common of signing in
 	Copier  *threads.Copier       // nil makes one that copies no files
 	Uploads func() uploads.Config // the limits of this moment
 	// Documents converts uploads; nil converts nothing.
@@ -124,7 +128,7 @@ func New(d Deps) (*UI, error) {
 	u := &UI{Deps: d, Handlers: conversation.New(d.Site,
 		conversation.Deps{Window: d.Window, MCP: d.MCP, Suggests: d.Aside != nil, Draining: d.Draining})}
 	var err error
-	if u.account, err = account.New(d.Site, d.SSO); err != nil {
+	if u.account, err = account.New(d.Site, d.SSO, d.Steps); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
 	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,

@@ -3,6 +3,8 @@
 package account
 
 import (
+	"time"
+
 	"fawn/web/account/sso"
 	"fawn/web/ui/page"
 )
@@ -15,8 +17,14 @@ type Handlers struct {
 	sealed *sealer // what browsers keep between the steps of signing in
 }
 
+// Steps are what several servers have in common of the steps of signing in. The zero value is for one server.
+type Steps struct {
+	Key  []byte                                  // 32 bytes
+	Once func(hash string, until time.Time) bool // notes that something was used, false if it was before
+}
+
 // New makes the handlers. Its error is of the system's source of random numbers or ciphers.
-func New(site *page.Site, services *sso.Client) (*Handlers, error) {
-	sealed, err := newSealer()
+func New(site *page.Site, services *sso.Client, steps Steps) (*Handlers, error) {
+	sealed, err := newSealer(steps.Key, steps.Once)
 	return &Handlers{Site: site, SSO: services, sealed: sealed}, err
 }

@@ -4,7 +4,9 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -18,23 +20,26 @@ import (
 var errSealed = errors.New("not what the browser was given, or too old")
 
 // sealer lets browsers keep what stands between two steps of signing in: they can neither read
-// nor change it, nor use it for another step. The key lasts as long as the process.
+// nor change it, nor use it for another step. The key lasts as long as the process, unless several servers have it.
 type sealer struct {
 	aead cipher.AEAD
+	once func(hash string, until time.Time) bool // for several servers: spends it at all of them; nil for one
 
 	mu   sync.Mutex
 	used map[string]time.Time // what was opened for the last time, until it would be too old anyway
 }
 
-func newSealer() (*sealer, error) {
-	key := make([]byte, 32)
-	rand.Read(key) //nolint:errcheck // never fails
+func newSealer(key []byte, once func(hash string, until time.Time) bool) (*sealer, error) {
+	if key == nil {
+		key = make([]byte, 32)
+		rand.Read(key) //nolint:errcheck // never fails
+	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
-	return &sealer{aead: aead, used: map[string]time.Time{}}, err
+	return &sealer{aead: aead, once: once, used: map[string]time.Time{}}, err
 }
 
 // envelope is what is sealed.
@@ -89,7 +94,11 @@ func (s *sealer) spend(text string, age time.Duration) bool {
 		return false
 	}
 	s.used[text] = now.Add(age)
-	return true
+	if s.once == nil {
+		return true
+	}
+	sum := sha256.Sum256([]byte(text))
+	return s.once(hex.EncodeToString(sum[:]), now.Add(age))
 }
 
 // stepAge is how long a step of signing in may take.
