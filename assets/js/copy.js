@@ -37,9 +37,9 @@ export const copy = async (el) => {
     say(word('live-copied'));
     const icon = el.querySelector('use');
     const was = icon ? icon.getAttribute('href') : el.textContent;
-    if (icon) icon.setAttribute('href', was.replace(/#.*/, '#check'));
-    else el.textContent = word('live-copied');
-    setTimeout(() => (icon ? icon.setAttribute('href', was) : (el.textContent = was)), 1500);
+    const show = (s) => (icon ? icon.setAttribute('href', s) : (el.textContent = s));
+    show(icon ? was.replace(/#.*/, '#check') : word('live-copied'));
+    setTimeout(show, 1500, was);
   } catch {
     toast(word('live-copyfailed'));
   }

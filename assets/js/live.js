@@ -1,6 +1,6 @@
 // One EventSource a visible page, open only while a run is active.
 import {post} from './compose.js';
-import {$, apply, patch, say, sheet, word} from './dom.js';
+import {$, apply, on, patch, say, sheet, word} from './dom.js';
 
 let es, timer, bannerTimer, wait = 500, running = false, cursor = '', since;
 
@@ -20,33 +20,25 @@ const banner = (text, good) => {
   b.classList.toggle('good', !!good);
 };
 
+const calm = () => { clearTimeout(bannerTimer); bannerTimer = 0; };
+
 const online = () => {
   wait = 500;
-  clearTimeout(bannerTimer);
-  bannerTimer = 0;
-  const b = $('banner');
-  if (b && !b.hidden) {
+  calm();
+  if ($('banner')?.hidden === false) {
     banner(word('live-back'), true);
     setTimeout(() => banner(''), 2000);
   }
 };
 
-const offline = () => {
-  bannerTimer ||= setTimeout(() => { banner(word('live-offline')); say(word('live-offline')); }, 3000);
-};
-
 const finish = () => {
   running = false;
   close();
-  clearTimeout(bannerTimer);
-  bannerTimer = 0;
+  calm();
   if (!$('banner')?.classList.contains('good')) banner('');
   turns()?.removeAttribute('data-running');
   document.dispatchEvent(new CustomEvent('fawn:idle', {detail: Date.now() - since}));
 };
-
-// The end of a run was shown: it is no news in lists. Only the page knows whether somebody could see it.
-const seen = () => { if (!document.hidden) post(turns().dataset.stream.replace(/stream$/, 'seen')).catch(() => {}); };
 
 // Fold the trail a moment after there is an answer worth reading, unless the
 // reader has touched it. What is on screen stays where it is.
@@ -96,7 +88,7 @@ const handlers = {
   md(data) {
     const p = JSON.parse(data);
     const el = $(p.m);
-    if (!el) throw new Error('no element ' + p.m);
+    if (!el) throw new Error(p.m);
     settle(el, p.ops);
     if (p.m.startsWith('m-') && el.textContent.length > foldAfter) fold(el);
   },
@@ -107,7 +99,8 @@ const handlers = {
     if (data) apply(JSON.parse(data));
     const last = [...document.querySelectorAll('.turn .ans > .md')].pop();
     if (last?.textContent) fold(last);
-    seen();
+    // What was shown is no news in lists; only the page knows whether somebody could see it.
+    if (!document.hidden) post(turns().dataset.stream.replace(/\/stream$/, '/seen')).catch(() => {});
     finish();
   },
 };
@@ -121,8 +114,8 @@ const open = () => {
   es.onerror = () => {
     // A bad status or a broken connection: open again ourselves, later each time.
     close();
-    offline();
-    timer = setTimeout(open, wait * (0.7 + Math.random() * 0.6));
+    bannerTimer ||= setTimeout(() => { banner(word('live-offline')); say(word('live-offline')); }, 3000);
+    timer = setTimeout(open, wait * (0.5 + Math.random()));
     wait = Math.min(wait * 2, 15000);
   };
   for (const [name, fn] of Object.entries(handlers)) {
@@ -156,7 +149,7 @@ export const start = () => {
   const el = turns();
   if (!el) return;
   cursor = el.dataset.cursor ?? '';
-  document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
+  on(document, 'visibilitychange', () => (document.hidden ? close() : open()));
   addEventListener('pagehide', close);
   addEventListener('pageshow', (e) => { if (e.persisted) open(); });
   addEventListener('online', () => { if (running && !es) { wait = 500; open(); } });

@@ -1,5 +1,5 @@
 // Follow the tail while the reader is at the end, and never against their will.
-import {$, later, say, word} from './dom.js';
+import {$, later, on, say, word} from './dom.js';
 
 let sc, follow = true, lastTop = 0, climbs = false, max = 0, prevMax = 0, left = 0, seen;
 
@@ -63,19 +63,19 @@ export const start = () => {
   sc = $('scroll');
   const content = $('turns');
   if (!sc || !content) return;
-  sc.addEventListener('wheel', (e) => { if (e.deltaY < 0 && bottom() > 0) set(false); }, {passive: true});
+  on(sc, 'wheel', (e) => { if (e.deltaY < 0 && bottom() > 0) set(false); }, {passive: true});
   let touchY = 0;
-  sc.addEventListener('touchstart', (e) => { touchY = e.touches[0].clientY; }, {passive: true});
-  sc.addEventListener('touchmove', (e) => { if (e.touches[0].clientY > touchY + 4) set(false); }, {passive: true});
-  sc.addEventListener('keydown', (e) => {
+  on(sc, 'touchstart', (e) => { touchY = e.touches[0].clientY; }, {passive: true});
+  on(sc, 'touchmove', (e) => { if (e.touches[0].clientY > touchY + 4) set(false); }, {passive: true});
+  on(sc, 'keydown', (e) => {
     if (e.key === 'PageUp' || e.key === 'ArrowUp' || e.key === 'Home') set(false);
     if (e.key === 'End') toEnd();
   });
-  document.addEventListener('selectionchange', () => {
+  on(document, 'selectionchange', () => {
     const s = getSelection();
     if (s && !s.isCollapsed && content.contains(s.anchorNode)) set(false);
   });
-  sc.addEventListener('scroll', () => {
+  on(sc, 'scroll', () => {
     const top = sc.scrollTop;
     if (top !== lastTop) climbs = top < lastTop && top > lastTop - sc.clientHeight;
     if (top < lastTop - 2 && bottom() - top > 24) set(false);
@@ -94,7 +94,7 @@ export const start = () => {
     if (follow) { sc.scrollTop = max; lastTop = sc.scrollTop; }
     else set(false);
   }).observe(content);
-  $('down')?.addEventListener('click', () => { toEnd(); $('q')?.focus({preventScroll: true}); });
+  on($('down'), 'click', () => { toEnd(); $('q')?.focus({preventScroll: true}); });
   const id = decodeURIComponent(location.hash.slice(1)), m = $(id) ?? $(id.replace('m-', 'nt-'));
   if (content.contains(m)) {
     for (let d = m; (d = d.parentElement.closest('details')); ) d.open = true;

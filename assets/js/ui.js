@@ -1,6 +1,7 @@
 // Clocks, folds, sheets, dialogs and settings.
 import {$, apply, fade, later, on, toast, word} from './dom.js';
 import {at} from './at.js';
+import {post} from './compose.js';
 import {copy} from './copy.js';
 
 const clocks = () => {
@@ -121,8 +122,7 @@ const click = (e) => {
   if (s) s.parentElement.dataset.touched = '';
 };
 
-export const savePref = (body) => fetch(at('/ui/prefs'), {method: 'POST', body: new URLSearchParams(body), headers: {'X-Fawn': '1', Accept: 'application/json'}})
-  .then((r) => { if (!r.ok) throw new Error(r.status); });
+export const savePref = (body) => post(at('/ui/prefs'), new URLSearchParams(body));
 
 const change = async (e) => {
   const t = e.target;
