@@ -83,6 +83,27 @@ func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error)
 	return t.Version, nil
 }
 
+// CopyTrees gives a thread without files all versions that another one had up to one of them, under their numbers.
+func (db *DB) CopyTrees(ctx context.Context, from, to string, version int64) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		err := w.exec(`INSERT INTO object_use(object, thread, version) SELECT object, ?1, version FROM object_use
+			WHERE thread = ?2 AND version <= ?3`, to, from, version)
+		if err != nil {
+			return err
+		}
+		n, err := w.change(`INSERT INTO tree(thread, version, parent, whole, body)
+			SELECT ?1, version, parent, whole, body FROM tree WHERE thread = ?2 AND version <= ?3`, to, from, version)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("copy the files of thread %s: %w", from, err)
+	}
+	return nil
+}
+
 // DropTrees removes all versions of the files of a thread.
 func (db *DB) DropTrees(ctx context.Context, thread string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {

@@ -147,6 +147,9 @@ func (a *App) takeUpload(ctx context.Context, thread string, form *multipart.Rea
 	if r, err = uploads.Save(ctx, tree, thread, form, a.uploadLimits()); err != nil {
 		return r, err
 	}
+	if err := a.dirs.Save(ctx, thread); err != nil {
+		return r, err
+	}
 	var names []string
 	for _, f := range r.Files {
 		names = append(names, f.Filename)

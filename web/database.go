@@ -39,5 +39,9 @@ func (a *App) openStore(ctx context.Context, cfg store.Config) (err error) {
 	if a.db, err = store.Open(ctx, cfg); err != nil { // says who holds the folder, which explains a taken port too
 		return err
 	}
-	return storage.Prove(ctx, a.db, a.dirs)
+	if err = storage.Prove(ctx, a.db, a.dirs); err != nil {
+		return err
+	}
+	a.trees, err = storage.Trees(ctx, a.config.Current(), a.db, &a.dirs, a.opts.Log)
+	return err
 }

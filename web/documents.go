@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 
 	"fawn/store"
@@ -72,6 +71,7 @@ func (a *App) openDocuments() *documents.Service {
 		Index:   index{a.db},
 		Cache:   filepath.Join(a.dirs.Root, "shown"),
 		Open:    func(thread string) (documents.Dir, error) { return a.dirs.Open(thread) },
+		Save:    a.dirs.Save,
 		Convert: a.converter.Convert,
 		Enabled: func() bool { return a.config.Current().File.Uploads.AutoConvertDocuments },
 		Log:     a.opts.Log,
@@ -82,12 +82,4 @@ func (a *App) openDocuments() *documents.Service {
 func (a *App) openPictures() *pictures.Service {
 	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.Draw,
 		Log: a.opts.Log})
-}
-
-// copyFiles gives a thread's copy its files, with what is known of the documents among them.
-func (a *App) copyFiles(ctx context.Context, from, to string) error {
-	if err := a.dirs.Copy(ctx, from, to); err != nil {
-		return err
-	}
-	return errors.Join(a.documents.Copy(ctx, from, to), a.switches.Copy(ctx, from, to))
 }

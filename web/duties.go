@@ -124,17 +124,22 @@ func (a *App) sweepUploads(ctx context.Context) {
 }
 
 func (a *App) sweep(ctx context.Context, before time.Time) {
-	err := a.dirs.Threads(func(thread string) error {
+	dirs := a.dirs
+	dirs.Keeper = nil // what is unfinished is in folders only
+	err := dirs.Threads(func(thread string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		tree, err := a.dirs.Open(thread)
+		tree, err := dirs.Open(thread)
 		if err != nil {
 			return nil // not a thread with files
 		}
 		defer tree.Close()
 		if _, err := uploads.Sweep(ctx, tree, before); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
+		}
+		if a.trees != nil { // it would get the files of every thread
+			return nil
 		}
 		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't look for documents", "thread", thread, "err", err)

@@ -39,6 +39,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/sandbox/render"
 	"fawn/store"
+	"fawn/store/trees"
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
 	"fawn/web/account"
@@ -89,6 +90,7 @@ type App struct {
 	vouches   string // header with whom a trusted proxy has signed in
 	dirs      files.Dirs
 	db        *store.DB
+	trees     *trees.Trees // nil has the files of threads in folders only
 	runs      *runs.Manager
 	copier    *threads.Copier
 	builder   *lead.Builder
@@ -234,10 +236,11 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			Audit: a.trail.Judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents,
 			Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
 			Await: a.mcp.Await, Without: a.switchedOff})
-	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Build: a.builder.Build, Remove: a.removeThread,
-		Ending: a.memory.Ending, Observe: a.observer(),
+	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Files: a.versions(), Build: a.builder.Build,
+		Remove: a.removeThread, Ending: a.memory.Ending, Observe: a.observer(),
 		Mark: snap.File.Runs.Resume == "mark", Slots: snap.File.Cluster.Slots, Steps: a.steps, Log: o.Log})
-	a.copier = &threads.Copier{DB: a.db, Files: a.copyFiles, Remove: a.removeThread, Log: o.Log}
+	a.copier = &threads.Copier{DB: a.db, Files: a.copyFiles, FilesAt: a.copyVersion(), Remove: a.removeThread,
+		Log: o.Log}
 	if err := a.runs.Recover(ctx); err != nil {
 		return nil, fmt.Errorf("clean up after the last stop: %w", err)
 	}
@@ -267,6 +270,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		a.work.Go(func() { a.shared.Run(background) })
 	}
 	a.openConsole(background)
+	if a.trees != nil {
+		a.work.Go(func() { a.trees.Run(background) })
+	}
 	a.work.Go(func() { a.documents.Run(background) })
 	a.work.Go(func() { a.followConfig(background, snap) })
 	a.work.Go(func() { a.backUp(background) })

@@ -198,6 +198,9 @@ func (a *App) Close() error {
 		if a.inspect != nil {
 			a.inspect.Close()
 		}
+		if a.trees != nil {
+			a.trees.Close()
+		}
 		a.closeTracing()
 		if a.agents != nil {
 			a.closeErr = errors.Join(a.closeErr, a.agents.Close())

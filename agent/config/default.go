@@ -21,6 +21,7 @@ func Default() File {
 		Store:      Storage{Sync: "normal"},
 		Runs:       Runs{Resume: "auto", AllowDegradation: true, RecursionLimit: 100, OnRecursionLimit: "answer"},
 		Retention:  Retention{SweepEvery: time.Minute},
+		Files:      Files{Region: "us-east-1", Cache: 10 << 30},
 		Backup:     Backup{Keep: 7, Dir: "backups"},
 		ThreadData: ThreadData{LazyInit: true},
 		ToolSearch: ToolSearch{AutoPromoteTopK: 3},

@@ -44,7 +44,14 @@ type Cluster struct {
 
 // Files says where the files of threads are.
 type Files struct {
-	Dir string `yaml:"dir" reload:"restart"` // a folder that all servers share; "" has them in the data folder
+	Dir       string `yaml:"dir" reload:"restart"` // a folder that all servers share; "" has them in the data folder
+	URL       string `yaml:"url" reload:"restart"` // s3://bucket/prefix, which all servers share; folders have copies then
+	Endpoint  string `yaml:"endpoint" reload:"restart"`
+	Region    string `yaml:"region" reload:"restart"`
+	PathStyle bool   `yaml:"path_style" reload:"restart"` // the bucket is in the path, not in the host's name
+	AccessKey Secret `yaml:"access_key" reload:"restart"`
+	SecretKey Secret `yaml:"secret_key" reload:"restart"`
+	Cache     int64  `yaml:"cache" unit:"bytes" min:"0" reload:"restart"` // of copies, 0 is no limit
 }
 
 // Checkpointer is the older form of Database.

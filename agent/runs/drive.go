@@ -69,7 +69,8 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	m, e := d.m, d.e
 	asked, state, b, failed := m.prepare(d.kept, e)
 	cfg := recorder.Config{DB: m.db, Log: e.log, Thread: e.run.ThreadID, Base: b, Run: e.run.ID, Context: ctx,
-		Cancel: e.cancel, One: e.req.LeavesOne(), From: b.Head, Plan: state.Todos}
+		Cancel: e.cancel, One: e.req.LeavesOne(), From: b.Head, Plan: state.Todos,
+		Files: m.files}
 	if e.goOn != nil {
 		cfg.From = e.run.BaseCheckpoint
 	}

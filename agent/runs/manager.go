@@ -16,6 +16,7 @@ import (
 	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/observe"
+	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/remote"
 	"fawn/agent/runs/request"
 	"fawn/store"
@@ -47,6 +48,7 @@ type Config struct {
 	Build   Build
 	Remove  func(thread string) error // deletes a thread's files; may be nil
 	Watch   observe.Watch             // tells what runs do to files; may be nil
+	Files   recorder.Files            // keeps versions of files; may be nil
 	Ending  Ending                    // stores something with the ends of runs; may be nil
 	Observe observe.Observer          // is told what runs and their calls take; may be nil
 	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
@@ -71,6 +73,7 @@ type Manager struct {
 	remove func(string) error
 
 	watch    observe.Watcher
+	files    recorder.Files
 	atEnd    Ending
 	observer observe.Observer
 	mark     bool
@@ -101,7 +104,7 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove,
-		watch: observe.Watcher{Watch: cfg.Watch, Log: cfg.Log},
+		watch: observe.Watcher{Watch: cfg.Watch, Log: cfg.Log}, files: cfg.Files,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
 		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}

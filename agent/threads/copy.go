@@ -26,10 +26,12 @@ var ErrGone = errors.New("can no longer be branched")
 
 // Copier makes threads from others. Files and Remove may be nil.
 type Copier struct {
-	DB     *store.DB
-	Files  CopyFiles                 // gives a new thread the files of another
-	Remove func(thread string) error // deletes a thread's files
-	Log    *slog.Logger
+	DB    *store.DB
+	Files CopyFiles // gives a new thread the files of another
+	// FilesAt gives a new thread the files that another had in a version; nil where there are no versions.
+	FilesAt func(ctx context.Context, from string, version int64, to string) error
+	Remove  func(thread string) error // deletes a thread's files
+	Log     *slog.Logger
 }
 
 // Copy makes a new thread with all messages, fields and checkpoints of another, and its
@@ -49,7 +51,7 @@ func (c *Copier) Copy(ctx context.Context, thread string) (store.Thread, error) 
 	if t.Metadata, err = withMembers(t.Metadata, map[string]any{"thread_id": id}); err != nil {
 		return t, err
 	}
-	return c.spawn(ctx, thread, id, t, store.Batch{CopyFrom: thread}, true)
+	return c.spawn(ctx, thread, id, t, store.Batch{CopyFrom: thread}, c.Files)
 }
 
 // Branched is a thread that goes on from a message of another one.
@@ -76,6 +78,12 @@ func (c *Copier) Branch(ctx context.Context, thread string, messages []string, t
 		return b, err
 	}
 	old := snap.Checkpoint
+	copyFiles := c.Files
+	if v := old.Card.Tree; c.FilesAt != nil && v > 0 && !latest {
+		latest, copyFiles = true, func(ctx context.Context, from, to string) error {
+			return c.FilesAt(ctx, from, v, to)
+		}
+	}
 	b.Checkpoint, b.Message, b.Files = old.ID, snap.Messages[len(snap.Messages)-1].ID, latest
 	if title != "" {
 		if snap.Fields["title"], err = agent.Encode(title); err != nil {
@@ -85,7 +93,7 @@ func (c *Copier) Branch(ctx context.Context, thread string, messages []string, t
 	}
 	id := uuid.Must(uuid.NewV7()).String()
 	rows := store.Batch{Messages: slices.Clone(snap.Messages)}
-	card := store.Card{Fields: map[string]int64{}}
+	card := store.Card{Fields: map[string]int64{}, Tree: old.Card.Tree}
 	for i := range rows.Messages {
 		rows.Messages[i].N = int64(i + 1)
 	}
@@ -112,7 +120,10 @@ func (c *Copier) Branch(ctx context.Context, thread string, messages []string, t
 	if t.Metadata, err = withMembers(t.Metadata, from); err != nil {
 		return b, err
 	}
-	b.Thread, err = c.spawn(ctx, thread, id, t, rows, latest)
+	if !latest {
+		copyFiles = nil
+	}
+	b.Thread, err = c.spawn(ctx, thread, id, t, rows, copyFiles)
 	return b, err
 }
 
@@ -165,11 +176,11 @@ func (c *Copier) turnEnd(ctx context.Context, t store.Thread,
 
 // spawn stores a thread made from another one, its files first: who sees it sees them.
 func (c *Copier) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch,
-	files bool) (store.Thread, error) {
+	files CopyFiles) (store.Thread, error) {
 	now := time.Now()
 	t.ID, t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = id, now, now, now
-	if files && c.Files != nil {
-		if err := c.Files(ctx, from, id); err != nil {
+	if files != nil {
+		if err := files(ctx, from, id); err != nil {
 			if ctx.Err() != nil {
 				return t, errors.Join(context.Cause(ctx), c.removeFiles(id))
 			}

@@ -71,6 +71,13 @@ func New(cfg Config) *Trees {
 	return &Trees{cfg: cfg, copies: map[string]*local{}}
 }
 
+// Close lets go of the store of objects.
+func (t *Trees) Close() {
+	if c, ok := t.cfg.Objects.(interface{ Close() }); ok {
+		c.Close()
+	}
+}
+
 // take is the copy of a thread, which is not removed before it is given back.
 func (t *Trees) take(thread string) *local {
 	t.mu.Lock()
@@ -262,11 +269,7 @@ func (t *Trees) CopyVersion(ctx context.Context, from string, version int64, to 
 			return err
 		}
 	}
-	m, _, _, err := t.manifest(ctx, from, version)
-	if err != nil {
-		return err
-	}
-	return t.put(ctx, to, 0, m)
+	return t.cfg.DB.CopyTrees(ctx, from, to, version)
 }
 
 // put makes m the newest version of a thread.
@@ -280,7 +283,8 @@ func (t *Trees) put(ctx context.Context, thread string, parent int64, m manifest
 	return err
 }
 
-// Restore makes the files of a thread those of one of its versions. What people uploaded since then stays.
+// Restore makes the files of a thread those of one of its versions. What people uploaded since then stays. A version
+// that is not there any more changes nothing.
 func (t *Trees) Restore(ctx context.Context, thread string, version int64) error {
 	for n := 0; ; n++ {
 		newest, err := t.cfg.DB.TreeVersion(ctx, thread)
@@ -288,6 +292,9 @@ func (t *Trees) Restore(ctx context.Context, thread string, version int64) error
 			return err
 		}
 		m, _, _, err := t.manifest(ctx, thread, version)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

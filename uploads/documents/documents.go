@@ -63,6 +63,8 @@ type Config struct {
 	Cache string
 	// Open opens the files of a thread.
 	Open func(thread string) (Dir, error)
+	// Save stores what has changed in the files of a thread; nil where that is not needed.
+	Save func(ctx context.Context, thread string) error
 	// Convert converts one document apart from this process. An error means that it could
 	// not be tried.
 	Convert func(ctx context.Context, j Job) (Outcome, error)

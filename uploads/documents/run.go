@@ -163,7 +163,11 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 			return err
 		}
 		defer dir.Close()
-		if err := uploads.Write(ctx, dir, text, out.Text); err != nil {
+		err = uploads.Write(ctx, dir, text, out.Text)
+		if err == nil && s.cfg.Save != nil {
+			err = s.cfg.Save(ctx, thread)
+		}
+		if err != nil {
 			r.Reason = "storage"
 			s.cfg.Log.Warn("couldn't keep the text of a document", "thread", thread, "file", name, "err", err)
 			return nil

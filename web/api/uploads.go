@@ -47,6 +47,9 @@ func (m mount) upload(c echo.Context, id string) error {
 		}
 		return err
 	}
+	if err := m.Dirs.Save(r.Context(), id); err != nil {
+		return err
+	}
 	if err := m.describe(r.Context(), dir, id, out.Files); err != nil {
 		return err
 	}
@@ -113,7 +116,9 @@ func (m mount) deleteUpload(c echo.Context, id string) error {
 	if err := uploads.Delete(dir, name); err != nil {
 		return err
 	}
-	if err := errors.Join(m.Documents.Remove(c.Request().Context(), dir, id, name), m.Pictures.Forget(id)); err != nil {
+	ctx := c.Request().Context()
+	err = errors.Join(m.Documents.Remove(ctx, dir, id, name), m.Pictures.Forget(id), m.Dirs.Save(ctx, id))
+	if err != nil {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted " + name})

@@ -53,6 +53,7 @@ func Doctor(ctx context.Context, o web.Options) (ok bool, err error) {
 	d.configuration(snap)
 	d.accounts(o, snap)
 	d.tls(ctx, snap, dir)
+	d.files(ctx, snap)
 	d.sandbox(ctx, snap, dir)
 	d.models(ctx, snap)
 	d.insight(ctx, snap)

@@ -46,9 +46,9 @@ func Join(snap *config.Snapshot, dir string) (store.Config, error) {
 	case cfg.URL == "":
 		return cfg, errors.New("cluster.enabled needs a database in PostgreSQL: set database.url for all servers, or " +
 			"take cluster.enabled out")
-	case f.Files.Dir == "":
-		return cfg, errors.New("cluster.enabled needs files.dir: set it to a folder that all servers share, for the " +
-			"files of threads")
+	case f.Files.Dir == "" && f.Files.URL == "":
+		return cfg, errors.New("cluster.enabled needs files.dir or files.url: set it to a folder that all servers " +
+			"share, or to an object store, for the files of threads")
 	}
 	cfg.Cluster = true
 	if f.Cluster.Wake == "poll" {
@@ -61,6 +61,8 @@ func Join(snap *config.Snapshot, dir string) (store.Config, error) {
 func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
 	d, shared := files.Dirs{Root: dir}, snap.File.Files.Dir
 	switch {
+	case shared != "" && snap.File.Files.URL != "":
+		return d, errors.New("files.dir and files.url are both set: the files of threads are in one of them")
 	case shared == "":
 		return d, nil
 	case !InPostgreSQL(snap):
@@ -78,6 +80,9 @@ func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
 
 // Warn tells what is set and works with SQLite only.
 func Warn(snap *config.Snapshot, log *slog.Logger) {
+	if b := snap.File.Backup; snap.File.Files.URL != "" && (b.Every > 0 || b.Cron != "") {
+		log.Warn("backups have copies of some files of threads only; all are in files.url")
+	}
 	if !InPostgreSQL(snap) {
 		return
 	}

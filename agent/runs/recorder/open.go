@@ -32,6 +32,7 @@ type Config struct {
 	From    string                  // parent of that checkpoint
 	Plan    []agent.Todo            // as it stands
 	Watch   func(context.Context)   // called before the first tool works
+	Files   Files                   // keeps versions of the files; nil where there are none
 	Passed  func()                  // called when a step is stored and nothing behind it, but for the last one
 }
 
@@ -52,6 +53,7 @@ type Recorder struct {
 	watch  func(context.Context)
 	passed func()
 	looked sync.Once // around watch
+	files  Files
 
 	mu      sync.Mutex // guards all below; Step holds it to the end of its commit
 	seq     int64
@@ -64,6 +66,8 @@ type Recorder struct {
 	extra   store.Batch      // joins the next commit
 	plan    []agent.Todo     // as of the last step
 	edited  []agent.Todo     // as a person wants it since; nil when nobody changed it
+	began   bool             // a step came already
+	goesOn  bool             // from where a run was cut off
 	settled bool             // the run takes no more changes of the plan
 	over    bool             // its end is being written, so nothing may come behind it
 
@@ -89,13 +93,18 @@ func Open(ctx context.Context, cfg Config) (*Recorder, error) {
 	}
 	return &Recorder{db: cfg.DB, lane: cfg.DB.OpenLane(cfg.Thread, cfg.Log.Mark), log: cfg.Log, thread: cfg.Thread,
 		run: cfg.Run, ctx: cfg.Context, done: cfg.Context.Done(), cancel: cfg.Cancel, leave: cfg.Leave,
-		one: cfg.One, from: cfg.From,
+		one: cfg.One, from: cfg.From, files: cfg.Files,
 		watch: cfg.Watch, passed: cfg.Passed, seq: last, plan: cfg.Plan, slots: map[string]*slot{}, at: cfg.Base,
 		streamed: map[string]bool{}}, nil
 }
 
 // Close gives back what the recorder holds of the store.
-func (r *Recorder) Close() { r.lane.Close() }
+func (r *Recorder) Close() {
+	if r.files != nil {
+		r.files.End(r.thread, r.run)
+	}
+	r.lane.Close()
+}
 
 // Head is the id of the thread's head behind the last step.
 func (r *Recorder) Head() string {

@@ -83,7 +83,7 @@ func (r *Recorder) Seq() int64 {
 func (r *Recorder) GoOn(first int64, used Usage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.first, r.stored, r.usage = first, r.seq, used
+	r.first, r.stored, r.usage, r.goesOn = first, r.seq, used, true
 }
 
 // KeepNumbers stores adopted events whose run has ended: readers may have seen their numbers.

@@ -65,6 +65,9 @@ func (r *Recorder) Emit(ev agent.Event) {
 
 // Record implements agent.Sink.
 func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
+	if err := r.around(ctx, ev); err != nil {
+		return err
+	}
 	r.look(ctx, ev)
 	if err := r.put(ev); err != nil {
 		return fmt.Errorf("record event: %w", err)

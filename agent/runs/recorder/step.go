@@ -33,12 +33,22 @@ type Base struct {
 // Step implements agent.Sink: one batch with the new rows, the card, the folded deltas and
 // the step's event.
 func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
+	version := int64(0)
+	if r.files != nil {
+		var err error
+		if version, err = r.tree(context.WithoutCancel(ctx), s.Node); err != nil {
+			return err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.left(); err != nil {
 		return err
 	}
 	before := r.mark()
+	if r.files != nil {
+		r.at.Card.Tree = version
+	}
 	if err := r.joinEdit(&s); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/uploads"
@@ -87,7 +88,7 @@ func (h *Handlers) read(ctx context.Context, thread, run string, until int64, e 
 	checkpoint := v.Thread.Head
 	if v.run.FirstSeq > 0 {
 		checkpoint = v.run.BaseCheckpoint
-	} else if from := runs.From(v.run); from != "" {
+	} else if from := request.From(v.run.Kwargs, v.run.ThreadID); from != "" {
 		checkpoint = from
 	}
 	v.Turns = turns.New(thread, h.Describer(thread))

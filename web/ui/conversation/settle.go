@@ -11,6 +11,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/principal"
@@ -34,7 +35,7 @@ func (h *Handlers) settleTurns(ctx context.Context, v *View, snap store.Snapshot
 		if r.ID == v.run.ID || !runs.Done(r.Status) {
 			continue
 		}
-		if runs.From(r) != "" && r.BaseCheckpoint != "" {
+		if request.From(r.Kwargs, r.ThreadID) != "" && r.BaseCheckpoint != "" {
 			forks[r.BaseCheckpoint] = true
 		}
 		in := input.Of(r)

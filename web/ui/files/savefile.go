@@ -56,7 +56,9 @@ func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	}
 	err = conversation.ErrBusy
 	if h.Runs.Active(t.ID) == "" {
-		_, err = dir.Edit(ctx, clean, text, form.Get("sum"))
+		if _, err = dir.Edit(ctx, clean, text, form.Get("sum")); err == nil {
+			err = h.Dirs.Save(ctx, t.ID)
+		}
 	}
 	if errors.Is(err, files.ErrChanged) && string(now) == text { // somebody else wrote the same
 		err = nil

@@ -46,6 +46,9 @@ func (h *Handlers) Store(ctx context.Context, thread string, form *multipart.Rea
 	if err != nil {
 		return result, err
 	}
+	if err := h.Dirs.Save(ctx, thread); err != nil {
+		return result, err
+	}
 	var names []string
 	for _, f := range result.Files {
 		names = append(names, f.Filename)
@@ -186,7 +189,8 @@ func (h *Handlers) removeUpload(c echo.Context, id string) error {
 	if err := uploads.Delete(tree, name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
 		return err
 	}
-	err = errors.Join(h.Documents.Remove(c.Request().Context(), tree, id, name), h.Pictures.Forget(id))
+	ctx := c.Request().Context()
+	err = errors.Join(h.Documents.Remove(ctx, tree, id, name), h.Pictures.Forget(id), h.Dirs.Save(ctx, id))
 	if err != nil {
 		return err
 	}

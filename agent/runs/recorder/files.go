@@ -1,0 +1,72 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fawn/agent"
+)
+
+// saveTime is how long storing what a tool did to files may take.
+const saveTime = 10 * time.Minute
+
+// Files keeps the files of threads in versions, one of which each checkpoint names.
+type Files interface {
+	// Begin is called before each tool that works. Whatever others did to the files is there then.
+	Begin(ctx context.Context, thread, run string) error
+	// End is called when no tool of the run works any more.
+	End(thread, run string)
+	// SaveVersion stores what has changed, and returns the newest version.
+	SaveVersion(ctx context.Context, thread string) (int64, error)
+	// Version is the newest one that is stored, 0 for none.
+	Version(ctx context.Context, thread string) (int64, error)
+	// Restore goes back to a version.
+	Restore(ctx context.Context, thread string, version int64) error
+}
+
+// tree stores the files that a step has changed, before anybody sees the step, and returns the version that belongs to
+// it. The first step of a run from an earlier checkpoint takes the files back to what they were there.
+func (r *Recorder) tree(ctx context.Context, node string) (v int64, err error) {
+	r.mu.Lock()
+	at, first := r.at, !r.began
+	r.began = true
+	r.mu.Unlock()
+	if first && !r.goesOn && at.Card.Tree > 0 && at.Head < at.Newest {
+		if err := r.files.Restore(ctx, r.thread, at.Card.Tree); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrStorage, err)
+		}
+	}
+	switch {
+	case node == agent.NodeTools:
+		v, err = r.files.SaveVersion(ctx, r.thread)
+	case first:
+		v, err = r.files.Version(ctx, r.thread)
+	default:
+		return at.Card.Tree, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return v, nil
+}
+
+// around has the files of others there before a tool works, and stores what it did before its result is shown: a tool
+// with a result is not called again.
+func (r *Recorder) around(ctx context.Context, ev agent.Event) (err error) {
+	if r.files == nil {
+		return nil
+	}
+	switch ev.Kind {
+	case agent.EventToolStart:
+		err = r.files.Begin(ctx, r.thread, r.run)
+	case agent.EventToolResult:
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+		defer cancel()
+		_, err = r.files.SaveVersion(ctx, r.thread)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package storage
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"fawn/agent/config"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/store/objects"
+	"fawn/store/trees"
+)
+
+// probeTime is how long trying an object store may take.
+const probeTime = 30 * time.Second
+
+// Bucket is the object store that a configuration names for the files of threads, nil for none. The caller closes it.
+func Bucket(snap *config.Snapshot) (*objects.Bucket, error) {
+	f := &snap.File.Files
+	if f.URL == "" {
+		return nil, nil
+	}
+	bucket, prefix, err := objects.Parse(f.URL)
+	if err != nil {
+		return nil, fmt.Errorf("files.url %w", err)
+	}
+	if f.AccessKey == "" || f.SecretKey == "" {
+		return nil, errors.New("files.url needs files.access_key and files.secret_key")
+	}
+	b, err := objects.Open(objects.Config{Bucket: bucket, Prefix: prefix, Endpoint: f.Endpoint, Region: f.Region,
+		PathStyle: f.PathStyle, Key: string(f.AccessKey), Secret: string(f.SecretKey)})
+	if err != nil {
+		return nil, fmt.Errorf("files.url: %w", err)
+	}
+	return b, nil
+}
+
+// Try puts an object into a bucket, reads it and removes it.
+func Try(ctx context.Context, b *objects.Bucket) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	if err := b.Probe(ctx, "probe-"+strings.ToLower(rand.Text())); err != nil {
+		return fmt.Errorf("the object store of files.url can't be used: %w", err)
+	}
+	return nil
+}
+
+// Trees keep the files of threads in the bucket that a configuration names and copies of them in d, which they become
+// the keeper of. They are nil where there is none.
+func Trees(ctx context.Context, snap *config.Snapshot, db *store.DB, d *files.Dirs, log *slog.Logger) (*trees.Trees,
+	error) {
+	b, err := Bucket(snap)
+	if b == nil {
+		return nil, err
+	}
+	if err := Try(ctx, b); err != nil {
+		return nil, err
+	}
+	t := trees.New(trees.Config{DB: db, Objects: b, Dirs: *d, Cache: snap.File.Files.Cache, Log: log})
+	d.Keeper = t
+	return t, nil
+}
