@@ -40,6 +40,9 @@ func (a *App) openChannels() *channels.Hub {
 			all, err := a.memory.All(ctx, owner)
 			return len(all), err
 		}}
+	if a.db.Clustered() {
+		c.Elsewhere = a.botElsewhere
+	}
 	if a.metrics != nil {
 		c.Observer = a.metrics.Channels(func() map[string]channels.Load { return a.channels.Loads() })
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/channels/chat/chattest"
 	"fawn/store/pgtest"
 	"fawn/web"
 )
@@ -121,5 +122,32 @@ func TestServersDoNotShareWhatTheyCannot(t *testing.T) {
 		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(c.want)) {
 			t.Errorf("%s: %v", c.conf, err)
 		}
+	}
+}
+
+// TestOneServerHasTheBots: all of them say that a bot is connected, and another one has it when that server stops.
+func TestOneServerHasTheBots(t *testing.T) {
+	t.Parallel()
+	f := chattest.NewTelegram(t)
+	conf := clustered(t, 200) +
+		fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
+			chattest.TelegramToken, f.State().URL)
+	a := start(t, conf)
+	awaitRunning(t, a, true)
+	b := start(t, conf)
+	awaitRunning(t, b, true)
+	if b.app == nil || strings.Contains(b.log.String(), "is the caretaker") {
+		t.Fatal("two servers have the duty")
+	}
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "say hello to the bridge"})
+	shows(t, a, f, "7", "Scripted reply.")
+	if err := a.stop(); err != nil {
+		t.Error(err)
+	}
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/new"})
+	shows(t, b, f, "7", "new conversation")
+	awaitRunning(t, b, true)
+	if !strings.Contains(b.log.String(), "is the caretaker") {
+		t.Errorf("the log does not say who has the bots: %.2000s", b.log.String())
 	}
 }

@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"time"
 
+	"fawn/agent/channels"
 	"fawn/agent/config"
 	"fawn/store"
 	"fawn/uploads"
@@ -68,8 +70,9 @@ func (a *App) pulse(ctx context.Context) {
 		default: // not yet seen the last one
 		}
 	})()
-	for {
+	for told := map[string]string{}; ; {
 		a.memory.Look()
+		a.tellOfBots(ctx, told)
 		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't look for answers to chats", "err", err)
 		}
@@ -88,6 +91,40 @@ func (a *App) pulse(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// botSpace is where the caretaker says how bots do, for the pages of other servers.
+const botSpace = "bot_status"
+
+// tellOfBots stores how bots do, as far as that has changed.
+func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
+	for _, p := range channels.Providers() {
+		body := []byte(nil)
+		if s, ok := a.channels.Status(p.Name); ok && a.caring.Load() {
+			body, _ = json.Marshal(s) // texts and times
+		}
+		if was, known := told[p.Name]; known && was == string(body) {
+			continue
+		}
+		err := a.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: botSpace, Key: p.Name,
+			Body: body}}})
+		if err == nil {
+			told[p.Name] = string(body)
+		} else if ctx.Err() == nil {
+			a.opts.Log.Warn("other servers do not know how a bot does", "channel", p.Name, "err", err)
+		}
+	}
+}
+
+// botElsewhere is how a bot does that another server has.
+func (a *App) botElsewhere(provider string) (s channels.Status, ok bool) {
+	if a.caring.Load() {
+		return s, false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pulseEvery)
+	defer cancel()
+	body, err := a.db.KV(ctx, store.Global, botSpace, provider)
+	return s, err == nil && json.Unmarshal(body, &s) == nil
 }
 
 // trimAudit keeps the audit of several servers within its bounds.

@@ -33,6 +33,8 @@ type Config struct {
 	Skill func(name string) bool
 	// Facts counts what is known about an owner.
 	Facts func(ctx context.Context, owner string) (int, error)
+	// Elsewhere tells how the bot of a platform does that another server has; nil where there are no others.
+	Elsewhere func(provider string) (s Status, ok bool)
 	// Observer is told what the bots do; nil for nobody.
 	Observer Observer
 }

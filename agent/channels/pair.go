@@ -27,7 +27,7 @@ var ErrCodes = errors.New("too many codes are open; use one, or wait until they 
 // Code makes a code of 128 random bits with which somebody connects their account to owner. It can be used once, within
 // 10 minutes, in a private chat with the bot. Errors: ErrNoBot, ErrCodes.
 func (h *Hub) Code(ctx context.Context, owner, provider string) (code string, valid time.Duration, err error) {
-	if h.bot(provider) == nil {
+	if _, ok := h.Status(provider); !ok {
 		return "", 0, ErrNoBot
 	}
 	code = rand.Text()

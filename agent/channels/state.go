@@ -10,6 +10,9 @@ import (
 // Status is how the bot of a platform does; ok says whether there is one.
 func (h *Hub) Status(provider string) (s Status, ok bool) {
 	b := h.bot(provider)
+	if b == nil && h.cfg.Elsewhere != nil {
+		return h.cfg.Elsewhere(provider)
+	}
 	if b == nil {
 		return s, false
 	}

@@ -66,13 +66,41 @@ func (d *Decisions) hold(ctx context.Context, q egress.Question, h *held, first 
 	}
 	timer := time.NewTimer(time.Until(h.until))
 	defer timer.Stop()
-	select {
-	case <-h.answered:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
+	var look <-chan time.Time
+	if d.db.Clustered() {
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		look = ticker.C
 	}
-	return false
+	for {
+		select {
+		case <-h.answered:
+			return true
+		case <-look:
+			if d.elsewhere(ctx, q) {
+				return true
+			}
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// lookEvery is how often it is looked whether a question was answered at another server.
+const lookEvery = 500 * time.Millisecond
+
+// elsewhere tells whether a question was answered at another server, and tells everybody here who waits for that.
+func (d *Decisions) elsewhere(ctx context.Context, q egress.Question) bool {
+	answer, known, err := d.Lookup(ctx, q.Thread, q.Host)
+	if err != nil || !known {
+		return false
+	}
+	if d.waits.answer(q.Thread, q.Host, answer) {
+		d.tell(q, map[string]any{"type": TypeAnswer, "thread_id": q.Thread, "host": q.Host, "answer": answer})
+	}
+	return true
 }
 
 // Waiting tells whether a connection of a thread is held until somebody decides about a host.
@@ -136,15 +164,16 @@ func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	return h.n == 0
 }
 
-// answer lets the connections go that an answer is about.
-func (w *waits) answer(thread, host string, answer egress.Answer) {
+// answer lets the connections go that an answer is about, and tells whether there are any.
+func (w *waits) answer(thread, host string, answer egress.Answer) (some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.silent, thread)
 	for key, h := range w.open {
 		if h.host == host && !h.done && (answer == egress.Always || key == thread+" "+host) {
-			h.done = true
+			h.done, some = true, true
 			close(h.answered)
 		}
 	}
+	return some
 }

@@ -12,6 +12,7 @@ import (
 
 	"fawn/sandbox/egress"
 	"fawn/store"
+	"fawn/store/pgtest"
 	"fawn/web/network"
 )
 
@@ -28,6 +29,12 @@ func newDecisions(t *testing.T, patience time.Duration, run func() string) *deci
 	if err != nil {
 		t.Fatal(err)
 	}
+	return over(t, db, patience, run)
+}
+
+// over is one over a database.
+func over(t *testing.T, db *store.DB, patience time.Duration, run func() string) *decisions {
+	t.Helper()
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -145,5 +152,32 @@ func TestWhoeverMayNotWaitIsRefusedAtOnce(t *testing.T) {
 	b.Ask(q)
 	if b.Await(t.Context(), q) || b.events() != "question" {
 		t.Error(b.events())
+	}
+}
+
+// TestAQuestionIsAnsweredAtAnotherServer: the connection goes on where it is held, and its readers are told.
+func TestAQuestionIsAnsweredAtAnotherServer(t *testing.T) {
+	url := pgtest.URL(t)
+	var both []*decisions
+	for range 2 {
+		db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Cluster: true,
+			Schema: pgtest.Schema(t.Name()), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		both = append(both, over(t, db, time.Hour, func() string { return "r1" }))
+	}
+	here, there := both[0], both[1]
+	q := question("t1", "a.example")
+	here.Ask(q)
+	first, second := here.held(t, q), here.held(t, q)
+	if err := there.Answer(t.Context(), "t1", "a.example", egress.Thread); err != nil {
+		t.Fatal(err)
+	}
+	if !<-first || !<-second {
+		t.Error("it is refused")
+	}
+	if got := here.events(); strings.Count(got, "answer") != 1 {
+		t.Errorf("readers were told %s", got)
 	}
 }
