@@ -252,12 +252,16 @@ func (db *DB) LetGo(ctx context.Context, thread string) error {
 	return nil
 }
 
+// PlanSpace has the changes that servers want of plans of runs which other servers have.
+const PlanSpace = "plan_edit"
+
 // Duties are what there is for a server to look after.
 type Duties struct {
 	Fronts  []AtFront // of its own
 	Wishes  []Wished  // in lines at whose front it is, also of runs that work for others
 	Orphans bool      // there may be some to claim
 	Waiting bool      // the same
+	Plans   bool      // somebody wants to change the plan of a run
 }
 
 // AtFront is a run at the front of the line of a thread.
@@ -275,7 +279,8 @@ func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
 		UNION ALL SELECT 'wish', thread, id, wish FROM run WHERE wish <> '' AND status IN ('pending', 'running')
 			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?1)
 		UNION ALL SELECT DISTINCT 'free', '', '', status FROM run r WHERE front = 1
-			AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = r.node)`
+			AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = r.node)
+		UNION ALL SELECT DISTINCT 'plan', '', '', '' FROM kv WHERE owner = '' AND space = '` + PlanSpace + `'`
 	err = db.each(ctx, query, []any{db.w.node}, func(rows *sql.Rows) (bool, error) {
 		var what, thread, run, how string
 		if err := rows.Scan(&what, &thread, &run, &how); err != nil {
@@ -286,6 +291,8 @@ func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
 			d.Fronts = append(d.Fronts, AtFront{thread, run, how})
 		case "wish":
 			d.Wishes = append(d.Wishes, Wished{thread, Wish{Run: run, Wish: how}})
+		case "plan":
+			d.Plans = true
 		default:
 			d.Orphans, d.Waiting = d.Orphans || how == "running", d.Waiting || how == "pending"
 		}

@@ -60,7 +60,7 @@ func imports() map[string][]string {
 		"agent/runs/family":       {},
 		"agent/runs/observe":      {"agent", "store"},
 		"agent/runs/past":         {"agent", "agent/runs/eventlog", "agent/runs/recorder", "agent/runs/request", "agent/runs/runevent", "store"},
-		"agent/runs/remote":       {"agent/runs/eventlog", "agent/runs/runevent", "store"},
+		"agent/runs/remote":       {"agent", "agent/runs/eventlog", "agent/runs/runevent", "store"},
 		"agent/runs/recorder":     {"agent", "agent/runs/eventlog", "agent/runs/request", "agent/runs/runevent", "store"},
 		"agent/runs/request":      {"agent"},
 		"agent/runs/runevent":     {"agent", "store"},

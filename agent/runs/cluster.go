@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"fawn/agent/runs/observe"
 	"fawn/agent/runs/past"
+	"fawn/agent/runs/remote"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -63,7 +65,11 @@ func (c *cluster) occupy(db *store.DB, n int) {
 func (m *Manager) hearOthers() {
 	look := func(store.Wake) { m.cluster.nudge() }
 	m.cluster.stop = []func(){m.db.Hear(store.WakeClaim, 0, look), m.db.Hear(store.WakeWish, 0, look),
-		m.db.Hear(store.WakeRuns, 0, m.newsOf)}
+		m.db.Hear(store.WakeSpace, 0, func(w store.Wake) {
+			if w.All || slices.Contains(w.IDs, store.PlanSpace) {
+				m.cluster.nudge()
+			}
+		}), m.db.Hear(store.WakeRuns, 0, m.newsOf)}
 }
 
 // newsOf tells those who wait for news of threads.
@@ -170,6 +176,9 @@ func (m *Manager) attendOnce(ctx context.Context) error {
 		return err
 	}
 	err = m.hear(ctx, due.Wishes)
+	if due.Plans {
+		err = errors.Join(err, remote.AnswerPlans(ctx, m.db, m.planHere))
+	}
 	for n := min(takeAtOnce, m.free()); due.Orphans && n > 0; n = min(takeAtOnce, m.free()) {
 		list, failed := m.db.ClaimOrphans(ctx, n)
 		if failed == nil && len(list) > 0 {

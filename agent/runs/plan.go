@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/recorder"
+	"fawn/agent/runs/remote"
 )
 
 // EditPlan writes what edit makes of a thread's plan, also while a run works, and returns the
@@ -25,15 +26,18 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 		return now, checkPlan(now)
 	}
 	for {
-		m.mu.Lock()
-		var rec *recorder.Recorder
-		if l := m.threads[thread]; l != nil && l.active != nil {
-			rec = l.active.rec
-		}
-		m.mu.Unlock()
-		if rec != nil {
-			now, err := rec.EditPlan(ctx, checked)
+		if here := m.planHere(thread); here != nil {
+			now, err := here(ctx, checked)
 			if !errors.Is(err, recorder.ErrSettled) && !errors.Is(err, ErrShutdown) {
+				return now, err
+			}
+		}
+		if m.busyElsewhere(ctx, thread) {
+			now, err := remote.EditPlan(ctx, m.db, thread, checked, func() bool { return m.busyElsewhere(ctx, thread) })
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // it waits for a server, or that hangs
+				err = fmt.Errorf("thread %s: %w", thread, ErrBusy)
+			}
+			if !errors.Is(err, remote.ErrLeft) {
 				return now, err
 			}
 		}
@@ -47,7 +51,7 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 			return agent.State{Todos: now,
 				Edited: agent.AddPlanEdit(s.Edited, agent.PlanEdit{Before: was, After: now})}, nil
 		})
-		if !errors.Is(err, ErrBusy) || m.busyElsewhere(ctx, thread) {
+		if !errors.Is(err, ErrBusy) {
 			return now, err
 		}
 		select { // a run that begins or ends
@@ -56,6 +60,16 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// planHere changes the plan of the run that works on a thread here.
+func (m *Manager) planHere(thread string) func(context.Context, remote.Edit) ([]agent.Todo, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.threads[thread]; l != nil && l.active != nil && l.active.rec != nil {
+		return l.active.rec.EditPlan
+	}
+	return nil
 }
 
 func checkPlan(list []agent.Todo) error {
