@@ -89,7 +89,8 @@ func Of(err error) (status int, detail any) {
 }
 
 // Handler answers every error a handler returns with {"detail": ...}. Errors without
-// a status of their own are logged under an id, which is all the client gets to see.
+// a status of their own are logged under an id, which is all the client gets to see. An answer that
+// had begun is cut off.
 func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		status, detail := Of(err)
@@ -97,6 +98,7 @@ func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 		if c.Response().Committed {
 			if status == http.StatusInternalServerError && !httpx.Left(r, err) {
 				log.Error("an answer was cut off", "method", r.Method, "path", r.URL.Path, "err", err)
+				panic(http.ErrAbortHandler) // so that nobody takes it for whole: who follows a run comes back
 			}
 			return
 		}

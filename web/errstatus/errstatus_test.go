@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -94,12 +95,13 @@ func TestWhoeverLeavesIsNoError(t *testing.T) {
 	})
 	e.GET("/broken", func(c echo.Context) error {
 		c.Response().WriteHeader(http.StatusOK)
+		c.Response().Flush()
 		return errors.New("the disk broke")
 	})
 	over := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { over <- struct{}{} }()
 		e.ServeHTTP(w, r)
-		over <- struct{}{}
 	}))
 	defer s.Close()
 	for path, want := range map[string]string{"/long": "", "/broken": "the disk broke"} {
@@ -121,5 +123,28 @@ func TestWhoeverLeavesIsNoError(t *testing.T) {
 		if got := log.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: logged %q", path, got)
 		}
+	}
+}
+
+// TestAnAnswerThatFailsIsCutOff, so that nobody takes it for whole.
+func TestAnAnswerThatFailsIsCutOff(t *testing.T) {
+	e := echo.New()
+	e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
+	e.GET("/broken", func(c echo.Context) error {
+		if _, err := io.WriteString(c.Response(), "half"); err != nil {
+			return err
+		}
+		c.Response().Flush()
+		return errors.New("the disk broke")
+	})
+	s := httptest.NewServer(e)
+	defer s.Close()
+	resp, err := http.Get(s.URL + "/broken")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); string(body) != "half" || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%q, %v", body, err)
 	}
 }
