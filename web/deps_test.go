@@ -118,6 +118,7 @@ func imports() map[string][]string {
 		"web/audit":               {"agent", "agent/command", "agent/middleware", "sandbox", "sandbox/egress", "store"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only
+		"web/history":             leaf, // tests only
 		"web/account/factor":      {"store", "web/account/passkey", "web/account/totp"},
 		"web/account/passkey":     leaf,
 		"web/account/sso":         {"sandbox/netguard"},

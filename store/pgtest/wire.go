@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Wire stands between a client and a server, and can be cut.
@@ -16,8 +17,10 @@ type Wire struct {
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	moved  *sync.Cond // frozen or closed has changed
+	moved  *sync.Cond // what follows has changed
 	frozen bool
+	muted  bool // frozen for answers only
+	delay  time.Duration
 	closed bool
 	conns  map[net.Conn]bool
 }
@@ -50,25 +53,33 @@ func NewWire(tb testing.TB, address string) *Wire {
 }
 
 // Freeze lets nothing through any more, in both directions, without ending connections: as a network that is gone.
-func (w *Wire) Freeze() { w.freeze(true) }
+func (w *Wire) Freeze() { w.change(func() { w.frozen = true }) }
+
+// Mute lets no answers through any more: what is asked for happens, and nobody hears of it.
+func (w *Wire) Mute() { w.change(func() { w.muted = true }) }
 
 // Thaw lets everything through again, also what was held back.
-func (w *Wire) Thaw() { w.freeze(false) }
+func (w *Wire) Thaw() { w.change(func() { w.frozen, w.muted = false, false }) }
 
-func (w *Wire) freeze(frozen bool) {
+// Delay lets everything wait so long, in both directions.
+func (w *Wire) Delay(d time.Duration) { w.change(func() { w.delay = d }) }
+
+func (w *Wire) change(f func()) {
 	w.mu.Lock()
-	w.frozen = frozen
+	f()
 	w.mu.Unlock()
 	w.moved.Broadcast()
 }
 
-// Break ends all connections.
+// Break ends all connections. What is held back is lost.
 func (w *Wire) Break() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.conns {
 		c.Close()
+		delete(w.conns, c)
 	}
+	w.moved.Broadcast()
 }
 
 func (w *Wire) accept() {
@@ -82,12 +93,12 @@ func (w *Wire) accept() {
 			in.Close()
 			continue
 		}
-		w.work.Go(func() { w.pass(in, out) })
-		w.work.Go(func() { w.pass(out, in) })
+		w.work.Go(func() { w.pass(in, out, false) })
+		w.work.Go(func() { w.pass(out, in, true) })
 	}
 }
 
-func (w *Wire) pass(from, to net.Conn) {
+func (w *Wire) pass(from, to net.Conn, answers bool) {
 	defer to.Close()
 	w.mu.Lock()
 	w.conns[from] = true
@@ -101,7 +112,7 @@ func (w *Wire) pass(from, to net.Conn) {
 	buf := make([]byte, 64<<10)
 	for !closed {
 		n, err := from.Read(buf)
-		if n > 0 && w.flows() {
+		if n > 0 && w.flows(from, answers) {
 			_, err = to.Write(buf[:n])
 		}
 		if err != nil {
@@ -110,12 +121,17 @@ func (w *Wire) pass(from, to net.Conn) {
 	}
 }
 
-// flows waits while the wire is frozen; false says that it is gone.
-func (w *Wire) flows() bool {
+// flows waits as long as nothing is let through; false says that the wire is gone.
+func (w *Wire) flows(from net.Conn, answers bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.frozen && !w.closed {
+	if d := w.delay; d > 0 {
+		w.mu.Unlock()
+		time.Sleep(d)
+		w.mu.Lock()
+	}
+	for (w.frozen || w.muted && answers) && !w.closed && w.conns[from] {
 		w.moved.Wait()
 	}
-	return !w.closed
+	return !w.closed && w.conns[from]
 }

@@ -1,0 +1,99 @@
+// Package history_test has several real servers share a real PostgreSQL, lets misfortune befall them at random moments
+// while clients start, follow and end runs, and then checks what clients were shown against what is stored.
+package history_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// How a round goes: clients begin new things for so long, while so many misfortunes happen.
+const (
+	working = 3 * time.Second
+	threads = 4
+	crowd   = 6
+)
+
+// TestHistory goes through rounds until their number or, without FAWN_SOAK=1, the time is over. FAWN_TEST_SEED repeats
+// what was chosen in a run that failed, though not how fast the machine was.
+func TestHistory(t *testing.T) {
+	rounds, most := 20, 150*time.Second
+	if os.Getenv("FAWN_SOAK") == "1" {
+		rounds, most = 200, 50*time.Minute
+	}
+	if n, err := strconv.Atoi(os.Getenv("FAWN_TEST_ROUNDS")); err == nil {
+		rounds = n
+	}
+	seed := uint64(time.Now().UnixNano())
+	if n, err := strconv.ParseUint(os.Getenv("FAWN_TEST_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("FAWN_TEST_SEED=%d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	c := newCluster(t)
+	var total struct{ rounds, runs, frames, cuts, undone, calls int }
+	began := time.Now()
+	for total.rounds < rounds && time.Since(began) < most {
+		total.rounds++
+		cs, what := c.round(t, r, total.rounds)
+		shown, undone := cs.compare(t)
+		called := c.sound(cs.threads)
+		for _, rec := range cs.records {
+			total.cuts += rec.cuts
+		}
+		total.runs, total.frames = total.runs+len(cs.records), total.frames+shown
+		total.undone, total.calls = total.undone+undone, total.calls+called
+		t.Logf("round %d, %v: %s; %d frames of %d runs, %d rolled back, %d calls; %v", total.rounds,
+			time.Since(began).Round(time.Second), strings.Join(what, ", "), shown, len(cs.records), undone, called, cs)
+		if t.Failed() {
+			t.Fatalf("after round %d, FAWN_TEST_SEED=%d", total.rounds, seed)
+		}
+	}
+	c.check()
+	t.Logf("%+v in %v", total, time.Since(began))
+	if total.frames == 0 || total.calls == 0 || total.cuts == 0 {
+		t.Error("nothing was put to the test")
+	}
+}
+
+// round lets clients work while things happen, and waits until all have ended what they began.
+func (c *cluster) round(t *testing.T, r *rand.Rand, n int) (*clients, []string) {
+	t.Helper()
+	cs := &clients{c: c, until: time.Now().Add(working), asked: map[string]int{}}
+	for i := range threads {
+		cs.threads = append(cs.threads, fmt.Sprintf("r%d-%d", n, i))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var people, fate sync.WaitGroup
+	for range crowd {
+		seed := r.Uint64()
+		people.Go(func() { cs.work(ctx, seed) })
+	}
+	var what []string
+	all := mishaps()
+	for range 1 + r.IntN(3) {
+		m, s, wait := all[r.IntN(len(all))], c.servers[r.IntN(len(c.servers))], between(r, 0, working)
+		seed := r.Uint64()
+		what = append(what, fmt.Sprintf("%s of %s after %v", m.name, s.name, wait.Round(time.Millisecond)))
+		fate.Go(func() {
+			time.Sleep(wait)
+			m.do(c, s, rand.New(rand.NewPCG(seed, 3)))
+		})
+	}
+	fate.Wait()
+	people.Wait()
+	if ctx.Err() != nil {
+		t.Errorf("round %d: clients still wait after two minutes: %s", n, strings.Join(what, ", "))
+	}
+	c.up()
+	c.quiet()
+	return cs, what
+}
