@@ -1,6 +1,9 @@
 package pgtest
 
 import (
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"sync"
@@ -21,6 +24,7 @@ type Wire struct {
 	frozen bool
 	muted  bool // frozen for answers only
 	delay  time.Duration
+	loses  float64
 	closed bool
 	conns  map[net.Conn]bool
 }
@@ -64,6 +68,9 @@ func (w *Wire) Thaw() { w.change(func() { w.frozen, w.muted = false, false }) }
 // Delay lets everything wait so long, in both directions.
 func (w *Wire) Delay(d time.Duration) { w.change(func() { w.delay = d }) }
 
+// Lose drops a share of the notifications, from 0 to 1, on connections that begin from now on.
+func (w *Wire) Lose(share float64) { w.change(func() { w.loses = share }) }
+
 func (w *Wire) change(f func()) {
 	w.mu.Lock()
 	f()
@@ -102,8 +109,12 @@ func (w *Wire) pass(from, to net.Conn, answers bool) {
 	defer to.Close()
 	w.mu.Lock()
 	w.conns[from] = true
-	closed := w.closed
+	closed, loses := w.closed, w.loses
 	w.mu.Unlock()
+	var read io.Reader = from
+	if answers && loses > 0 {
+		read = &lossy{from: from, loses: loses}
+	}
 	defer func() {
 		w.mu.Lock()
 		delete(w.conns, from)
@@ -111,7 +122,7 @@ func (w *Wire) pass(from, to net.Conn, answers bool) {
 	}()
 	buf := make([]byte, 64<<10)
 	for !closed {
-		n, err := from.Read(buf)
+		n, err := read.Read(buf)
 		if n > 0 && w.flows(from, answers) {
 			_, err = to.Write(buf[:n])
 		}
@@ -134,4 +145,32 @@ func (w *Wire) flows(from net.Conn, answers bool) bool {
 		w.moved.Wait()
 	}
 	return !w.closed && w.conns[from]
+}
+
+// lossy reads what a server says without some of its notifications. Each message has a letter and, in four bytes, the
+// length of all but that.
+type lossy struct {
+	from  io.Reader
+	loses float64
+	left  []byte
+}
+
+// Read implements [io.Reader].
+func (l *lossy) Read(p []byte) (int, error) {
+	for len(l.left) == 0 {
+		head := make([]byte, 5)
+		if _, err := io.ReadFull(l.from, head); err != nil {
+			return 0, err
+		}
+		l.left = append(head, make([]byte, max(4, binary.BigEndian.Uint32(head[1:]))-4)...)
+		if _, err := io.ReadFull(l.from, l.left[len(head):]); err != nil {
+			return 0, err
+		}
+		if head[0] == 'A' && rand.Float64() < l.loses {
+			l.left = nil
+		}
+	}
+	n := copy(p, l.left)
+	l.left = l.left[n:]
+	return n, nil
 }

@@ -34,16 +34,16 @@ type cluster struct {
 	wg   sync.WaitGroup
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, wake string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, database: pgtest.Start(t), ledger: newLedger(t)}
-	config := fmt.Sprintf(`cluster: {enabled: true, lease: %d}
+	config := fmt.Sprintf(`cluster: {enabled: true, lease: %d, wake: %s}
 files: {dir: %q}
 title: {enabled: false}
 memory: {model_name: offline}
 models:
   - {name: script, use: openai, model: script, base_url: %q, api_key: test}
-`, int(lease.Seconds()), t.TempDir(), scriptmodel.Start(t).URL+"/v1")
+`, int(lease.Seconds()), wake, t.TempDir(), scriptmodel.Start(t).URL+"/v1")
 	for _, name := range []string{"a", "b", "c"} {
 		c.servers = append(c.servers, newServer(t, name, config, c.ledger.extensions(), c.database))
 	}
@@ -81,6 +81,14 @@ func (c *cluster) crash(pause time.Duration) {
 	c.database.Crash(c.t)
 	time.Sleep(pause)
 	c.database.Run(c.t)
+}
+
+// pause freezes PostgreSQL for a while.
+func (c *cluster) pause(d time.Duration) {
+	c.down.Lock()
+	defer c.down.Unlock()
+	defer c.database.Pause()()
+	time.Sleep(d)
 }
 
 // ask reads rows from the database, while it is up.

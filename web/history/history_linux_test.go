@@ -24,20 +24,42 @@ const (
 // TestHistory goes through rounds until their number or, without FAWN_SOAK=1, the time is over. FAWN_TEST_SEED repeats
 // what was chosen in a run that failed, though not how fast the machine was.
 func TestHistory(t *testing.T) {
-	rounds, most := 20, 150*time.Second
+	rounds, most := 20, 130*time.Second
 	if os.Getenv("FAWN_SOAK") == "1" {
-		rounds, most = 200, 50*time.Minute
+		rounds, most = 200, 30*time.Minute
 	}
 	if n, err := strconv.Atoi(os.Getenv("FAWN_TEST_ROUNDS")); err == nil {
 		rounds = n
 	}
+	newCluster(t, "notify").history(t, rounds, most)
+}
+
+// TestHistoryWithoutHints is the same where servers only look, and where some of what they tell each other is lost.
+func TestHistoryWithoutHints(t *testing.T) {
+	rounds, most := 3, 30*time.Second
+	if os.Getenv("FAWN_SOAK") == "1" {
+		rounds, most = 20, 5*time.Minute
+	}
+	t.Run("poll", func(t *testing.T) { newCluster(t, "poll").history(t, rounds, most) })
+	t.Run("lost", func(t *testing.T) {
+		c := newCluster(t, "notify")
+		for _, s := range c.servers {
+			s.wire.Lose(0.3)
+			s.wire.Break()
+		}
+		c.history(t, rounds, most)
+	})
+}
+
+// history goes through rounds, and checks after each.
+func (c *cluster) history(t *testing.T, rounds int, most time.Duration) {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if n, err := strconv.ParseUint(os.Getenv("FAWN_TEST_SEED"), 10, 64); err == nil {
 		seed = n
 	}
 	t.Logf("FAWN_TEST_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	c := newCluster(t)
 	var total struct{ rounds, runs, frames, cuts, undone, calls int }
 	began := time.Now()
 	for total.rounds < rounds && time.Since(began) < most {

@@ -65,6 +65,12 @@ func mishaps() []mishap {
 		{"PostgreSQL crashes", func(c *cluster, _ *server, r *rand.Rand) {
 			c.crash(between(r, 0, time.Second))
 		}},
+		{"PostgreSQL pauses", func(c *cluster, _ *server, r *rand.Rand) {
+			c.pause(between(r, 500*ms, 3*time.Second))
+		}},
+		{"long pause of PostgreSQL", func(c *cluster, _ *server, r *rand.Rand) {
+			c.pause(between(r, lease, lease+2*time.Second))
+		}},
 	}
 	names := strings.Split(os.Getenv("FAWN_TEST_MISHAPS"), ",")
 	some := slices.DeleteFunc(slices.Clone(all), func(m mishap) bool { return !slices.Contains(names, m.name) })
