@@ -31,7 +31,6 @@ type cluster struct {
 	ledger   *ledger
 
 	down sync.RWMutex // held while PostgreSQL is down
-	wg   sync.WaitGroup
 }
 
 func newCluster(t *testing.T, wake string) *cluster {
