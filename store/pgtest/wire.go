@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"math/rand/v2"
@@ -25,6 +26,7 @@ type Wire struct {
 	muted  bool // frozen for answers only
 	delay  time.Duration
 	loses  float64
+	marks  string // what answers are held back after
 	closed bool
 	conns  map[net.Conn]bool
 }
@@ -62,8 +64,11 @@ func (w *Wire) Freeze() { w.change(func() { w.frozen = true }) }
 // Mute lets no answers through any more: what is asked for happens, and nobody hears of it.
 func (w *Wire) Mute() { w.change(func() { w.muted = true }) }
 
+// MuteAfter is [Wire.Mute] from when a request with a text has come through.
+func (w *Wire) MuteAfter(text string) { w.change(func() { w.marks = text }) }
+
 // Thaw lets everything through again, also what was held back.
-func (w *Wire) Thaw() { w.change(func() { w.frozen, w.muted = false, false }) }
+func (w *Wire) Thaw() { w.change(func() { w.frozen, w.muted, w.marks = false, false, "" }) }
 
 // Delay lets everything wait so long, in both directions.
 func (w *Wire) Delay(d time.Duration) { w.change(func() { w.delay = d }) }
@@ -123,7 +128,7 @@ func (w *Wire) pass(from, to net.Conn, answers bool) {
 	buf := make([]byte, 64<<10)
 	for !closed {
 		n, err := read.Read(buf)
-		if n > 0 && w.flows(from, answers) {
+		if n > 0 && w.flows(from, buf[:n], answers) {
 			_, err = to.Write(buf[:n])
 		}
 		if err != nil {
@@ -133,9 +138,12 @@ func (w *Wire) pass(from, to net.Conn, answers bool) {
 }
 
 // flows waits as long as nothing is let through; false says that the wire is gone.
-func (w *Wire) flows(from net.Conn, answers bool) bool {
+func (w *Wire) flows(from net.Conn, b []byte, answers bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !answers && w.marks != "" && bytes.Contains(b, []byte(w.marks)) {
+		w.muted = true
+	}
 	if d := w.delay; d > 0 {
 		w.mu.Unlock()
 		time.Sleep(d)

@@ -87,7 +87,7 @@ func cut(f frame) string {
 func (cs *clients) replay(t *testing.T, rec *record, stored map[string][]frame) bool {
 	t.Helper()
 	for i := range 2 {
-		resp, err := cs.request(t.Context(), "GET", "/threads/"+rec.thread+"/runs/"+rec.run+"/stream?"+query(), "", "-1")
+		resp, err := cs.request(t.Context(), "GET", rec.stream(), "", "-1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -182,7 +182,7 @@ func (cs *clients) follow(ctx context.Context, r *rand.Rand, rec *record) {
 		if n := len(rec.frames); n > 0 {
 			cursor = rec.frames[n-1].id
 		}
-		resp, err := cs.request(ctx, "GET", "/threads/"+rec.thread+"/runs/"+rec.run+"/stream?"+query(), "", cursor)
+		resp, err := cs.request(ctx, "GET", rec.stream(), "", cursor)
 		if err != nil {
 			continue
 		}
@@ -198,12 +198,13 @@ func (cs *clients) follow(ctx context.Context, r *rand.Rand, rec *record) {
 	}
 }
 
-func query() string {
+// stream is where the run is read in all modes.
+func (rec *record) stream() string {
 	var list []string
 	if err := json.Unmarshal([]byte(modes), &list); err != nil {
 		panic(err)
 	}
-	return "stream_mode=" + strings.Join(list, "&stream_mode=")
+	return "/threads/" + rec.thread + "/runs/" + rec.run + "/stream?stream_mode=" + strings.Join(list, "&stream_mode=")
 }
 
 // take adds what comes on a connection to a record, and now and then leaves early. True says that the server ended it.
