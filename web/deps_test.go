@@ -138,7 +138,7 @@ func imports() map[string][]string {
 		"web/network":             {"agent", "sandbox/egress", "sandbox/netguard", "store"},
 		"web/openapi":             leaf,
 		"web/proxy":               leaf,
-		"web/storage":             {"agent/config", "agent/shared", "sandbox/files", "store", "store/objects", "store/trees"},
+		"web/storage":             {"agent/config", "agent/profile", "agent/shared", "agent/skills", "sandbox/files", "store", "store/objects", "store/trees"},
 		"web/systemd":             leaf,
 		"web/tlsport":             leaf,
 		"web/principal":           {"store", "web/httpx"},

@@ -213,10 +213,10 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	snap = a.config.Current()
 	a.openAccounts(snap)
-	if a.agents, err = profile.Open(dir, store.DefaultOwner); err != nil {
+	if a.agents, err = storage.Agents(ctx, a.shared, dir, o.Log); err != nil {
 		return nil, err
 	}
-	if err := a.openSkills(); err != nil {
+	if err := a.openSkills(ctx); err != nil {
 		return nil, err
 	}
 	a.trail = audit.New(a.db, o.Log)

@@ -1,6 +1,11 @@
 package web_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"mime/multipart"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,5 +137,62 @@ func TestASessionIsGoodAtEveryServer(t *testing.T) {
 	}
 	if got := ann.do(t, "GET", "/api/v1/auth/me", ""); got.status != 401 {
 		t.Errorf("after that, here: %d %s", got.status, got.body)
+	}
+}
+
+// TestAgentsAndSkillsOfOneServerAreThoseOfAll within a moment.
+func TestAgentsAndSkillsOfOneServerAreThoseOfAll(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200) + "agents_api: {enabled: true}\n"
+	a, b := start(t, conf), start(t, conf)
+	json := []string{"Content-Type", "application/json"}
+	a.skill(t, "poems", "Writes poems.")
+	b.shows(t, "/api/skills", `"poems"`, true)
+	text := `{"content": "---\nname: poems\ndescription: Writes odes.\n---\nDo.\n"}`
+	if got := b.send(t, "PUT", "/api/skills/custom/poems", text, json...); got.status != 200 {
+		t.Errorf("changed at the other: %d %s", got.status, got.body)
+	}
+	a.shows(t, "/api/skills/poems", "Writes odes.", true)
+	a.shows(t, "/api/skills/custom/poems/history", "Writes odes.", true)
+	if got := a.send(t, "DELETE", "/api/skills/custom/poems", ""); got.status >= 300 {
+		t.Errorf("deleted: %d %s", got.status, got.body)
+	}
+	b.shows(t, "/api/skills", `"poems"`, false)
+
+	made := a.send(t, "POST", "/api/agents", `{"name": "poet", "description": "Rhymes.", "soul": "Rhyme."}`, json...)
+	if made.status >= 300 {
+		t.Fatalf("%d %s", made.status, made.body)
+	}
+	b.shows(t, "/api/agents", `"poet"`, true)
+	if got := b.send(t, "PUT", "/api/agents/poet", `{"soul": "You rhyme well."}`, json...); got.status != 200 {
+		t.Errorf("changed at the other: %d %s", got.status, got.body)
+	}
+	a.shows(t, "/api/agents/poet", "rhyme well", true)
+	if got := b.send(t, "DELETE", "/api/agents/poet", ""); got.status >= 300 {
+		t.Errorf("deleted: %d %s", got.status, got.body)
+	}
+	a.shows(t, "/api/agents", `"poet"`, false)
+}
+
+// skill installs one of a single text.
+func (s *server) skill(t *testing.T, name, about string) {
+	t.Helper()
+	var form bytes.Buffer
+	m := multipart.NewWriter(&form)
+	file, err := m.CreateFormFile("file", name+".skill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(file)
+	w, err := z.Create(name + "/SKILL.md")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "---\nname: %s\ndescription: %s\n---\nDo it.\n", name, about)
+	}
+	if err := errors.Join(err, z.Close(), m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got := s.sendBody(t, "POST", "/ui/skills/install", &form, "Content-Type", m.FormDataContentType())
+	if got.status >= 400 {
+		t.Fatalf("%d %s", got.status, got.body)
 	}
 }

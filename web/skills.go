@@ -2,19 +2,21 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 
 	"fawn/agent/config"
 	"fawn/agent/skills"
 	"fawn/sandbox/files"
+	"fawn/web/storage"
 )
 
 // openSkills looks at the skills, and shows those that are on to every thread.
-func (a *App) openSkills() (err error) {
+func (a *App) openSkills(ctx context.Context) (err error) {
 	o := SkillOptions(a.config.Current, a.opts)
 	o.Extensions = a.config.Extensions
-	if a.skills, err = skills.Open(o); err != nil {
+	if a.skills, err = storage.Skills(ctx, a.shared, o); err != nil {
 		return err
 	}
 	shown := skills.ShownPath(a.dirs.Root)

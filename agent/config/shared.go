@@ -43,7 +43,7 @@ func (s *Store) Share(ctx context.Context, rows *shared.Rows) error {
 		return err
 	}
 	s.rows = rows
-	rows.Hear(func([]string) { s.Poll() })
+	rows.Hear(func([]string) error { s.Poll(); return nil })
 	s.Poll()
 	if problem := s.Problem(); problem != "" {
 		return errors.New(problem)

@@ -30,6 +30,7 @@ type Library struct {
 	root  *os.Root
 	first string     // the owner whose files may also be at the top of the data folder
 	mu    sync.Mutex // held while files change
+	push  func(units ...string) error
 }
 
 // Open opens the agents below the data folder at root, which must exist. first is the owner who
@@ -280,7 +281,7 @@ func (l *Library) create(owner string, a Agent, config []byte) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("write a custom agent: %w", err), l.root.RemoveAll(temp))
 	}
-	return nil
+	return l.changed(path.Join(shelf, a.Name))
 }
 
 // write replaces a file at once.
@@ -334,6 +335,9 @@ func (l *Library) Change(owner, name string, f func(*Agent) error) (Agent, error
 	if err != nil {
 		return a, fmt.Errorf("write a custom agent: %w", err)
 	}
+	if err := l.changed(dir); err != nil {
+		return a, err
+	}
 	a, _, err = l.read(owner, name)
 	return a, err
 }
@@ -360,7 +364,7 @@ func (l *Library) Rewrite(owner, name, config, soul string) error {
 	if err != nil {
 		return fmt.Errorf("write a custom agent: %w", err)
 	}
-	return nil
+	return l.changed(dir)
 }
 
 // Delete removes an agent with all that is in its folder.
@@ -378,5 +382,5 @@ func (l *Library) Delete(owner, name string) error {
 	if err := l.root.RemoveAll(gone); err != nil {
 		return fmt.Errorf("delete a custom agent: %w", err)
 	}
-	return nil
+	return l.changed(dir)
 }

@@ -51,5 +51,5 @@ func (l *Library) setText(at, field, text string) error {
 	if err := l.write(at, []byte(text)); err != nil {
 		return fmt.Errorf("write %s: %w", path.Base(at), err)
 	}
-	return nil
+	return l.changed(at)
 }

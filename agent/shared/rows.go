@@ -45,7 +45,8 @@ type Rows struct {
 	docs    map[string]Doc
 	failed  map[string]error    // of documents that cannot be opened
 	fresh   map[string]struct{} // have changed and nobody was told
-	heard   []func(names []string)
+	heard   []func(names []string) error
+	trouble string // of those who heard, as it was told last
 
 	poked chan struct{}
 }
@@ -159,9 +160,9 @@ func (r *Rows) keep(d Doc) (newer bool) {
 	return true
 }
 
-// Hear calls f with the names of documents that other servers have changed, one call after the other, from Run. It is
-// called before Run is.
-func (r *Rows) Hear(f func(names []string)) { r.heard = append(r.heard, f) }
+// Hear calls f with the names of documents that other servers have changed, one call after the other, from Run, and
+// again when f fails. It is called before Run is.
+func (r *Rows) Hear(f func(names []string) error) { r.heard = append(r.heard, f) }
 
 // Run looks for changes, when it is woken up and by itself, until ctx ends.
 func (r *Rows) Run(ctx context.Context) {
@@ -205,8 +206,22 @@ func (r *Rows) tell() {
 	if len(names) == 0 {
 		return
 	}
+	var err error
 	for _, f := range r.heard {
-		f(names)
+		err = errors.Join(err, f(names))
+	}
+	if err == nil {
+		r.trouble = ""
+		return
+	}
+	if now := err.Error(); now != r.trouble {
+		r.trouble = now
+		r.log.Warn("what another server has changed can't be taken; it is tried again", "err", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range names {
+		r.fresh[name] = struct{}{}
 	}
 }
 

@@ -82,7 +82,7 @@ func TestAChangeIsSeenByOtherServers(t *testing.T) {
 			url := pgtest.URL(t)
 			a, b := rows(t, server(t, url, wake), oneKey), rows(t, server(t, url, wake), oneKey)
 			heard := make(chan []string, 16)
-			b.Hear(func(names []string) { heard <- names })
+			b.Hear(func(names []string) error { heard <- names; return nil })
 			run(t, b)
 			put(t, a, "settings", "old: 1")
 			for _, want := range []string{"old: 1", "new: 2", ""} {

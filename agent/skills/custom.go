@@ -93,6 +93,9 @@ func (l *Library) write(action, name, text string, by Edit) (Skill, error) {
 	change := by.change(action, before)
 	change.After, change.Scan = &text, scan
 	err = record(root, name, change)
+	if err == nil {
+		err = l.changed(s.Folder, name)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -137,6 +140,9 @@ func (l *Library) Delete(name string, by Edit) error {
 	}
 	if err := root.RemoveAll(gone); err != nil {
 		return fmt.Errorf("delete a skill: %w", err)
+	}
+	if err := l.changed(s.Folder, name); err != nil {
+		return err
 	}
 	return l.refresh()
 }

@@ -79,6 +79,9 @@ func (l *Library) Install(archive io.ReaderAt, size int64, scan bool) (Skill, er
 	if err := root.Rename(at, s.Name); err != nil {
 		return Skill{}, fmt.Errorf("install a skill: %w", err)
 	}
+	if err := l.changed(s.Name, ""); err != nil {
+		return Skill{}, err
+	}
 	if err := l.refresh(); err != nil {
 		return Skill{}, err
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	State func() string
 	// Extensions is where that is kept; nil is the file at State.
 	Extensions func() extensions.Place
+	// Push is called with custom skills and histories that have changed, as paths below Path, before a change counts as
+	// done: other servers have them, too. nil is for one that has no others.
+	Push func(units ...string) error
 	// Shown is the folder that sandboxes show. The Library owns all that is in it.
 	Shown string
 	// Bundled are the skills of the program; nil has none. Files of their name win.

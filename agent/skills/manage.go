@@ -68,6 +68,9 @@ func (l *Library) Create(text string, by Edit) (Skill, error) {
 	if err != nil {
 		return s, errors.Join(fmt.Errorf("create a skill: %s", reason(err)), root.RemoveAll(temp))
 	}
+	if err := l.changed(s.Name, s.Name); err != nil {
+		return s, err
+	}
 	return l.own(s.Name)
 }
 
@@ -152,6 +155,9 @@ func (l *Library) writeFile(action, name, file string, text *string, by Edit) (S
 	}
 	if err != nil {
 		return s, fmt.Errorf("write a file of a skill: %s", reason(err))
+	}
+	if err := l.changed(s.Folder, name); err != nil {
+		return s, err
 	}
 	return l.own(name)
 }

@@ -54,6 +54,7 @@ func Of(err error) (status int, detail any) {
 		{runs.ErrNotFound, http.StatusNotFound},
 		{store.ErrNotFound, http.StatusNotFound},
 		{store.ErrExists, http.StatusConflict},
+		{store.ErrChanged, http.StatusConflict},
 		{runs.ErrInput, http.StatusBadRequest},
 		{agent.ErrMessage, http.StatusBadRequest},
 		{agent.ErrPatch, http.StatusUnprocessableEntity},

@@ -31,6 +31,7 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 	}{
 		{runs.ErrBusy, 409}, {runs.ErrNotFound, 404}, {runs.ErrInput, 400}, {runs.ErrNotCancelable, 409},
 		{runs.ErrStorage, 507}, {runs.ErrClosed, 503}, {store.ErrNotFound, 404}, {store.ErrExists, 409},
+		{store.ErrChanged, 409},
 		{store.ErrFull, 507}, {store.ErrClosed, 503}, {fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrFull), 507},
 		{fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrNotFound), 404}, {&uploads.TooManyError{Limit: 3}, 413},
 		{uploads.ErrNoFiles, 400}, {uploads.ErrName, 400}, {&uploads.NotFoundError{Name: "x"}, 404},

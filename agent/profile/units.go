@@ -1,0 +1,49 @@
+package profile
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Units are the agents and texts that are there, each as the path of its folder or file in the data folder.
+func (l *Library) Units() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.units()
+}
+
+func (l *Library) units() (list []string) {
+	for _, pattern := range []string{"agents/*", "users/*/agents/*", "users/*/" + userName, userName, soulName} {
+		found, err := fs.Glob(l.root.FS(), pattern)
+		if err != nil { // a pattern that is wrong, and these are not
+			continue
+		}
+		for _, at := range found {
+			if !strings.HasPrefix(path.Base(at), ".") {
+				list = append(list, at)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Share has push called with the units that have changed, before a change counts as done: other servers have them, too.
+// What it returns is what the change returns.
+func (l *Library) Share(push func(units ...string) error) { l.push = push }
+
+// Sync calls pull, which brings what other servers have changed, while nothing changes here.
+func (l *Library) Sync(pull func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return pull()
+}
+
+func (l *Library) changed(units ...string) error {
+	if l.push == nil || len(units) == 0 {
+		return nil
+	}
+	return l.push(units...)
+}
