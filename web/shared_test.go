@@ -196,3 +196,20 @@ func (s *server) skill(t *testing.T, name, about string) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 }
+
+// TestADifferentConfigurationIsTold on the settings page and in the log, and not any more when it is the same.
+func TestADifferentConfigurationIsTold(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200)
+	a, b := start(t, conf), start(t, conf+"# otherwise\n")
+	for _, s := range []*server{a, b} {
+		s.shows(t, "/workspace/settings/about", "different config.yaml", true)
+	}
+	b.configure(t, conf)
+	for _, s := range []*server{a, b} {
+		s.shows(t, "/workspace/settings/about", "different config.yaml", false)
+		if !strings.Contains(s.log.String(), "another config.yaml") {
+			t.Error("the log says nothing of it")
+		}
+	}
+}

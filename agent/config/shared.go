@@ -2,6 +2,8 @@ package config
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,6 +45,7 @@ func (s *Store) Share(ctx context.Context, rows *shared.Rows) error {
 		return err
 	}
 	s.rows = rows
+	rows.Compare(s.sum)
 	rows.Hear(func([]string) error { s.Poll(); return nil })
 	s.Poll()
 	if problem := s.Problem(); problem != "" {
@@ -50,6 +53,24 @@ func (s *Store) Share(ctx context.Context, rows *shared.Rows) error {
 	}
 	s.boot = s.Current() // with what the others have
 	return nil
+}
+
+// sum is a hash of config.yaml as it is in force.
+func (s *Store) sum() string {
+	var text []byte
+	if main := s.Current().written[0]; main != nil && main.Source != nil {
+		text = main.Source.Data
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Differing are the other servers that have another config.yaml.
+func (s *Store) Differing() []string {
+	if s.rows == nil {
+		return nil
+	}
+	return s.rows.Differing()
 }
 
 // bring writes what no server has written yet, as the files of this one have it. Secrets stay in their file where

@@ -45,6 +45,8 @@ type Rows struct {
 	docs    map[string]Doc
 	failed  map[string]error    // of documents that cannot be opened
 	fresh   map[string]struct{} // have changed and nobody was told
+	differ  []string            // servers with another configuration
+	sum     func() string       // of this one's
 	heard   []func(names []string) error
 	trouble string // of those who heard, as it was told last
 
@@ -175,7 +177,14 @@ func (r *Rows) Run(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	failing := false
+	var compared time.Time
 	for {
+		if time.Since(compared) > compareEvery {
+			compared = time.Now()
+			if err := r.compare(ctx); err != nil && ctx.Err() == nil {
+				r.log.Warn("the configurations of other servers are not compared", "err", err)
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return

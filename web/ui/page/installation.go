@@ -51,7 +51,7 @@ func (s *Site) Settings(c echo.Context, section string) (views.SettingsPage, err
 		Saved: c.QueryParam("saved") != "", Langs: i18n.Languages(),
 		Size: chosen.Size, Loopback: s.loopback()}
 	var err error
-	p.Config = cmp.Or(s.ConfigNotice(c), s.restartNotice(c))
+	p.Config = cmp.Or(s.ConfigNotice(c), s.restartNotice(c), s.differNotice(c))
 	p.Shell, err = s.Shell(c, views.NavSettings, "")
 	return p, err
 }
@@ -85,6 +85,18 @@ func (s *Site) restartNotice(c echo.Context) *views.Notice {
 		return nil
 	}
 	return &views.Notice{Kind: views.NoticeInfo, Text: Say(c, "config.restart"), Detail: keys}
+}
+
+// differNotice names servers of the same database that have another configuration; nil without any.
+func (s *Site) differNotice(c echo.Context) *views.Notice {
+	if !MayChange(c) {
+		return nil
+	}
+	others := s.Config.Differing()
+	if len(others) == 0 {
+		return nil
+	}
+	return &views.Notice{Kind: views.NoticeWarn, Text: Say(c, "config.differs"), Detail: strings.Join(others, "\n")}
 }
 
 // MayChange tells whether the reader may change what belongs to the installation.

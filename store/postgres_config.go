@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// NodeConfig is which configuration a server has.
+type NodeConfig struct {
+	ID         int64
+	Host, Addr string
+	Sum        string // of its text, "" for one that has not said
+}
+
+// NodeConfigs are those of all servers that have a database in PostgreSQL.
+func (db *DB) NodeConfigs(ctx context.Context) (list []NodeConfig, err error) {
+	const query = `SELECT id, host, address, settings FROM node ORDER BY id`
+	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
+		var n NodeConfig
+		err := rows.Scan(&n.ID, &n.Host, &n.Addr, &n.Sum)
+		list = append(list, n)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look which configurations servers have: %w", err)
+	}
+	return list, nil
+}
+
+// SayConfig says which configuration this server has.
+func (db *DB) SayConfig(ctx context.Context, sum string) error {
+	p := &batch{setting: db.w.setting()}
+	p.add("say configuration of node", "", `UPDATE node SET settings = ? WHERE id = ?`, sum, p.self)
+	p.measure()
+	return db.w.do(ctx, &job{batch: p})
+}
