@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,6 +84,29 @@ func (s suite) TheOldestAuditRowsMakeRoom(t *testing.T) {
 	}
 	if sum > 10_000 || len(left) < 5 || !strings.HasPrefix(string(left[0].Body), `{"n":29,`) {
 		t.Errorf("%d rows with %d bytes are left, the newest is %.20s", len(left), sum, left[0].Body)
+	}
+	checkClean(t, db)
+}
+
+// OneServerTrimsTheAuditOfAll: to the same bounds, of rows and of bytes.
+func (s suite) OneServerTrimsTheAuditOfAll(t *testing.T) {
+	db := s.open(t)
+	newThread(t, db, "a")
+	for i := range 20 {
+		body := fmt.Sprintf(`{"n":%d,"text":"%s"}`, i, strings.Repeat("x", 1000))
+		commit(t, db, store.Batch{Audit: []store.AuditRow{auditRow("a", "command", body)}})
+	}
+	for _, c := range []struct {
+		rows, bytes int64
+		want        int
+	}{{1000, 1 << 30, 20}, {12, 1 << 30, 12}, {1000, 6000, 5}, {1000, 6000, 5}} {
+		if err := errors.Join(db.BoundAudit(t.Context(), c.rows, c.bytes), db.TrimAudit(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		left := must(db.Audit(t.Context(), store.AuditQuery{}))(t)
+		if len(left) != c.want || !strings.HasPrefix(string(left[0].Body), `{"n":19,`) {
+			t.Errorf("%+v: %d rows are left, the newest is %.20s", c, len(left), left[0].Body)
+		}
 	}
 	checkClean(t, db)
 }
