@@ -64,6 +64,9 @@ const Global = ""
 // Commit writes b and returns when it is committed, together with whatever else
 // waits. When ctx ends first, whether b takes effect is not known.
 func (db *DB) Commit(ctx context.Context, b Batch) error {
+	if err := db.admit(ctx, &b); err != nil {
+		return err
+	}
 	return db.w.commitBatch(ctx, nil, b)
 }
 

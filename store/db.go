@@ -58,7 +58,10 @@ type Config struct {
 	Wake              string        // WakePoll, or "" to tell other servers when there is something for them
 	// Committed is told how long each commit took, and what became of it; nil = nobody.
 	Committed func(took time.Duration, err error)
-	NoEvents  bool // for measurements only: appended deltas and events are dropped and called durable at once
+	Meter     Meter // is told more with a PostgreSQL; nil = nobody
+	// MaxPending is how many runs may wait before new ones are refused with ErrCrowded; 0 is no limit.
+	MaxPending int
+	NoEvents   bool // for measurements only: appended deltas and events are dropped and called durable at once
 
 	folder     string // id of the data folder that is held, "" for none
 	migrations fs.FS  // of PostgreSQL, nil for those of this program
@@ -66,13 +69,15 @@ type Config struct {
 
 // DB is an open data folder. Its methods are safe for concurrent use.
 type DB struct {
-	cfg    Config
-	dir    string // absolute
-	lock   *dirLock
-	engine engine
-	w      *writer
-	rows   rows
-	copied bool // the folder is a copy that goes with it
+	cfg     Config
+	dir     string // absolute
+	lock    *dirLock
+	engine  engine
+	w       *writer
+	rows    rows
+	pending pending
+	tails   tailReads
+	copied  bool // the folder is a copy that goes with it
 
 	mu       sync.Mutex           // guards what follows
 	stmts    map[string]*sql.Stmt // prepared reads by text

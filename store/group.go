@@ -17,9 +17,8 @@ func (w *writer) write(g *group) (err error) {
 	w.tidy = false
 	g.row, g.frames = w.nextTail, w.soundFrames(g)
 	swept := w.sweep(g, sweepRows)
-	if w.committed != nil {
-		began := time.Now()
-		defer func() { w.committed(time.Since(began), err) }()
+	if began := time.Now(); w.committed != nil || w.meter != nil {
+		defer func() { w.measure(g, time.Since(began), err) }()
 	}
 	if err := w.engine.write(g, w.rest); err != nil {
 		return fmt.Errorf("write to %s: %w", w.dir, translate(err))

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Lane is one open run's ordered way into the writer: deltas of a growing
@@ -54,6 +55,9 @@ func (l *Lane) Append(seq int64, data []byte) {
 		size = frameSize(l.thread, data)
 	}
 	g := w.room(size, 1)
+	if w.meter != nil && g.since.IsZero() {
+		g.since = time.Now()
+	}
 	before := len(g.buf)
 	if !w.noEvents {
 		g.buf = appendFrame(g.buf, l.thread, seq, data)

@@ -36,6 +36,7 @@ type postgresEngine struct {
 	node    *pgNode    // nil while it is opened
 	cluster *pgCluster // nil when others are refused
 	wires   *wires
+	meter   Meter
 	done    atomic.Uint64 // statements that were carried out
 
 	// What follows belongs to the goroutine that writes.

@@ -91,7 +91,7 @@ func (c *pgCluster) evict(ctx context.Context, conn **pgx.Conn) error {
 			return fmt.Errorf("evict %v: %w", n, err)
 		}
 		if gone {
-			c.e.log.Warn("a server that is gone was evicted", "node", n.ID, "server", n.String())
+			c.e.log.Warn("a server that is gone was evicted", "evicted", n.ID, "server", n.String())
 			select {
 			case c.gone <- struct{}{}:
 			default: // not yet seen the last one
@@ -126,6 +126,8 @@ func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan fu
 	if err := reopen(ctx, c.e.cfg, &c.conn); err != nil {
 		return err
 	}
+	began := time.Now()
+	defer func() { c.e.meter.Claim(time.Since(began)) }()
 	var both pgx.Batch // one transaction
 	fence := c.e.fence()
 	both.Queue(c.e.bind(fence.sql), fence.args...)
@@ -190,6 +192,9 @@ const (
 // ClaimWaiting gives this server up to n of the runs that wait at the front of their lines and that no living server
 // has, the oldest first. It returns their threads.
 func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err error) {
+	if db.Strained() {
+		return nil, nil
+	}
 	err = db.cluster().claim(ctx, claimWaiting, []any{db.w.node, n}, func(rows pgx.Rows) error {
 		var thread string
 		err := rows.Scan(&thread)
@@ -198,6 +203,9 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim runs that wait: %w", err)
+	}
+	if len(threads) > 0 && !db.w.wakes.expected.Load() {
+		db.w.meter.Missed()
 	}
 	return threads, nil
 }
@@ -210,6 +218,9 @@ type Orphan struct {
 
 // ClaimOrphans gives this server up to n of the runs under way that no living server has, the oldest first.
 func (db *DB) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err error) {
+	if db.Strained() {
+		return nil, nil
+	}
 	err = db.cluster().claim(ctx, claimOrphans, []any{db.w.node, n}, func(rows pgx.Rows) error {
 		var o Orphan
 		var node int64
@@ -221,6 +232,12 @@ func (db *DB) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err error
 	if err != nil {
 		return nil, fmt.Errorf("claim runs that were left: %w", err)
 	}
+	handed := 0
+	for _, o := range list {
+		handed += int(number(o.Handed))
+	}
+	db.w.meter.TakeOver("drain", handed)
+	db.w.meter.TakeOver("eviction", len(list)-handed)
 	return list, nil
 }
 
@@ -275,6 +292,7 @@ type Wished struct {
 
 // Duties looks for all of that at once.
 func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
+	db.w.wakes.expected.Store(db.w.wakes.told.Swap(false))
 	const query = `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
 		UNION ALL SELECT 'wish', thread, id, wish FROM run WHERE wish <> '' AND status IN ('pending', 'running')
 			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?1)

@@ -133,7 +133,7 @@ func (n *pgNode) giveUp(err error) {
 		return
 	}
 	n.wires.cut()
-	n.log.Error("this server may not write any more, and ends", "node", n.id, "err", err)
+	n.log.Error("this server may not write any more, and ends", "self", n.id, "err", err)
 	if n.lost != nil {
 		n.lost(err)
 	}
@@ -160,7 +160,7 @@ func (n *pgNode) leave() {
 			_, err = n.conn.Exec(ctx, `DELETE FROM node WHERE id = $1`, n.id)
 		}
 		if err != nil {
-			n.log.Warn("another server can take over when the lease has ended", "node", n.id, "err", err)
+			n.log.Warn("another server can take over when the lease has ended", "self", n.id, "err", err)
 			n.wires.cut() // nobody waits for a database that doesn't answer
 		}
 	}
@@ -226,7 +226,7 @@ func (e *postgresEngine) clear(ctx context.Context, folder string) (others []Nod
 				return nil, fmt.Errorf("evict %v: %w", n, err)
 			}
 			if gone {
-				e.log.Warn("what another server has left is taken over", "node", n.ID, "server", n.String())
+				e.log.Warn("what another server has left is taken over", "evicted", n.ID, "server", n.String())
 				continue
 			}
 		}

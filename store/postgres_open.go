@@ -84,6 +84,7 @@ func dialPostgres(ctx context.Context, cfg Config) (*postgresEngine, error) {
 	if e.log == nil {
 		e.log = slog.Default()
 	}
+	e.meter = meterOf(e, cfg)
 	if cfg.migrations == nil {
 		cfg.migrations = postgresMigrations
 	}

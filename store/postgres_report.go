@@ -19,6 +19,7 @@ type Report struct {
 	Version string
 	Pooler  string // host:port of the one that transactions go through, "" for none
 	TLS     bool
+	Skew    time.Duration // of our clock before the server's, about
 	Away    time.Duration // until it answers a question
 	Unfit   error         // why it would not do, nil when it does
 	Rights  error         // what the user may not, nil when that is enough
@@ -47,6 +48,11 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, fmt.Errorf("ask the database: %w", err)
 	}
 	r.Away = time.Since(began)
+	var clock time.Time
+	if err := conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&clock); err != nil {
+		return nil, fmt.Errorf("ask the database: %w", err)
+	}
+	r.Skew = time.Since(clock) - r.Away/2
 	r.Unfit = fit(ctx, conn)
 	if cfg.ListenURL != "" && r.Unfit == nil {
 		r.Pooler, r.Unfit = pooler(ctx, conf, cfg)

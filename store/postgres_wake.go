@@ -32,6 +32,7 @@ type wakeWire struct {
 	readers *sql.DB
 	prefix  string // of channels; those of other schemas are in the same database
 	log     *slog.Logger
+	meter   Meter
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -47,6 +48,7 @@ type wakeWire struct {
 
 // saying is what is to be said about a topic.
 type saying struct {
+	since time.Time
 	ids   []string
 	bytes int
 	all   bool
@@ -61,6 +63,7 @@ func newWakes(e engine, cfg Config) *wakes {
 	class := fnv.New64a()
 	class.Write([]byte(pg.schema))
 	w.wire = &wakeWire{wakes: w, node: pg.node, conf: pg.direct.Copy(), readers: pg.readers, log: pg.log,
+		meter:  pg.meter,
 		prefix: fmt.Sprintf("fawn_%x", class.Sum64()), spoken: make(chan struct{}, 1),
 		pending: map[wakeTopic]*saying{}}
 	w.wire.ctx, w.wire.stop = context.WithCancel(context.Background())
@@ -104,7 +107,7 @@ func (w *wakeWire) say(topic wakeTopic, ids []string) {
 	defer w.mu.Unlock()
 	s := w.pending[topic]
 	if s == nil {
-		s = &saying{}
+		s = &saying{since: time.Now()}
 		w.pending[topic] = s
 	}
 	for _, id := range ids {
@@ -155,8 +158,15 @@ func (w *wakeWire) sayAll() error {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, wakeTime)
 	defer cancel()
+	began, waited := time.Now(), time.Duration(0)
+	for _, s := range said {
+		waited = max(waited, began.Sub(s.since))
+	}
 	_, err := w.readers.ExecContext(ctx, `SELECT pg_notify(channel, payload)
 		FROM unnest(CAST($1 AS text[]), CAST($2 AS text[])) AS said(channel, payload)`, channels, payloads)
+	if err == nil {
+		w.meter.Said(waited + time.Since(began))
+	}
 	return err
 }
 

@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
-// readTailBytes bounds one read of another server's tail, but for its last row.
-const readTailBytes = 1 << 20
+const (
+	readTailBytes = 1 << 20 // bound of one read of another server's tail, but for its last row
+	readTailRows  = 1000
+)
 
 // TailRow is a row of a server's tail, as far as it is wanted. Frames come in their order.
 type TailRow struct {
@@ -35,8 +38,8 @@ func (db *DB) TailRows(ctx context.Context, server, after int64, wanted func(thr
 	span := spanOf(server)
 	var list []TailRow
 	size := 0
-	err := db.each(ctx, `SELECT id, data FROM tail WHERE id >= ? AND id < ? ORDER BY id LIMIT 1000`,
-		[]any{max(span.first, after+1), span.end}, func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT id, data FROM tail WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`,
+		[]any{max(span.first, after+1), span.end, readTailRows}, func(rows *sql.Rows) (bool, error) {
 			var data sql.RawBytes
 			row := TailRow{}
 			if err := rows.Scan(&row.ID, &data); err != nil {
@@ -51,6 +54,9 @@ func (db *DB) TailRows(ctx context.Context, server, after int64, wanted func(thr
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read the tail of server %d: %w", server, err)
+	}
+	if size < readTailBytes && len(list) < readTailRows {
+		db.tails.note(server, time.Now())
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // WakeKind is what a wake-up is about.
@@ -59,6 +60,9 @@ type wakes struct {
 	self int64     // this server
 	wire *wakeWire // nil when there are no others
 
+	told     atomic.Bool // something may have become due since it was last looked
+	expected atomic.Bool // the same, of the last look
+
 	mu    sync.Mutex
 	heard map[wakeTopic][]*hearer
 }
@@ -102,6 +106,9 @@ func (w *wakes) say(topic wakeTopic, ids ...string) {
 
 // tell calls those who hear in this process.
 func (w *wakes) tell(topic wakeTopic, wake Wake) {
+	if topic.kind != WakeTail && topic.kind != wakeFollow {
+		w.told.Store(true)
+	}
 	w.mu.Lock()
 	list := w.heard[topic]
 	w.mu.Unlock()

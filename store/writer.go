@@ -34,6 +34,7 @@ type group struct {
 	items  int
 	size   int
 	urgent bool
+	since  time.Time // of its first delta, where somebody measures
 }
 
 // laneSlot is one lane's share of a group.
@@ -65,7 +66,9 @@ type writer struct {
 	log       *slog.Logger
 	noEvents  bool
 	committed func(time.Duration, error) // may be nil
-	crowded   atomic.Bool                // see DB.Crowded
+	meter     Meter                      // nil for a file
+	strain    strain
+	crowded   atomic.Bool // see DB.Crowded
 	wakes     *wakes
 	last      time.Time     // end of the last commit
 	patience  time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
@@ -104,6 +107,7 @@ type writer struct {
 func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, error) {
 	w := &writer{
 		engine: e, node: e.self(), dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
+		meter:     meterOf(e, cfg),
 		auditRows: AuditRows, auditBytes: AuditBytes, trims: cfg.URL != "" && cfg.Cluster,
 		tails: map[string]*threadTail{},
 		tidy:  true, wake: make(chan struct{}, 1), done: make(chan struct{}),

@@ -39,6 +39,7 @@ func (a *App) openStore(ctx context.Context, cfg store.Config) (err error) {
 	if a.db, err = store.Open(ctx, cfg); err != nil { // says who holds the folder, which explains a taken port too
 		return err
 	}
+	a.nameNode()
 	if err = storage.Prove(ctx, a.db, a.dirs); err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"crypto/subtle"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +32,9 @@ func (a *App) openMetrics(snap *config.Snapshot) {
 
 // traceTime is how long the last spans may take to leave when the server stops.
 const traceTime = 3 * time.Second
+
+// orphanTime is how long Prometheus waits for a count.
+const orphanTime = 2 * time.Second
 
 // openTracing starts to send traces, if the configuration or the environment says where to.
 func (a *App) openTracing(snap *config.Snapshot) {
@@ -70,6 +75,14 @@ func (a *App) closeTracing() {
 	if err := a.tracer.Close(ctx); err != nil {
 		a.opts.Log.Warn("the last traces couldn't be sent", "err", err)
 	}
+}
+
+// meter is told what servers do with a database that they share; nil when nobody wants to know.
+func (a *App) meter(cfg store.Config) store.Meter {
+	if a.metrics == nil || cfg.URL == "" {
+		return nil
+	}
+	return a.metrics.Cluster()
 }
 
 // committed is what the store tells about its commits, or nil.
@@ -121,19 +134,55 @@ func (a *App) gauge() {
 	m.Gauge("fawn_store_queue", "Batches and deltas that wait for a commit.",
 		func() float64 { return float64(a.db.Queued()) })
 	if _, ok := a.db.Node(); ok {
-		node := func() store.NodeStatus {
-			s, _ := a.db.Node()
-			return s
-		}
-		m.Gauge("fawn_node_lease_seconds", "How long this server's lease is good without being renewed.",
-			func() float64 { return node().Lease.Seconds() })
-		m.Counter("fawn_fenced_total", "Commits that were refused because another server has taken over.",
-			func() float64 { return float64(node().Fenced) })
+		a.gaugeNode(m)
 	}
 	m.Gauge("fawn_memory_queue", "Threads whose conversation is still to be learned from.",
 		func() float64 { return float64(a.memory.Queued()) })
 	m.Gauge("fawn_audit_dropped", "Audit rows that were lost since the start.",
 		func() float64 { return float64(a.trail.Lost()) })
+}
+
+// gaugeNode adds what is only with a database that other servers can reach, too.
+func (a *App) gaugeNode(m *metrics.Metrics) {
+	node := func() store.NodeStatus {
+		s, _ := a.db.Node()
+		return s
+	}
+	m.Gauge("fawn_node_lease_seconds", "How long this server's lease is good without being renewed.",
+		func() float64 { return node().Lease.Seconds() })
+	m.Counter("fawn_fenced_total", "Commits that were refused because another server has taken over.",
+		func() float64 { return float64(node().Fenced) })
+	m.Counter("fawn_pool_wait_seconds", "Time that queries have waited for a connection to the database.",
+		func() float64 { return a.db.PoolWait().Seconds() })
+	m.Gauge("fawn_claims_paused", "Whether this server takes no runs as commits take too long (1) or does (0).",
+		func() float64 {
+			if a.db.Strained() {
+				return 1
+			}
+			return 0
+		})
+	m.Gauge("fawn_orphans", "Runs under way that no living server has.", func() float64 {
+		ctx, stop := context.WithTimeout(context.Background(), orphanTime)
+		defer stop()
+		n, err := a.db.Orphans(ctx)
+		if err != nil {
+			return math.NaN() // not known
+		}
+		return float64(n)
+	})
+	m.Gauges("fawn_tail_lag_seconds",
+		"How long ago the tail of another server whose runs are read here was read to its end.", "node",
+		func() map[string]float64 {
+			lags := map[string]float64{}
+			for server, lag := range a.db.TailLags() {
+				lags[strconv.FormatInt(server, 10)] = lag.Seconds()
+			}
+			return lags
+		})
+	m.Gauges("fawn_readers", "Readers of runs, by where those work.", "run", func() map[string]float64 {
+		all, remote := a.readers.Open()+a.pages.Streams(), a.runs.Counts().Remote
+		return map[string]float64{"local": float64(max(0, all-int64(remote))), "remote": float64(remote)}
+	})
 }
 
 // serveMetrics answers whoever runs the installation, and whoever has the token.

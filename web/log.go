@@ -37,6 +37,7 @@ type logHandler struct {
 	tail    redact.Tail // the end of what was written
 	level   slog.LevelVar
 	form    atomic.Pointer[slog.Handler]
+	node    atomic.Int64 // that lines name, 0 for none
 }
 
 func (h *logHandler) format(name string) {
@@ -73,6 +74,13 @@ func (a *App) followLog(snap *config.Snapshot) {
 	}
 }
 
+// nameNode lets lines say which of several servers wrote them.
+func (a *App) nameNode() {
+	if h, ok := a.opts.Log.Handler().(*logHandler); ok && a.db.Clustered() {
+		h.node.Store(a.db.Self())
+	}
+}
+
 // traceHeader carries the id of a request, in both directions.
 const traceHeader = "X-Trace-Id"
 
@@ -106,6 +114,10 @@ func (h *logHandler) Enabled(_ context.Context, l slog.Level) bool { return l >=
 
 // Handle implements slog.Handler.
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
+	if node := h.node.Load(); node > 0 {
+		r = r.Clone()
+		r.AddAttrs(slog.Int64("node", node))
+	}
 	return (*h.form.Load()).Handle(ctx, r)
 }
 

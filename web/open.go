@@ -200,7 +200,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	storage.Warn(snap, o.Log)
-	cfg.Version, cfg.Lost = o.Version, a.lost.tell
+	cfg.Version, cfg.Lost, cfg.Meter = o.Version, a.lost.tell, a.meter(cfg)
 	cfg.Addr, cfg.Log, cfg.Committed, cfg.NoEvents = bound, o.Log, a.committed(), os.Getenv("FAWN_BENCH_NOSTORE") == "1"
 	if err := a.openStore(ctx, cfg); err != nil {
 		return nil, err

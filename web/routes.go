@@ -169,6 +169,9 @@ func (a *App) state(known bool) map[string]any {
 	if problem := a.config.Problem(); problem != "" {
 		h["config_problem"] = problem
 	}
+	if a.db.Strained() {
+		h["claims"] = "paused: commits to the database take more than half a second"
+	}
 	if err := a.db.Healthy(); err != nil {
 		h["status"], h["reason"] = "unhealthy", err.Error()
 	}

@@ -127,6 +127,7 @@ type Runs struct {
 	Resume           string `yaml:"resume" enum:"auto|mark" reload:"restart"` // after a crash: go on with the run, or mark it interrupted
 	AllowDegradation bool   `yaml:"allow_degradation"`                        // turn a capability the model lacks off instead of ending the run
 	RecursionLimit   int    `yaml:"recursion_limit" min:"1"`                  // steps of a run whose client names no limit
+	MaxPending       int    `yaml:"max_pending" min:"1" reload:"restart"`     // runs that may wait; more are refused
 	OnRecursionLimit string `yaml:"on_recursion_limit" enum:"answer|error"`   // then: a last turn without tools, or the error GraphRecursionError
 }
 

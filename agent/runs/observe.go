@@ -23,11 +23,12 @@ func (m *Manager) calls() agent.Observer {
 	return m.observer
 }
 
-// Counts are how many runs are at work, and how many wait.
-type Counts struct{ Active, Waiting int }
+// Counts are how many runs are at work, how many wait, and how many readers those at other servers have here.
+type Counts struct{ Active, Waiting, Remote int }
 
 // Counts counts the runs of this moment, without helpers.
 func (m *Manager) Counts() (c Counts) {
+	c.Remote = m.remote.Readers()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.runs {

@@ -13,6 +13,9 @@ import (
 	"fawn/web/storage"
 )
 
+// clockSkew is how much two clocks may differ without being told.
+const clockSkew = 2 * time.Second
+
 // postgreSQL looks at the server that has the rows, if there is one. free says that the rows can be looked at.
 func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (free bool) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
@@ -51,7 +54,35 @@ func (d *doctor) postgreSQL(ctx context.Context, o web.Options, dir string) (fre
 	default:
 		d.line("good", "rights", fmt.Sprintf("%s may create the schema %s", r.User, cfg.Schema))
 	}
+	d.cluster(snap, r)
 	return d.lease(r.Nodes) && r.Unfit == nil && r.Rights == nil
+}
+
+// cluster tells what servers that share the database would stumble over.
+func (d *doctor) cluster(snap *config.Snapshot, r *store.Report) {
+	if r.Skew > clockSkew || r.Skew < -clockSkew {
+		d.line("note", "clock", fmt.Sprintf("this machine's clock differs from the database's by %s: times that are "+
+			"shown are off; leases are not", r.Skew.Round(100*time.Millisecond)))
+	}
+	if !snap.File.Cluster.Enabled {
+		return
+	}
+	versions := map[string]bool{}
+	for _, n := range r.Nodes {
+		versions[n.Version] = true
+	}
+	if len(versions) > 1 {
+		d.line("note", "servers", fmt.Sprintf("servers of %d versions share the database; fine while one "+
+			"replaces the other", len(versions)))
+	}
+	configs := map[string]bool{}
+	for _, n := range r.Nodes {
+		configs[n.Settings] = true
+	}
+	delete(configs, "") // does not say
+	if len(configs) > 1 {
+		d.line("bad", "servers", "the servers have different config.yaml files: give all of them the same one")
+	}
 }
 
 // lease tells who has the rows. free says that nobody has.

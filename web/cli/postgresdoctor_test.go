@@ -64,3 +64,22 @@ func saysAll(t *testing.T, out string, all ...string) {
 		}
 	}
 }
+
+// TestDoctorComparesServers that share a database: all are to have the same configuration.
+func TestDoctorComparesServers(t *testing.T) {
+	url, shared := pgtest.URL(t), t.TempDir()
+	for _, sum := range []string{"one", "one", "two"} {
+		db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Cluster: true, Settings: sum,
+			Version: "1.0", Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+	}
+	conf := "database: {url: " + url + "}\nfiles: {dir: " + shared + "}\ncluster: {enabled: true}\n"
+	out := doctorSays(t, conf)
+	saysAll(t, out, "FAIL  servers", "different config.yaml files")
+	if strings.Count(out, "has the database; its lease") != 3 {
+		t.Error(out)
+	}
+}

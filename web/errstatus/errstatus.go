@@ -38,6 +38,8 @@ func Of(err error) (status int, detail any) {
 		return d.Status, d.Detail
 	case errors.As(err, &he):
 		return he.Code, he.Message
+	case errors.Is(err, store.ErrCrowded):
+		return http.StatusTooManyRequests, store.ErrCrowded.Error()
 	case errors.As(err, &unasked):
 		return http.StatusNotFound, unasked.Error()
 	}
@@ -114,6 +116,9 @@ func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 		var d *httpx.Detail
 		if errors.As(err, &d) {
 			maps.Copy(c.Response().Header(), d.Header)
+		}
+		if errors.Is(err, store.ErrCrowded) {
+			c.Response().Header().Set("Retry-After", "5")
 		}
 		if r.Method == http.MethodHead || status == statusGone {
 			err = c.NoContent(status)

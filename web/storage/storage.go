@@ -4,9 +4,12 @@ package storage
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -26,7 +29,8 @@ func Config(snap *config.Snapshot, dir string) (store.Config, error) {
 	address, err := postgreSQL(snap)
 	db := &snap.File.Database
 	cfg := store.Config{Dir: dir, URL: address, Schema: db.Schema, Readers: db.PoolSize, Sync: snap.File.Store.Sync,
-		Lease: snap.File.Cluster.Lease, NoMigrate: db.Migrate == "off"}
+		Lease: snap.File.Cluster.Lease, NoMigrate: db.Migrate == "off",
+		MaxPending: snap.File.Runs.MaxPending}
 	if cfg.ListenURL = string(db.ListenURL); cfg.ListenURL != "" && err == nil {
 		cfg.ListenURL, err = listenURL(cfg)
 	}
@@ -50,11 +54,21 @@ func Join(snap *config.Snapshot, dir string) (store.Config, error) {
 		return cfg, errors.New("cluster.enabled needs files.dir or files.url: set it to a folder that all servers " +
 			"share, or to an object store, for the files of threads")
 	}
-	cfg.Cluster = true
+	cfg.Cluster, cfg.Settings = true, fileSum(snap.ConfigPath)
 	if f.Cluster.Wake == "poll" {
 		cfg.Wake = store.WakePoll
 	}
 	return cfg, nil
+}
+
+// fileSum is a short sum of a configuration's text, "" for none. Servers show it to each other.
+func fileSum(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // Dirs are the folders of threads for a data folder.

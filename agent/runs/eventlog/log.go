@@ -147,6 +147,13 @@ func (l *Log) wait(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
+// Readers counts who waits for the next event of a run that works elsewhere.
+func (l *Log) Readers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.readers
+}
+
 func (l *Log) count(readers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

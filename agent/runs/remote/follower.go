@@ -84,7 +84,7 @@ func (f *follower) follow() {
 			return
 		}
 		if err != nil && !f.failing {
-			l.logger.Warn("runs on another server can't be read for a moment", "node", f.server, "err", err)
+			l.logger.Warn("runs on another server can't be read for a moment", "server", f.server, "err", err)
 		}
 		f.failing = err != nil
 		if len(f.runs) == 0 && f.leave() {

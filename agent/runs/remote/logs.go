@@ -60,6 +60,25 @@ func (l *Logs) Close() {
 	l.work.Wait()
 }
 
+// Readers counts who waits for something of these logs.
+func (l *Logs) Readers() (n int) {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.runs {
+		select {
+		case <-r.ready:
+			if r.log != nil {
+				n += r.log.Readers()
+			}
+		default:
+		}
+	}
+	return n
+}
+
 // Find returns a run's row and its live log, which is here or at another server, nil when the run has ended. Nil
 // Logs have no others.
 func (l *Logs) Find(ctx context.Context, db *store.DB, id string,

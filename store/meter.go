@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Meter is told what a server does with a database that others can reach, too. Its methods must be quick; they are
+// called for groups and claims, never for a token.
+type Meter interface {
+	// Group is a group of changes that was committed: how many there were, how long the commit took, and how long
+	// its oldest token waited until it was durable, 0 for a group without one.
+	Group(items int, took, waited time.Duration)
+	// Claim is one look for runs that this server may have.
+	Claim(took time.Duration)
+	// Said is how long something that others should know waited until they were told.
+	Said(waited time.Duration)
+	// TakeOver is a number of runs that this server goes on with, after the cause "eviction" or "drain".
+	TakeOver(cause string, runs int)
+	// Missed is something that was found without having been told of it.
+	Missed()
+}
+
+// noMeter is for nobody who wants to know.
+type noMeter struct{}
+
+func (noMeter) Group(int, time.Duration, time.Duration) {}
+func (noMeter) Claim(time.Duration)                     {}
+func (noMeter) Said(time.Duration)                      {}
+func (noMeter) TakeOver(string, int)                    {}
+func (noMeter) Missed()                                 {}
+
+// ErrCrowded means that so many runs wait that no more are taken.
+var ErrCrowded = errors.New("too many runs wait already; try again in a moment")
+
+const (
+	pendingFor  = 250 * time.Millisecond // how long a count of runs that wait is good
+	slowGroup   = 500 * time.Millisecond // a commit that takes longer is slow
+	strainTime  = 10 * time.Second       // over which commits are looked at
+	strainLeast = 5                      // slow commits in that time, or half of it spent with them
+)
+
+// pending is how many runs wait in lines, as of a moment ago.
+type pending struct {
+	mu sync.Mutex
+	n  int
+	at time.Time
+}
+
+// admit refuses a new run when too many wait.
+func (db *DB) admit(ctx context.Context, b *Batch) error {
+	if db.cfg.MaxPending <= 0 || !b.NewRun || b.Run.Parent != "" {
+		return nil
+	}
+	p := &db.pending
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.at) > pendingFor {
+		const query = `SELECT count(*) FROM run WHERE line > 0 AND status = 'pending'`
+		if err := db.queryRow(db.brief(ctx), query, nil, &p.n); err != nil {
+			return err
+		}
+		p.at = time.Now()
+	}
+	if p.n >= db.cfg.MaxPending {
+		return ErrCrowded
+	}
+	return nil
+}
+
+// strain finds out whether commits take too long: whether of those of the last seconds more than one in a hundred was
+// slow, and that was no accident.
+type strain struct {
+	mu      sync.Mutex
+	seconds [strainTime / time.Second]struct {
+		at       int64 // its number
+		all      int
+		slow     int
+		slowTime time.Duration
+	}
+	told bool // that it is so
+}
+
+// add notes a commit that ended at a moment. changed says that from then on the answer of heavy is another one.
+func (s *strain) add(now time.Time, took time.Duration) (heavy, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sec := &s.seconds[now.Unix()%int64(len(s.seconds))]
+	if sec.at != now.Unix() {
+		sec.at, sec.all, sec.slow, sec.slowTime = now.Unix(), 0, 0, 0
+	}
+	sec.all++
+	if took > slowGroup {
+		sec.slow++
+		sec.slowTime += took
+	}
+	heavy = s.look(now)
+	changed, s.told = heavy != s.told, heavy
+	return heavy, changed
+}
+
+// heavy says whether commits take too long.
+func (s *strain) heavy(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.look(now)
+}
+
+func (s *strain) look(now time.Time) bool {
+	all, slow, slowTime := 0, 0, time.Duration(0)
+	for _, sec := range s.seconds {
+		if now.Unix()-sec.at < int64(len(s.seconds)) {
+			all, slow, slowTime = all+sec.all, slow+sec.slow, slowTime+sec.slowTime
+		}
+	}
+	return slow*100 > all && (slow >= strainLeast || slowTime >= strainTime/2)
+}
+
+// Strained says that commits take so long that this server claims no runs, which others may have. It is never so for a
+// database that has one server.
+func (db *DB) Strained() bool { return db.Clustered() && db.w.strain.heavy(time.Now()) }
+
+// meterOf is whom a database tells what it does; a file tells nobody.
+func meterOf(e engine, cfg Config) Meter {
+	if _, file := e.(*sqliteEngine); file {
+		return nil
+	}
+	if cfg.Meter == nil {
+		return noMeter{}
+	}
+	return cfg.Meter
+}
+
+// measure notes how long a group took.
+func (w *writer) measure(g *group, took time.Duration, err error) {
+	if w.committed != nil {
+		w.committed(took, err)
+	}
+	if w.meter == nil || err != nil {
+		return
+	}
+	now, waited := time.Now(), time.Duration(0)
+	if !g.since.IsZero() {
+		waited = now.Sub(g.since)
+	}
+	w.meter.Group(g.items, took, waited)
+	switch heavy, changed := w.strain.add(now, took); {
+	case changed && heavy:
+		w.log.Warn("commits take more than half a second: this server claims no runs until that is over", "took", took)
+	case changed:
+		w.log.Info("commits are quick again: this server claims runs")
+	}
+}
+
+// PoolWait is how long queries have waited for a connection since the start.
+func (db *DB) PoolWait() time.Duration { return db.engine.reads().Stats().WaitDuration }
+
+// Orphans counts the runs under way that no living server has.
+func (db *DB) Orphans(ctx context.Context) (n int, err error) {
+	const query = `SELECT count(*) FROM run WHERE front = 1 AND status = 'running' AND NOT {living}`
+	err = db.queryRow(ctx, query, nil, &n)
+	return n, err
+}
+
+// tailReads are when the tails of other servers were last read to their ends.
+type tailReads struct {
+	mu sync.Mutex
+	at map[int64]time.Time
+}
+
+const tailForgotten = time.Minute // a server whose tail is not read any more
+
+func (t *tailReads) note(server int64, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.at == nil {
+		t.at = map[int64]time.Time{}
+	}
+	t.at[server] = now
+}
+
+// TailLags are, by server, how long ago its tail was last read to its end, for those whose runs are read here.
+func (db *DB) TailLags() map[int64]time.Duration {
+	t := &db.tails
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lags := map[int64]time.Duration{}
+	for server, at := range t.at {
+		if lag := time.Since(at); lag < tailForgotten {
+			lags[server] = lag
+		} else {
+			delete(t.at, server)
+		}
+	}
+	return lags
+}
