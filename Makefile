@@ -37,7 +37,7 @@ RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|m
 RACED = $(if $(FAWN_CI)$(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,$(warning \
   there is no C compiler: the tests run without the race detector)go test)
 
-.PHONY: help install generate build run gateway dev test fuzz lint cross format e2e bench soak docker release clean
+.PHONY: help install generate build run gateway dev test fuzz lint cross format e2e bench bench-cluster soak docker release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -119,6 +119,9 @@ bench: build ## cost per token, start, memory and disk, next to a bare relay; th
 	go test -run '^$$' -bench '^BenchmarkChats$$' -benchtime 1x ./agent/channels # how soon chats are answered, and what bots take
 	go test -run '^$$' -bench '^BenchmarkRecall$$' ./memory # what a turn waits for with 10,000 facts: 2 ms at most
 	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 5000x ./agent/runs # token to reader, on the server of the run and on another
+
+bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite: cost per token, runs per second, take-over
+	go test -run '^$$' -bench '^BenchmarkCluster$$' -benchtime 1x -timeout 20m ./web/e2e/load
 
 soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load
 	FAWN_CI=1 FAWN_SOAK=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -E '$(RACE)')

@@ -72,6 +72,7 @@ type Server struct {
 	bin, dir  string
 	data, log string
 	port      string
+	fsync     string
 	cmd       *exec.Cmd
 }
 
@@ -88,7 +89,22 @@ func Start(tb testing.TB) *Server {
 	return start(tb, bin)
 }
 
+// StartDurable starts one that waits for its disk at each commit, as one that matters does, for measurements.
+func StartDurable(tb testing.TB) *Server {
+	tb.Helper()
+	bin, err := programs()
+	if err != nil {
+		tb.Skip(err)
+	}
+	return startWith(tb, bin, "on")
+}
+
 func start(tb testing.TB, bin string) *Server {
+	tb.Helper()
+	return startWith(tb, bin, "off")
+}
+
+func startWith(tb testing.TB, bin, fsync string) *Server {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "pgtest")
 	if err != nil {
@@ -96,7 +112,7 @@ func start(tb testing.TB, bin string) *Server {
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"),
-		port: freePort(tb)}
+		port: freePort(tb), fsync: fsync}
 	s.URL = "postgres://fawn@127.0.0.1:" + s.port + "/postgres?sslmode=disable"
 	if err := errors.Join(os.Mkdir(s.data, 0o700), os.Chmod(dir, 0o711), handOver(s.data)); err != nil {
 		tb.Fatal(err)
@@ -124,7 +140,8 @@ func (s *Server) Run(tb testing.TB) {
 	}
 	defer logs.Close()
 	s.cmd = command(filepath.Join(s.bin, "postgres"), "-D", s.data, "-p", s.port, "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB")
+		"-c", "unix_socket_directories=", "-c", "fsync="+s.fsync, "-c", "max_connections=200",
+		"-c", "shared_buffers=32MB")
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, logs, logs
 	if err := s.cmd.Start(); err != nil {
 		tb.Fatal(err)
