@@ -17,9 +17,16 @@ import (
 )
 
 // sealing gives a server the key that seals what it shares with others.
-func sealing(t *testing.T) func(*web.Options) {
+func sealing(t *testing.T) func(*web.Options) { return sealingWith(t, oldKey) }
+
+const (
+	oldKey = "a-text-that-is-long-enough-for-a-key"
+	newKey = "another-text-that-is-long-enough-for-it"
+)
+
+func sealingWith(t *testing.T, keys string) func(*web.Options) {
 	return func(o *web.Options) {
-		env := []byte("FAWN_SECRET_KEY=a-text-that-is-long-enough-for-a-key\n")
+		env := []byte("FAWN_SECRET_KEY=" + keys + "\n")
 		if err := os.WriteFile(filepath.Join(filepath.Dir(o.Config), ".env"), env, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -211,5 +218,22 @@ func TestADifferentConfigurationIsTold(t *testing.T) {
 		if !strings.Contains(s.log.String(), "another config.yaml") {
 			t.Error("the log says nothing of it")
 		}
+	}
+}
+
+// TestTheKeyThatSealsCanBeChanged while servers work: once one has started with the new key first, that is enough.
+func TestTheKeyThatSealsCanBeChanged(t *testing.T) {
+	t.Parallel()
+	conf := clustered(t, 200)
+	a := start(t, conf, sealingWith(t, oldKey+","+newKey))
+	added := a.send(t, "POST", "/api/settings/models", `{"name": "new", "use": "openai", "model": "m",
+		"base_url": "http://127.0.0.1:1/v1", "api_key": "sk-very-secret"}`, "Content-Type", "application/json")
+	if added.status >= 300 {
+		t.Fatalf("%d %s", added.status, added.body)
+	}
+	start(t, conf, sealingWith(t, newKey+","+oldKey))
+	b := start(t, conf, sealingWith(t, newKey))
+	for _, s := range []*server{a, b} {
+		s.shows(t, "/api/settings/models", `"new"`, true)
 	}
 }

@@ -313,6 +313,16 @@ func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
+// Renew is Reseal for a start: when it is done, the other keys are not needed any more.
+func (r *Rows) Renew(ctx context.Context) error {
+	n, err := r.Reseal(ctx)
+	if err == nil && n > 0 {
+		r.log.Info("settings are sealed with the first key of "+KeyVariable+" now", "settings", n)
+		err = r.Look(ctx)
+	}
+	return err
+}
+
 func (r *Rows) resealOne(ctx context.Context, name string) (bool, error) {
 	for {
 		rows, err := r.db.Settings(ctx, name)
