@@ -62,7 +62,6 @@ func pages() map[string]manual {
 		"docs/api.md":      {serves: true},
 		"docs/backup.md":   {serves: true, needs: chat},
 		"docs/cli.md":      {serves: true, needs: chat},
-		"docs/config.md":   {},
 		"docs/migrate.md": {needs: func(t *testing.T, home string, _ *server) {
 			if err := os.CopyFS(filepath.Join(home, "deer-flow"), os.DirFS(deerFlow)); err != nil {
 				t.Fatal(err)
