@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,12 +119,12 @@ func TestTheTailsOfServersAreTheirOwn(t *testing.T) {
 // TestEachGroupHasARow: in order and without holes, with what it says and what is folded by then.
 func TestEachGroupHasARow(t *testing.T) {
 	ctx := t.Context()
-	db := openAt(t, Config{URL: pgtest.URL(t)})
+	var groups atomic.Int64 // on a slow machine pieces may be written before somebody waits for them
+	db := openAt(t, Config{URL: pgtest.URL(t), Committed: func(time.Duration, error) { groups.Add(1) }})
 	l := db.OpenLane("t", nil)
 	defer l.Close()
 	bad := Batch{ThreadID: "t", Events: []Event{{Seq: 3, To: 3}}} // is there by then
-	want := []int64{}
-	for i, do := range []func() error{
+	for _, do := range []func() error{
 		func() error { return db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}) },
 		func() error { l.Append(1, []byte("x")); l.Append(2, []byte("y")); return l.Flush(ctx) },
 		func() error {
@@ -138,10 +139,16 @@ func TestEachGroupHasARow(t *testing.T) {
 		},
 		func() error { return db.Commit(ctx, Batch{ThreadID: "t", Delete: &Delete{Thread: true}}) },
 	} {
-		want = append(want, db.w.span.first+int64(i))
 		if err := do(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	want := []int64{}
+	for i := range groups.Load() {
+		want = append(want, db.w.span.first+i)
+	}
+	if len(want) < 5 {
+		t.Errorf("%d groups were written", len(want))
 	}
 	var got []int64
 	var said []string
@@ -167,13 +174,15 @@ func TestEachGroupHasARow(t *testing.T) {
 			text += fmt.Sprintf("%s%d=%s ", thread, seq, data)
 			b = rest
 		}
-		got, said = append(got, id), append(said, text)
+		got = append(got, id)
+		if text != "" { // the thread's frames went with it
+			said = append(said, text)
+		}
 	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("rows %v, want %v: %v", got, want, err)
 	}
-	// The thread's frames went with it.
-	if s := fmt.Sprintf("%q", said); s != `["" "" "t3=folded " "" "t9223372036854775807=folded "]` {
+	if s := fmt.Sprintf("%q", said); s != `["t3=folded " "t9223372036854775807=folded "]` {
 		t.Errorf("they say %s", s)
 	}
 }
