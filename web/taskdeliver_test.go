@@ -157,6 +157,14 @@ func resultIsRepliedTo(t *testing.T, s *server, name string, app chatApp) {
 	var done struct{}
 	get("POST", "/api/scheduled-tasks/"+task.ID+"/trigger", "", &done)
 	result := shown("Scripted reply", 1)
+	// No person replies before the server knows the message.
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := s.app.DB().ChannelChat(t.Context(), name, where, result); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the message is not known: %v", err)
+		}
+	}
 	app.fake.Say(chattest.Said{From: app.person, Name: "Ada", Text: "what of it", ReplyTo: result})
 	shown("Scripted reply", 2)
 	var runs []struct {
@@ -173,6 +181,7 @@ func resultIsRepliedTo(t *testing.T, s *server, name string, app chatApp) {
 	}
 	said := ""
 	for end := time.Now().Add(patience); said != "human ai human ai" && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
 		state.Values.Messages, said = nil, "" // the run ends after its answer shows
 		get("GET", "/api/threads/"+runs[0].Thread+"/state", "", &state)
 		for _, m := range state.Values.Messages {
