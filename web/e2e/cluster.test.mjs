@@ -78,6 +78,7 @@ test('a file that one server takes is there for all, and for the run', { skip },
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + newChat);
   await page.setInputFiles('#pick', { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('hello there') });
+  await page.waitForSelector('#chips li[data-name="note.txt"]:not(:has(progress))');
   await send(page, scripted({ tool_calls: [{ name: 'read_file', args: { description: 'Read it', path: '/mnt/user-data/uploads/note.txt' } },
     { name: 'write_file', args: { description: 'Write', path: '/mnt/user-data/outputs/answer.txt', content: 'general kenobi' } }] }, { text: 'Read.' }));
   await page.waitForURL(/\/workspace\/chats\/(?!new)[\w-]+(\?|$)/);
