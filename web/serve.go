@@ -85,7 +85,14 @@ func (a *App) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	return g.Wait()
+	err := g.Wait()
+	if err == nil { // it may have been told to stop at the same moment
+		select {
+		case err = <-a.lost:
+		default:
+		}
+	}
+	return err
 }
 
 // loss tells that another server has taken over, or may have: what this one goes on with would be in vain.
