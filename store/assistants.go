@@ -41,11 +41,7 @@ const selectAssistant = `SELECT ` + assistantColumns + ` FROM assistant WHERE id
 
 // Assistant returns an assistant of owner, or ErrNotFound.
 func (db *DB) Assistant(ctx context.Context, owner, id string) (Assistant, error) {
-	s, err := db.stmt(ctx, selectAssistant)
-	if err != nil {
-		return Assistant{}, fmt.Errorf("assistant %s: %w", id, translate(err))
-	}
-	a, err := scanAssistant(s.QueryRowContext(db.brief(ctx), id, orDefault(owner, DefaultOwner)))
+	a, err := scanAssistant(db.one(db.brief(ctx), selectAssistant, id, orDefault(owner, DefaultOwner)))
 	if err != nil {
 		return Assistant{}, fmt.Errorf("assistant %s: %w", id, err)
 	}

@@ -37,11 +37,8 @@ func scanChat(row interface{ Scan(...any) error }) (c ChannelChat, err error) {
 
 // ChannelChat returns a chat or topic, or ErrNotFound.
 func (db *DB) ChannelChat(ctx context.Context, provider, chat, topic string) (ChannelChat, error) {
-	s, err := db.stmt(ctx, `SELECT `+chatColumns+` FROM channel_chat WHERE provider = ? AND chat = ? AND topic = ?`)
-	if err != nil {
-		return ChannelChat{}, translate(err)
-	}
-	c, err := scanChat(s.QueryRowContext(ctx, provider, chat, topic))
+	c, err := scanChat(db.one(ctx, `SELECT `+chatColumns+` FROM channel_chat
+		WHERE provider = ? AND chat = ? AND topic = ?`, provider, chat, topic))
 	if err != nil {
 		return c, fmt.Errorf("chat of %s: %w", provider, err)
 	}

@@ -108,13 +108,9 @@ func (db *DB) OpenAnswers(ctx context.Context, provider string) ([]Outbound, err
 
 // LastAnswer returns the first message of the newest answer in a chat or topic, or ErrNotFound.
 func (db *DB) LastAnswer(ctx context.Context, provider, chat, topic string) (Outbound, error) {
-	s, err := db.stmt(ctx,
+	o, err := scanOutbound(db.one(ctx,
 		`SELECT `+outboundColumns+` FROM channel_out WHERE provider = ? AND chat = ? AND topic = ? AND
-		piece = '0' ORDER BY at DESC, run DESC LIMIT 1`)
-	if err != nil {
-		return Outbound{}, translate(err)
-	}
-	o, err := scanOutbound(s.QueryRowContext(ctx, provider, chat, topic))
+		piece = '0' ORDER BY at DESC, run DESC LIMIT 1`, provider, chat, topic))
 	if err != nil {
 		return o, fmt.Errorf("last answer in a chat of %s: %w", provider, err)
 	}

@@ -133,12 +133,8 @@ func (db *DB) Connect(ctx context.Context, hash string, c Connection) (Connectio
 
 // ConnectionOf is the connection of an account that is not revoked, or ErrNotFound.
 func (db *DB) ConnectionOf(ctx context.Context, provider, account, workspace string) (Connection, error) {
-	s, err := db.stmt(ctx, `SELECT `+connectionColumns+` FROM channel_connection
-		WHERE provider = ? AND account = ? AND workspace = ? AND status <> 'revoked'`)
-	if err != nil {
-		return Connection{}, translate(err)
-	}
-	c, err := scanConnection(s.QueryRowContext(ctx, provider, account, workspace))
+	c, err := scanConnection(db.one(ctx, `SELECT `+connectionColumns+` FROM channel_connection
+		WHERE provider = ? AND account = ? AND workspace = ? AND status <> 'revoked'`, provider, account, workspace))
 	if err != nil {
 		return c, fmt.Errorf("connection of an account of %s: %w", provider, err)
 	}

@@ -106,12 +106,7 @@ func scanCheckpoint(row interface{ Scan(...any) error }) (c Checkpoint, err erro
 // thread's head in the root namespace, the newest one in any other.
 func (db *DB) Checkpoint(ctx context.Context, thread, ns, id string) (Checkpoint, error) {
 	query, args := checkpointQuery(thread, ns, id)
-	s, err := db.stmt(ctx, query)
-	if err != nil {
-		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, translate(err))
-	}
-	cleanAll(args)
-	c, err := scanCheckpoint(s.QueryRowContext(db.brief(ctx), args...))
+	c, err := scanCheckpoint(db.one(db.brief(ctx), query, args...))
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("read checkpoint of thread %s: %w", thread, err)
 	}

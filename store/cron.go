@@ -99,11 +99,7 @@ const selectCron = `SELECT ` + cronColumns + ` FROM cron WHERE id = ? AND (? = '
 
 // Cron returns a cron, or ErrNotFound. An empty owner means anybody's.
 func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
-	s, err := db.stmt(ctx, selectCron)
-	if err != nil {
-		return Cron{}, fmt.Errorf("cron %s: %w", id, translate(err))
-	}
-	c, err := scanCron(s.QueryRowContext(ctx, id, owner, owner))
+	c, err := scanCron(db.one(ctx, selectCron, id, owner, owner))
 	if err != nil {
 		return Cron{}, fmt.Errorf("cron %s: %w", id, err)
 	}

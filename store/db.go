@@ -114,7 +114,11 @@ func (db *DB) Queued() int { return db.w.queued() }
 
 // Size returns the bytes of the database file and its write-ahead log.
 func (db *DB) Size(ctx context.Context) (int64, error) {
-	n, err := db.engine.size(ctx)
+	var n int64
+	err := db.again(ctx, func() (final bool, err error) {
+		n, err = db.engine.size(ctx)
+		return false, err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("measure store: %w", err)
 	}
@@ -170,8 +174,13 @@ type view struct {
 
 // view runs f on one moment of the database. All constant queries f needs are
 // prepared before: preparing inside would wait for a second connection while
-// holding one.
+// holding one. When the connection is lost f runs again, on another moment, so it begins anew
+// whatever it fills.
 func (db *DB) view(ctx context.Context, queries []string, f func(v view) error) error {
+	return db.again(ctx, func() (bool, error) { return false, db.viewOnce(ctx, queries, f) })
+}
+
+func (db *DB) viewOnce(ctx context.Context, queries []string, f func(v view) error) error {
 	v := view{ctx: ctx}
 	for _, q := range queries {
 		s, err := db.stmt(ctx, q)
@@ -193,21 +202,45 @@ func (db *DB) view(ctx context.Context, queries []string, f func(v view) error) 
 }
 
 func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...any) error {
-	s, err := db.stmt(ctx, query)
-	if err != nil {
-		return translate(err)
-	}
 	cleanAll(args)
-	return translate(s.QueryRowContext(ctx, args...).Scan(dest...))
+	return translate(db.again(ctx, func() (bool, error) {
+		s, err := db.stmt(ctx, query)
+		if err != nil {
+			return false, err
+		}
+		return false, s.QueryRowContext(ctx, args...).Scan(dest...)
+	}))
 }
+
+// oneRow is the row that a constant query finds, which is asked when it is scanned.
+type oneRow struct {
+	db    *DB
+	ctx   context.Context
+	query string
+	args  []any
+}
+
+func (db *DB) one(ctx context.Context, query string, args ...any) oneRow {
+	return oneRow{db, ctx, query, args}
+}
+
+// Scan is ErrNotFound when there is no row.
+func (r oneRow) Scan(dest ...any) error { return r.db.queryRow(r.ctx, r.query, r.args, dest...) }
 
 // each runs a constant query and calls scan for every row until it says stop.
 func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) (more bool, err error)) error {
-	s, err := db.stmt(ctx, query)
-	if err != nil {
-		return translate(err)
-	}
-	return eachRow(ctx, s, args, scan)
+	given := false
+	return db.again(ctx, func() (bool, error) {
+		s, err := db.stmt(ctx, query)
+		if err != nil {
+			return false, translate(err)
+		}
+		err = eachRow(ctx, s, args, func(rows *sql.Rows) (bool, error) {
+			given = true
+			return scan(rows)
+		})
+		return given, err
+	})
 }
 
 func eachRow(ctx context.Context, s *sql.Stmt, args []any, scan func(*sql.Rows) (more bool, err error)) error {

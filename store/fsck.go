@@ -20,7 +20,7 @@ const maxFindings = 1000
 func (db *DB) Check(ctx context.Context) ([]string, error) {
 	c := &checker{ctx: ctx, engine: db.engine}
 	err := db.view(ctx, nil, func(v view) error {
-		c.tx = v.tx
+		c.tx, c.found = v.tx, nil
 		for _, f := range []func() error{c.file, c.orphans, c.values, c.heads, c.numbers, c.parents, c.cards, c.events,
 			c.busy, c.lines, c.blobs} {
 			if err := f(); err != nil {

@@ -56,13 +56,9 @@ func expiry(now int64, ttl time.Duration) int64 {
 // Item returns an item of owner, or ErrNotFound. refresh starts its time to live anew.
 func (db *DB) Item(ctx context.Context, owner string, namespace []string, key string, refresh bool) (Item, error) {
 	now := time.Now().UnixMilli()
-	s, err := db.stmt(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item
-		WHERE owner = ? AND namespace = ? AND key = ? AND `+itemLive)
-	if err != nil {
-		return Item{}, fmt.Errorf("item %s: %w", key, translate(err))
-	}
-	row, it, err := scanItem(s.QueryRowContext(ctx, orDefault(owner, DefaultOwner), strings.Join(namespace, "."), key,
-		now))
+	row, it, err := scanItem(db.one(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item
+		WHERE owner = ? AND namespace = ? AND key = ? AND `+itemLive,
+		orDefault(owner, DefaultOwner), strings.Join(namespace, "."), key, now))
 	if err == nil && refresh && it.TTL > 0 {
 		err = db.refreshItems(ctx, now, []int64{row})
 	}
@@ -155,6 +151,7 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 	found := []FoundItem{}
 	var expiring []int64
 	err := db.view(ctx, queries, func(v view) error {
+		found, expiring = []FoundItem{}, nil
 		type hit struct {
 			row, updated int64
 			score        float64

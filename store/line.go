@@ -160,12 +160,9 @@ func (db *DB) Line(ctx context.Context, thread string) (list []Place, err error)
 
 // Front returns the run at the front of a thread's line, or ErrNotFound.
 func (db *DB) Front(ctx context.Context, thread string) (p Place, err error) {
-	s, err := db.stmt(ctx, `SELECT id, status, wish, node, {held} FROM run WHERE thread = ? AND front = 1`)
-	if err == nil {
-		row := s.QueryRowContext(db.brief(ctx), clean(thread))
-		err = row.Scan(&p.Run, &p.Status, &p.Wish, &p.Node, &p.Held)
-	}
-	if err = translate(err); err != nil && !errors.Is(err, ErrNotFound) {
+	err = db.one(db.brief(ctx), `SELECT id, status, wish, node, {held} FROM run
+		WHERE thread = ? AND front = 1`, thread).Scan(&p.Run, &p.Status, &p.Wish, &p.Node, &p.Held)
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("front of thread %s: %w", thread, err)
 	}
 	return p, err
@@ -192,12 +189,9 @@ func (db *DB) DueRuns(ctx context.Context, until time.Time, limit int) (due []Ru
 		return due, until, err
 	}
 	var at int64
-	s, err := db.stmt(ctx, `SELECT coalesce(min(due_at), 0) FROM run WHERE due_at > ?`)
-	if err == nil {
-		err = s.QueryRowContext(ctx, until.UnixMilli()).Scan(&at)
-	}
+	err = db.one(ctx, `SELECT coalesce(min(due_at), 0) FROM run WHERE due_at > ?`, until.UnixMilli()).Scan(&at)
 	if err != nil {
-		return nil, next, fmt.Errorf("next run that is due: %w", translate(err))
+		return nil, next, fmt.Errorf("next run that is due: %w", err)
 	}
 	return due, fromMillis(at), nil
 }

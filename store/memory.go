@@ -54,6 +54,7 @@ func (db *DB) Memory(ctx context.Context, owner string) (m Memory, err error) {
 		`SELECT agent, id, content, category, confidence, source, message, revision, created_at, updated_at, extra
 			FROM fact WHERE owner = ? ORDER BY n`}
 	err = db.view(ctx, queries, func(v view) error {
+		m = Memory{}
 		var updated int64
 		var body string
 		err := translate(v.stmts[0].QueryRowContext(ctx, owner).Scan(&m.Revision, &updated, &body))

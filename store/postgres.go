@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	pgPatience = 10 * time.Second // how long a group is tried again while the database cannot be reached
-	pgPause    = 100 * time.Millisecond
-	codeIdle   = "25P03" // a transaction in which nothing happened was ended
+	pgPatience  = 10 * time.Second // how long a group is tried again while the database cannot be reached
+	pgPause     = 100 * time.Millisecond
+	codeIdle    = "25P03" // a transaction in which nothing happened was ended
+	codeCrowded = "53300" // there are too many connections
 )
 
 // errWritten means that a group is there already.

@@ -106,12 +106,12 @@ func dialPostgres(ctx context.Context, cfg Config) (*postgresEngine, error) {
 func (e *postgresEngine) openReaders() *sql.DB {
 	const idle = "60s" // nobody waits for a view, as it locks nothing
 	if e.cfg != e.direct {
-		return sql.OpenDB(&poolWire{conf: e.cfg, before: e.settings(idle)})
+		return sql.OpenDB(aheadWire{&poolWire{conf: e.cfg, before: e.settings(idle)}})
 	}
 	readers := e.cfg.Copy()
 	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read" // it sees one moment
 	readers.RuntimeParams["idle_in_transaction_session_timeout"] = idle
-	return stdlib.OpenDB(*readers)
+	return sql.OpenDB(aheadWire{stdlib.GetConnector(*readers)})
 }
 
 // postgresConfig is how every connection to PostgreSQL itself is made. One that is cut off is noticed by both sides
@@ -221,7 +221,7 @@ func (e *postgresEngine) first(ctx context.Context) error {
 // silent says that there is nobody who answers, or not yet.
 func silent(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return strings.HasPrefix(pg.Code, "57P") || pg.Code == "53300"
+		return strings.HasPrefix(pg.Code, "57P") || pg.Code == codeCrowded
 	}
 	dns, ok := errors.AsType[*net.DNSError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)

@@ -57,11 +57,7 @@ func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
 
 // Run returns a run, or ErrNotFound.
 func (db *DB) Run(ctx context.Context, id string) (Run, error) {
-	s, err := db.stmt(ctx, readRun+` FROM run WHERE id = ?`)
-	if err != nil {
-		return Run{}, fmt.Errorf("run %s: %w", id, translate(err))
-	}
-	r, err := scanRun(s.QueryRowContext(db.brief(ctx), clean(id)))
+	r, err := scanRun(db.one(db.brief(ctx), readRun+` FROM run WHERE id = ?`, id))
 	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", id, err)
 	}

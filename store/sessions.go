@@ -106,11 +106,8 @@ func (db *DB) TouchSession(ctx context.Context, id, ip string, used, expires tim
 // SessionByHash returns a session, also one that is over, and its user, or ErrNotFound.
 func (db *DB) SessionByHash(ctx context.Context, hash []byte) (s Session, u User, err error) {
 	into, made := userFields()
-	st, err := db.stmt(ctx, `SELECT `+sessionColumns+withUser+`
-		FROM session s JOIN "user" u ON u.id = s.user WHERE s.hash = ?`)
-	if err == nil {
-		s, err = scanSession(st.QueryRowContext(db.brief(ctx), hash).Scan, into...)
-	}
+	s, err = scanSession(db.one(db.brief(ctx), `SELECT `+sessionColumns+withUser+`
+		FROM session s JOIN "user" u ON u.id = s.user WHERE s.hash = ?`, hash).Scan, into...)
 	if err != nil {
 		return Session{}, User{}, fmt.Errorf("session: %w", translate(err))
 	}
@@ -172,11 +169,8 @@ func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 // TokenByHash returns a token, also one that is over, and its user, or ErrNotFound.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte) (t Token, u User, err error) {
 	into, made := userFields()
-	st, err := db.stmt(ctx, `SELECT `+tokenColumns+withUser+`
-		FROM token t JOIN "user" u ON u.id = t.user WHERE t.hash = ?`)
-	if err == nil {
-		t, err = scanToken(st.QueryRowContext(db.brief(ctx), hash).Scan, into...)
-	}
+	t, err = scanToken(db.one(db.brief(ctx), `SELECT `+tokenColumns+withUser+`
+		FROM token t JOIN "user" u ON u.id = t.user WHERE t.hash = ?`, hash).Scan, into...)
 	if err != nil {
 		return Token{}, User{}, fmt.Errorf("token: %w", translate(err))
 	}

@@ -60,11 +60,8 @@ func (db *DB) ThreadOf(ctx context.Context, owner, id string) (Thread, error) {
 }
 
 func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, error) {
-	s, err := db.stmt(ctx, `SELECT `+threadColumns+` FROM thread WHERE id = ?`+and)
-	if err != nil {
-		return Thread{}, fmt.Errorf("thread %s: %w", id, translate(err))
-	}
-	t, err := scanThread(s.QueryRowContext(db.brief(ctx), append([]any{clean(id)}, args...)...))
+	t, err := scanThread(db.one(db.brief(ctx), `SELECT `+threadColumns+` FROM thread WHERE id = ?`+and,
+		append([]any{id}, args...)...))
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %s: %w", id, err)
 	}
@@ -130,6 +127,7 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	plain := q.Status == "" && len(q.IDs) == 0
 	known, at := db.counted(q.Owner)
 	err = db.view(ctx, queries, func(v view) error {
+		page = []Thread{}
 		if total = known; !plain || known < 0 {
 			if err := v.stmts[0].QueryRowContext(ctx, args...).Scan(&total); err != nil {
 				return translate(err)

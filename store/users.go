@@ -78,10 +78,7 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (User, error) {
 }
 
 func (db *DB) oneUser(ctx context.Context, query, arg string) (u User, err error) {
-	s, err := db.stmt(ctx, query)
-	if err == nil {
-		u, err = scanUser(s.QueryRowContext(db.brief(ctx), arg).Scan)
-	}
+	u, err = scanUser(db.one(db.brief(ctx), query, arg).Scan)
 	if err != nil {
 		return User{}, fmt.Errorf("user: %w", translate(err))
 	}

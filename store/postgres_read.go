@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	readPatience = 5 * time.Second // how long a read is tried again while the database cannot be reached
+	readPause    = 20 * time.Millisecond
+	readPauseMax = 400 * time.Millisecond
+	readAhead    = 256 << 10 // bytes of a result that are fetched before its first row is handed on
+)
+
+// again runs a read, and once more on another connection when its own was lost, until patience, the context or this
+// server's time as one is over. A read that says that it is final has handed something on that would come twice.
+func (db *DB) again(ctx context.Context, read func() (final bool, err error)) error {
+	final, err := read()
+	pg, ok := db.engine.(*postgresEngine)
+	if err == nil || !ok {
+		return err
+	}
+	pause := readPause
+	for end := time.Now().Add(readPatience); !final && lostConnection(err) && time.Now().Before(end); {
+		if pg.node != nil && pg.node.ended() != nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, readPauseMax)
+		final, err = read()
+	}
+	return err
+}
+
+// lostConnection says that a query failed as its connection was lost, or there was none to be had.
+func lostConnection(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P0") || pg.Code == codeCrowded
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return silent(err)
+	}
+	if _, ok := errors.AsType[*net.OpError](err); ok || pgconn.SafeToRetry(err) {
+		return true
+	}
+	for _, lost := range []error{driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET,
+		syscall.EPIPE, syscall.ECONNREFUSED} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	return false
+}
+
+// aheadWire makes connections that fetch the beginning of a result, mostly all of it, before they hand its first row
+// on: what is lost until then can be asked again.
+type aheadWire struct{ driver.Connector }
+
+// Connect implements driver.Connector.
+func (w aheadWire) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := w.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return aheadConn{c.(wireConn)}, nil
+}
+
+// wireConn is what connections to PostgreSQL and to a pooler can do.
+type wireConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.NamedValueChecker
+}
+
+type aheadConn struct{ wireConn }
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (c aheadConn) PrepareContext(ctx context.Context, query string) (s driver.Stmt, err error) {
+	if p, ok := c.wireConn.(driver.ConnPrepareContext); ok {
+		s, err = p.PrepareContext(ctx, query)
+	} else {
+		s, err = c.Prepare(query)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return aheadStmt{s.(wireStmt)}, nil
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c aheadConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return fetch(c.wireConn.QueryContext(ctx, query, args))
+}
+
+type wireStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+type aheadStmt struct{ wireStmt }
+
+// QueryContext implements driver.StmtQueryContext.
+func (s aheadStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return fetch(s.wireStmt.QueryContext(ctx, args))
+}
+
+// aheadRows are rows of which the first ones are there.
+type aheadRows struct {
+	columns []string
+	first   []driver.Value // of whole rows
+	next    int
+	rest    driver.Rows // nil when there is no more
+}
+
+func fetch(rows driver.Rows, err error) (driver.Rows, error) {
+	if err != nil {
+		return nil, err
+	}
+	r := &aheadRows{columns: rows.Columns(), rest: rows}
+	for bytes := 0; bytes < readAhead; {
+		at := len(r.first)
+		r.first = append(r.first, make([]driver.Value, len(r.columns))...)
+		err := rows.Next(r.first[at:])
+		if err != nil {
+			closed := rows.Close()
+			if err != io.EOF {
+				return nil, err
+			}
+			r.first, r.rest = r.first[:at], nil
+			return r, closed
+		}
+		bytes += size(r.first[at:])
+	}
+	return r, nil
+}
+
+func size(row []driver.Value) int {
+	n := 16 * len(row)
+	for _, v := range row {
+		switch v := v.(type) {
+		case []byte:
+			n += len(v)
+		case string:
+			n += len(v)
+		}
+	}
+	return n
+}
+
+// Columns implements driver.Rows.
+func (r *aheadRows) Columns() []string { return r.columns }
+
+// Next implements driver.Rows.
+func (r *aheadRows) Next(dest []driver.Value) error {
+	if r.next < len(r.first) {
+		n := copy(dest, r.first[r.next:])
+		clear(r.first[r.next : r.next+n])
+		r.next += n
+		return nil
+	}
+	if r.rest == nil {
+		return io.EOF
+	}
+	return r.rest.Next(dest)
+}
+
+// Close implements driver.Rows.
+func (r *aheadRows) Close() error {
+	if r.rest == nil {
+		return nil
+	}
+	return r.rest.Close()
+}
