@@ -81,9 +81,14 @@ func (r *Recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, 
 	if r.at.Head == "" && !r.one {
 		id := CheckpointID(r.at.Newest)
 		r.at.Number++
+		var card store.Card
+		if r.files != nil {
+			card.Tree = store.NoTree
+		}
 		r.extra.Checkpoints = append(r.extra.Checkpoints,
 			store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.at.Number,
-				Source: "input", Next: []string{agent.NodeStart}, Meta: r.at.Meta, At: time.Now()})
+				Source: "input", Next: []string{agent.NodeStart}, Meta: r.at.Meta, Card: card,
+				At: time.Now()})
 		r.at.Head, r.at.Newest = id, id
 	}
 	r.at.Source = source
