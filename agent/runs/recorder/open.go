@@ -71,6 +71,7 @@ type Recorder struct {
 	goesOn  bool             // from where a run was cut off
 	settled bool             // the run takes no more changes of the plan
 	over    bool             // its end is being written, so nothing may come behind it
+	lost    error            // why the input could not be stored: nothing may come behind that either
 
 	at       Base
 	streamed map[string]bool // ids of messages seen as deltas in this run
