@@ -161,6 +161,28 @@ func (db *DB) SpareObjects(ctx context.Context, before time.Time, limit int) (na
 	return names, nil
 }
 
+// UsedObject is an object that versions of files name, with one of the threads that have them.
+type UsedObject struct {
+	Name, Thread string
+	Known        bool // it has a row, which doesn't say that it is being removed
+}
+
+// UsedObjects lists the objects that versions name, by name and behind one.
+func (db *DB) UsedObjects(ctx context.Context, behind string, limit int) (list []UsedObject, err error) {
+	err = db.each(ctx, `SELECT u.object, min(u.thread), EXISTS (SELECT 1 FROM object o WHERE o.name = u.object
+		AND o.gone = 0) FROM object_use u WHERE u.object > ? GROUP BY u.object ORDER BY u.object LIMIT ?`,
+		[]any{behind, limit}, func(rows *sql.Rows) (bool, error) {
+			var o UsedObject
+			err := rows.Scan(&o.Name, &o.Thread, &o.Known)
+			list = append(list, o)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list objects: %w", err)
+	}
+	return list, nil
+}
+
 // DropObject forgets an object that is removed.
 func (db *DB) DropObject(ctx context.Context, name string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {

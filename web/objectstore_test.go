@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -277,6 +278,32 @@ func TestFilesOfBeforeComeToAnObjectStore(t *testing.T) {
 			t.Fatal("nothing was stored")
 		}
 	}
+}
+
+// TestRequestsToAnObjectStoreAreCounted, with those that fail.
+func TestRequestsToAnObjectStoreAreCounted(t *testing.T) {
+	t.Parallel()
+	s3 := objectstest.Start(t)
+	s := start(t, bucketed(t, s3, "metrics: {enabled: true}\n"))
+	s.run(t, "t1", writes(out+"a.md", "first"))
+	said := func(words ...string) {
+		t.Helper()
+		body := s.send(t, "GET", "/metrics", "").body
+		for _, want := range words {
+			if !strings.Contains(body, want) {
+				t.Errorf("no %q in the metrics", want)
+			}
+		}
+	}
+	probe := len("fawn probe-" + rand.Text()) // which the start has put
+	said(`fawn_object_requests_total{outcome="error",request="put"} 0`,
+		`fawn_object_requests_total{outcome="ok",request="put"} 2`,
+		fmt.Sprintf(`fawn_object_bytes_total{request="put"} %d`, probe+len("first")))
+	s3.Stop()
+	if got := s.uploads(t, "t1", "up.txt", "sent"); got.status < 500 {
+		t.Errorf("an upload: %d %s", got.status, got.body)
+	}
+	said(`fawn_object_requests_total{outcome="error",request="put"} 3`)
 }
 
 // TestTheDoctorTriesAnObjectStore, and never tells its keys.
