@@ -142,7 +142,7 @@ func (m *mover) all(dry bool) (moved []MovedTable, err error) {
 		return nil, err
 	}
 	if e, ok := m.to.(*postgresEngine); ok {
-		if err := e.run([]stmt{e.fence(), endless}); err != nil {
+		if err := e.run([]stmt{e.fence(), endless, noFailover}); err != nil {
 			return nil, errors.Join(err, e.exec("ROLLBACK"))
 		}
 	}

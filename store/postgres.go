@@ -44,6 +44,7 @@ type postgresEngine struct {
 	pool  *sql.DB // of conn alone
 	conn  *sql.Conn
 	raw   *pgx.Conn // what conn is made of
+	fresh bool      // nothing was written on raw yet
 	pid   uint32    // of the server's process behind the last raw
 	stmts map[string]*sql.Stmt
 	bound map[string]string // statements as they are sent
@@ -73,14 +74,19 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 			err = e.raw.QueryRow(context.Background(), `SELECT EXISTS (SELECT 1 FROM `+e.of("tail")+` WHERE id = $1)`,
 				g.row).Scan(&there)
 			if err == nil && there {
+				e.node.stored(g.row)
 				return nil
 			}
+		}
+		if err == nil {
+			err = e.look(context.Background())
 		}
 		if err == nil {
 			err = e.writeOnce(g, rest, ran)
 		}
 		switch {
 		case err == nil:
+			e.node.stored(g.row)
 			return nil
 		case e.node.ended() != nil: // which may be why
 			err = e.node.ended()

@@ -175,11 +175,11 @@ func (db *DB) Evicted() <-chan struct{} {
 // meanwhile only the row itself is looked at again, not whether its node lives. Rows that somebody changes are
 // skipped, as waiting for one while others are locked could be for ever. More are looked at than are wanted, since
 // others claim, too.
-const (
+var (
 	claimable = `AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = r.node) ORDER BY r.created_at, r.id
 		LIMIT 4 * $2 + 64), claimed AS MATERIALIZED (SELECT r.id, r.node FROM run r
 			JOIN free ON free.id = r.id AND free.node = r.node AND free.status = r.status WHERE r.front = 1
-			ORDER BY r.created_at, r.id LIMIT $2 FOR NO KEY UPDATE OF r SKIP LOCKED)
+			ORDER BY r.created_at, r.id LIMIT $2 FOR NO KEY UPDATE OF r SKIP LOCKED)` + moveOn + `
 		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING `
 	claimWaiting = `WITH free AS MATERIALIZED (SELECT r.id, r.node, r.status FROM run r
 		WHERE r.front = 1 AND r.status = 'pending'

@@ -38,6 +38,8 @@ type pgNode struct {
 	fenced  atomic.Uint64 // commits that were refused
 	format  atomic.Int64  // the newest form of events that all nodes read, when it was renewed
 	others  atomic.Int64  // nodes beside this one, when it was renewed
+	acked   atomic.Int64  // the newest row of the tail that is stored, 0 when there is none
+	pooled  atomic.Bool   // a pooler hides from those who write when another database takes over
 	over    atomic.Pointer[error]
 	wires   *wires
 
@@ -98,15 +100,20 @@ func (n *pgNode) renew(ctx context.Context) error {
 	if err := n.connect(ctx); err != nil {
 		return err
 	}
-	var others, format int64
+	var others, format, last int64
+	acked, span := n.acked.Load(), spanOf(n.id)
 	err := n.conn.QueryRow(ctx, `UPDATE node SET expires = clock_timestamp() + make_interval(secs => $2) WHERE id = $1
-		RETURNING (SELECT count(*) FROM node WHERE id <> $1), (SELECT min(format) FROM node)`, n.id,
-		n.lease.Seconds()).Scan(&others, &format)
+		RETURNING (SELECT count(*) FROM node WHERE id <> $1), (SELECT min(format) FROM node),
+			(SELECT coalesce(max(id), 0) FROM tail WHERE id >= $3 AND id < $4)`, n.id, n.lease.Seconds(), span.first,
+		span.end).Scan(&others, &format, &last)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errEvicted
 	}
 	if err != nil {
 		return err
+	}
+	if last < acked {
+		return errBehind
 	}
 	n.others.Store(others)
 	n.format.Store(format)
@@ -123,7 +130,20 @@ func (n *pgNode) connect(ctx context.Context) (err error) {
 		n.conn = nil
 		return fmt.Errorf("connect to the database: %w", err)
 	}
+	if n.pooled.Load() {
+		if err := failedOver(ctx, n.conn, n.log); err != nil {
+			n.conn.Close(ctx)
+			return err
+		}
+	}
 	return nil
+}
+
+// stored notes that a row of the tail is there.
+func (n *pgNode) stored(row int64) {
+	if row > 0 {
+		n.acked.Store(row)
+	}
 }
 
 // giveUp ends this node for good: what is under way ends in an error, what comes to be written is refused, and
@@ -208,6 +228,9 @@ func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 		}
 	}
 	if err := e.migrate(ctx, cfg.NoMigrate); err != nil {
+		return err
+	}
+	if err := failedOver(ctx, e.raw, e.log); err != nil {
 		return err
 	}
 	if err := e.register(ctx, cfg); err != nil {

@@ -167,7 +167,7 @@ func (e *postgresEngine) connect(ctx context.Context) error {
 			return fmt.Errorf("end the lost connection: %w", err)
 		}
 	}
-	e.pid = e.raw.PgConn().PID()
+	e.pid, e.fresh = e.raw.PgConn().PID(), true
 	return nil
 }
 

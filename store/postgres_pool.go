@@ -57,6 +57,7 @@ func (e *postgresEngine) goPooled(ctx context.Context, cfg Config) (err error) {
 	if e.cfg, err = pooled(e.direct, cfg); err != nil {
 		return err
 	}
+	e.node.pooled.Store(true)
 	e.drop()
 	if err := e.pool.Close(); err != nil {
 		return err

@@ -16,7 +16,7 @@ const tailRow = `INSERT INTO tail(id, data) SELECT CAST(?1 AS bigint), CAST(?2 A
 // opening begins a group: the fence, then its row in the tail, if it has one, and the rows of its threads where
 // other servers may want them, too.
 func (e *postgresEngine) opening(g *group, data []byte) []stmt {
-	list := []stmt{e.fence()}
+	list := append([]stmt{e.fence()}, e.whole()...)
 	if g.row > 0 {
 		list = append(list, stmt{what: "write", of: "tail", sql: tailRow,
 			args: []any{g.row, blob(data), spanOf(e.node.id).end}, must: errWritten})

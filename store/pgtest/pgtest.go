@@ -124,11 +124,15 @@ func startWith(tb testing.TB, bin, fsync string) *Server {
 		tb.Fatalf("initdb: %v: %s", err, out)
 	}
 	s.Run(tb)
+	s.endWith(tb)
+	return s
+}
+
+func (s *Server) endWith(tb testing.TB) {
 	tb.Cleanup(func() {
 		s.cmd.Process.Signal(os.Interrupt) // which ends connections
 		s.cmd.Wait()
 	})
-	return s
 }
 
 // Run starts a server that has ended, and waits until it answers.

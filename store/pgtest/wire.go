@@ -16,12 +16,12 @@ import (
 type Wire struct {
 	URL string // of the server, through the wire
 
-	to     string
 	listen net.Listener
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
 	moved  *sync.Cond // what follows has changed
+	to     string
 	frozen bool
 	muted  bool // frozen for answers only
 	delay  time.Duration
@@ -83,6 +83,16 @@ func (w *Wire) change(f func()) {
 	w.moved.Broadcast()
 }
 
+// Lead has connections that begin from now on end at another server's address.
+func (w *Wire) Lead(tb testing.TB, address string) {
+	tb.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.change(func() { w.to = u.Host })
+}
+
 // Break ends all connections. What is held back is lost.
 func (w *Wire) Break() {
 	w.mu.Lock()
@@ -100,7 +110,10 @@ func (w *Wire) accept() {
 		if err != nil {
 			return
 		}
-		out, err := net.Dial("tcp", w.to)
+		w.mu.Lock()
+		to := w.to
+		w.mu.Unlock()
+		out, err := net.Dial("tcp", to)
 		if err != nil {
 			in.Close()
 			continue

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A standby that takes over may lack the last commits. A server whose own are missing gives up, so that its runs
+// are taken over as they are stored. Since clients saw more, all threads go on with numbers that none of them saw: also
+// those of servers that failed at the same time, which nobody can ask. With another incarnation nobody takes a row for
+// one that it remembers.
+
+// errBehind means that the database has not what it said was stored.
+var errBehind = fmt.Errorf("%w: commits are lost, as a standby has taken over that lacks them", ErrFenced)
+
+const (
+	// leap is how far numbers of threads go on: more than a thread gives in the time that a standby may lag behind.
+	leap = 1 << 20
+	// failoverRecent is how long after a standby took over a server may be found gone that had failed with it.
+	failoverRecent = time.Hour
+	// failoverSpace has a row for each time that a standby took over: the timeline, at when that was seen.
+	failoverSpace = "failover"
+)
+
+// moveOn is a part of a statement that has claimed runs: where what their servers had stored may have been lost, their
+// threads go on with numbers that nobody has seen.
+var moveOn = fmt.Sprintf(`, moved AS (UPDATE thread SET seq = seq + %[1]d, top = top + %[1]d,
+	incarnation = incarnation + 1
+	WHERE id IN (SELECT r.thread FROM run r JOIN claimed c ON c.id = r.id WHERE c.node <> 0)
+		AND EXISTS (SELECT 1 FROM kv WHERE owner = '' AND space = '%[2]s'
+			AND key > lpad((extract(epoch FROM clock_timestamp() - make_interval(secs => %[3]d))
+				* 1000)::bigint::text, 15, '0')))`, leap, failoverSpace,
+	int(failoverRecent.Seconds()))
+
+// noFailover forgets what was seen, so that rows of another database can be moved in.
+var noFailover = stmt{what: "forget", of: "failover", sql: `DELETE FROM kv WHERE owner = '' AND space = ?`,
+	args: []any{failoverSpace}}
+
+// look finds out on a new connection whether it leads to another database than the last one.
+func (e *postgresEngine) look(ctx context.Context) error {
+	if !e.fresh {
+		return nil
+	}
+	if e.cfg == e.direct { // else the connection that renews the lease sees to that
+		if err := failedOver(ctx, e.raw, e.log); err != nil {
+			return err
+		}
+	}
+	if last := e.node.acked.Load(); last > 0 {
+		var there bool
+		err := e.raw.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+e.of("tail")+` WHERE id >= $1 AND id < $2)`, last,
+			spanOf(e.node.id).end).Scan(&there)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return errBehind
+		}
+	}
+	e.fresh = false
+	return nil
+}
+
+// whole refuses a group where the last one is missing. Only through a pooler it is asked each time, as connections
+// to that stay when another server is behind it.
+func (e *postgresEngine) whole() []stmt {
+	last := e.node.acked.Load()
+	if e.cfg == e.direct || last == 0 {
+		return nil
+	}
+	return []stmt{{what: "find", of: "tail", sql: `SELECT 1 FROM tail WHERE id >= ? AND id < ? LIMIT 1`,
+		args: []any{last, spanOf(e.node.id).end}, must: errBehind}}
+}
+
+// failedOver looks whether a standby has taken over since somebody looked, which is a new timeline, and moves the
+// numbers of threads on. Those at work at a server stay: when it lacks nothing neither do they, and otherwise they
+// are moved when they are taken over.
+func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext(current_schema() || ' failover'))`,
+		int32(lockClass))
+	if err != nil {
+		return err
+	}
+	var now, known, at string
+	err = tx.QueryRow(ctx, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+		lpad((extract(epoch FROM clock_timestamp()) * 1000)::bigint::text, 15, '0'),
+		coalesce((SELECT convert_from(body, 'UTF8') FROM kv WHERE owner = '' AND space = $1 ORDER BY key DESC LIMIT 1),
+			'')`, failoverSpace).Scan(&now, &at, &known)
+	if err != nil {
+		return fmt.Errorf("ask for the database's timeline: %w", err)
+	}
+	if known == now {
+		return nil
+	}
+	moved := int64(0)
+	if known == "" { // the first time that anybody looks
+		at = ""
+	} else {
+		tag, err := tx.Exec(ctx, `UPDATE thread SET seq = seq + $1, top = top + $1, incarnation = incarnation + 1
+			WHERE NOT EXISTS (SELECT 1 FROM run r JOIN node n ON n.id = r.node
+				WHERE r.thread = thread.id AND r.front = 1)`, leap)
+		if err != nil {
+			return fmt.Errorf("move the numbers of threads on: %w", err)
+		}
+		moved = tag.RowsAffected()
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO kv(owner, space, key, body) VALUES ('', $1, $2, convert_to($3, 'UTF8'))`,
+		failoverSpace, at, now)
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	if err == nil && known != "" {
+		log.Warn("a standby of PostgreSQL has taken over, so threads go on with numbers that nobody has seen",
+			"timeline", now, "before", known, "threads", moved)
+	}
+	return err
+}

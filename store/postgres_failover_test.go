@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/store"
+	"fawn/store/pgtest"
+)
+
+// said is a log that may be read meanwhile.
+type said struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// failover is some servers with a PostgreSQL whose standby takes over.
+type failover struct {
+	first, standby *pgtest.Server
+	wires          []*pgtest.Wire
+}
+
+// join opens the database at a server that is led to the standby, too.
+func (f *failover) join(t *testing.T, log io.Writer, lease time.Duration, lost func(error)) *store.DB {
+	t.Helper()
+	wire := pgtest.NewWire(t, f.first.URL)
+	f.wires = append(f.wires, wire)
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: wire.URL, Schema: nodeSchema,
+		Lease: lease, Cluster: true, Lost: lost, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// happen lets the standby take over.
+func (f *failover) happen(t *testing.T) {
+	t.Helper()
+	f.first.Crash(t)
+	f.standby.Promote(t)
+	for _, w := range f.wires {
+		w.Lead(t, f.standby.URL)
+		w.Break()
+	}
+}
+
+// write stores an event and a message with a number.
+func write(t *testing.T, db *store.DB, thread string, n int64) {
+	t.Helper()
+	if err := tryWrite(t, db, thread, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryWrite(t *testing.T, db *store.DB, thread string, n int64) error {
+	return db.Commit(t.Context(), store.Batch{ThreadID: thread, Events: []store.Event{{Seq: n, Kind: "text"}},
+		Messages: []store.MessageRow{{N: n, ID: fmt.Sprint("m", n), Body: []byte("{}")}}})
+}
+
+// numbers are the last ones of a thread's events and messages.
+func numbers(t *testing.T, db *store.DB, thread string) (seq, top int64) {
+	t.Helper()
+	seq, err := db.LastSeq(t.Context(), thread)
+	at, failed := db.Standing(t.Context(), thread)
+	if err = errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	return seq, at.Top
+}
+
+// TestAStandbyThatLacksCommitsGivesNoNumberTwice: servers of which something is lost give up, whether they write or
+// not, and one that lacks nothing goes on. Threads go on behind all that anybody was told, also of one that was killed.
+func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
+	f := &failover{first: pgtest.Start(t)}
+	var log, other said
+	busy, idle, killed := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	a := f.join(t, &other, store.DefaultLease, func(err error) { busy <- err })
+	b := f.join(t, &log, store.DefaultLease, func(err error) { t.Error(err) })
+	c := f.join(t, io.Discard, store.DefaultLease, func(err error) { idle <- err })
+	d := f.join(t, io.Discard, 2*nodeLease, func(err error) { killed <- err })
+	lines(t, a, false, "a", "quiet")
+	lines(t, b, false, "b")
+	lines(t, c, false, "c")
+	lines(t, d, false, "d")
+	for i, db := range []*store.DB{a, b, c, d} {
+		run := store.Run{ID: "run of " + string(rune('a'+i)), ThreadID: string(rune('a' + i)), Status: "running"}
+		if err := db.Commit(t.Context(), store.Batch{ThreadID: run.ThreadID, Run: &run}); err != nil {
+			t.Fatal(err)
+		}
+		write(t, db, run.ThreadID, 1)
+	}
+	over := store.Run{ID: "run of quiet", ThreadID: "quiet", Status: "success"}
+	if err := a.Commit(t.Context(), store.Batch{ThreadID: "quiet", Run: &over, Line: &store.Line{}}); err != nil {
+		t.Fatal(err)
+	}
+	f.standby = f.first.Standby(t)
+	for n := range int64(9) {
+		write(t, a, "a", n+2)
+		write(t, a, "quiet", n+2)
+		write(t, c, "c", n+2)
+		write(t, d, "d", n+2)
+	}
+	f.wires[3].Freeze() // it is not there any more when the other one takes over
+	f.happen(t)
+
+	write(t, b, "b", 2)
+	if err := tryWrite(t, a, "a", 11); !errors.Is(err, store.ErrFenced) || !errors.Is(<-busy, store.ErrFenced) {
+		t.Errorf("a server that lacks its last commit goes on: %v", err)
+	}
+	if said := other.String(); !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "commits are lost") {
+		t.Errorf("it says %s", said)
+	}
+	if err := <-idle; !errors.Is(err, store.ErrFenced) {
+		t.Error(err)
+	}
+	if err := <-killed; !errors.Is(err, store.ErrFenced) {
+		t.Error(err)
+	}
+	if err := errors.Join(a.Close(), c.Close(), d.Close()); err != nil {
+		t.Error(err)
+	}
+	taken := map[string]bool{}
+	for end := time.Now().Add(20 * time.Second); len(taken) < 3; time.Sleep(50 * time.Millisecond) {
+		list, err := b.ClaimOrphans(t.Context(), 10)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("taken over were %v: %v", taken, err)
+		}
+		for _, o := range list {
+			taken[o.Run] = true
+		}
+	}
+	for _, thread := range []string{"a", "c", "d", "quiet"} {
+		seq, top := numbers(t, b, thread)
+		if seq <= 10 || top <= 10 {
+			t.Errorf("thread %s would give %d and %d twice", thread, seq+1, top+1)
+		}
+		write(t, b, thread, max(seq, top)+1)
+	}
+	if seq, top := numbers(t, b, "b"); seq != 2 || top != 2 {
+		t.Errorf("a run that lost nothing goes on behind %d and %d", seq, top)
+	}
+	if said := log.String(); !strings.Contains(said, "level=WARN") || strings.Count(said, "has taken over") != 1 {
+		t.Errorf("who noticed says %s", said)
+	}
+	if found, err := b.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("%q, %v", found, err)
+	}
+}
