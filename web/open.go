@@ -54,6 +54,7 @@ import (
 	"fawn/web/proxy"
 	"fawn/web/redact"
 	"fawn/web/storage"
+	"fawn/web/successor"
 	"fawn/web/systemd"
 	"fawn/web/tracing"
 	"fawn/web/ui"
@@ -78,6 +79,9 @@ type Options struct {
 	Skills    fs.FS     // skills that come with the program; nil has none
 	// Doctor looks at the installation and tells Out what it found, for bundles for support; nil leaves that out.
 	Doctor func(context.Context, Options) (ok bool, err error)
+
+	anew   bool // whoever serves begins anew after [ErrReplaced]
+	served bool // Listeners are those of a life before this one
 }
 
 // App is the running program. Its parts are built bottom-up and closed top-down.
@@ -129,9 +133,10 @@ type App struct {
 	tls       *tls.Config // nil speaks plain HTTP
 	server    *http.Server
 	echo      *echo.Echo
-	lost      loss   // of the right to write to the database
-	leaving   ending // when the server begins to stop: pages come back by themselves
-	draining  ending // when the runs have stopped and whoever still reads should go
+	lost      loss            // of the right to write to the database
+	will      *successor.Will // what is kept when that is lost, nil for nothing
+	leaving   ending          // when the server begins to stop: pages come back by themselves
+	draining  ending          // when the runs have stopped and whoever still reads should go
 
 	stop      context.CancelFunc // ends background work
 	work      sync.WaitGroup
@@ -151,7 +156,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
-	if len(o.Listeners) > 0 {
+	if len(o.Listeners) > 0 && !o.served {
 		o.Addr = o.Listeners[0].Addr().String()
 	}
 	if err := checkAddr(o); err != nil {

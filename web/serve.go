@@ -3,16 +3,18 @@ package web
 import (
 	"context"
 	"errors"
-	"fawn/web/heap"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"fawn/agent/llm"
+	"fawn/web/heap"
+	"fawn/web/successor"
 	"fawn/web/systemd"
 )
 
@@ -22,12 +24,26 @@ const drainTime = 5 * time.Second
 // idleTime is how long a connection without a request is kept.
 const idleTime = 2 * time.Minute
 
-// Serve opens the program, serves until ctx ends, and closes it.
+// anewTime is how long connections wait for a server that begins anew before they are told to try again.
+const anewTime = time.Second
+
+// Serve opens the program, serves until ctx ends, and closes it. One that was evicted from its database begins anew as
+// the same process, so that nothing of its old life goes on with the rights of the new one, and fails with
+// [ErrReplaced] where it can't.
 func Serve(ctx context.Context, o Options) error {
-	var err error
-	o.Manager = systemd.Find()
+	before, err := successor.Inherited()
+	if err != nil {
+		return err
+	}
 	if o.Listeners, err = systemd.Listeners(); err != nil {
 		return err
+	}
+	env := os.Environ() // without the sockets, which are kept otherwise
+	o.Manager, o.anew = systemd.Find(), true
+	answered := func() {}
+	if before != nil {
+		o.Addr, o.Listeners, o.served = before.Addr, before.Listeners, true
+		answered = before.Answer(anewTime)
 	}
 	var opened atomic.Pointer[App]
 	defer heap.Keep(ctx, func() {
@@ -37,11 +53,23 @@ func Serve(ctx context.Context, o Options) error {
 		}
 	})()
 	a, err := Open(ctx, o)
+	answered()
+	if err != nil && before != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w, and it can't begin anew: %w", ErrReplaced, err)
+	}
 	if err != nil {
 		return err
 	}
 	opened.Store(a)
-	return errors.Join(a.Run(ctx), a.Close())
+	err = errors.Join(a.Run(ctx), a.Close())
+	if a.will == nil {
+		return err
+	}
+	if ctx.Err() == nil {
+		a.opts.Log.Warn("this server begins anew", "err", err)
+		err = errors.Join(err, a.will.Execute(env))
+	}
+	return errors.Join(err, a.will.Drop())
 }
 
 // Run answers requests until ctx ends or a listener breaks.
@@ -74,9 +102,13 @@ func (a *App) Run(ctx context.Context) error {
 	g.Go(func() error { return a.lost.wait(gctx) })
 	g.Go(func() error {
 		<-gctx.Done()
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+		most := anewTime
+		if !a.bequeath(context.Cause(gctx)) {
+			most = drainTime
+			a.manage(a.opts.Manager.Stopping())
+		}
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 		defer cancel()
-		a.manage(a.opts.Manager.Stopping())
 		a.leaving.end()
 		a.stopRuns(drain)
 		a.draining.end()
@@ -93,6 +125,18 @@ func (a *App) Run(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// bequeath keeps the sockets when this server can begin anew after what has ended it.
+func (a *App) bequeath(err error) bool {
+	if !a.opts.anew || !errors.Is(err, ErrReplaced) {
+		return false
+	}
+	if a.will, err = successor.Keep(a.opts.Addr, a.listeners); err != nil {
+		a.opts.Log.Warn("this server can't begin anew", "err", err)
+		return false
+	}
+	return true
 }
 
 // loss tells that another server has taken over, or may have: what this one goes on with would be in vain.

@@ -104,9 +104,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 			return none, err
 		}
 	}
-	cfg := m.outside(thread, b)
-	cfg.Files = m.files // which go back with the state
-	rec, err := recorder.Open(ctx, cfg)
+	rec, err := recorder.Open(ctx, m.outside(thread, b))
 	if err != nil {
 		return none, err
 	}
