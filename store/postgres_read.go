@@ -55,8 +55,8 @@ func lostConnection(err error) bool {
 	if _, ok := errors.AsType[*net.OpError](err); ok || pgconn.SafeToRetry(err) {
 		return true
 	}
-	for _, lost := range []error{driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET,
-		syscall.EPIPE, syscall.ECONNREFUSED} {
+	for _, lost := range []error{driver.ErrBadConn, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNREFUSED} {
 		if errors.Is(err, lost) {
 			return true
 		}
