@@ -111,7 +111,8 @@ func doctorCommand(c *invocation) func() error {
 
 func fsckCommand(c *invocation) func() error {
 	repair := c.Bool("repair", false, "back up the database, then fix what can be fixed without losing data")
-	return func() error { return checked(cli.Fsck(c, *c.o, *repair)) }
+	deep := c.Bool("deep", false, "also read all files in an object store, and compare them with what was stored")
+	return func() error { return checked(cli.Fsck(c, *c.o, *repair, *deep)) }
 }
 
 func importCommand(c *invocation) func() error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fawn/store/objects"
 	"fawn/store/objects/objectstest"
 	"fawn/store/pgtest"
 )
@@ -99,4 +101,64 @@ func TestSandboxesOfServersTakeTurns(t *testing.T) {
 	a.end(t, syscall.SIGKILL)
 	until(t, func() bool { return status(t, b, "t1") == "idle" })
 	bash(b, `cd /mnt/user-data/outputs && echo seen-$(ls | tr -d '\n')-`, "seen--")
+}
+
+// TestFsckLooksForFilesInTheObjectStore: what is missing, and what is not what was stored.
+func TestFsckLooksForFilesInTheObjectStore(t *testing.T) {
+	t.Parallel()
+	s3 := objectstest.Start(t)
+	args := []string{"--data", t.TempDir(), "--config", configured(t, inBucket(s3), "sandbox: {provider: off}")}
+	s := serve(t, bucketKeys, args...)
+	for _, name := range []string{"a.md", "b.md"} {
+		call[any](t, s, "POST", "/threads/t1/runs/wait", input(calling("write_file", map[string]string{"description": "d",
+			"path": "/mnt/user-data/outputs/" + name, "content": name}, `{"text": "done"}`)))
+	}
+	s.end(t, os.Interrupt)
+	fsck := func(code int, wants []string, flags ...string) {
+		t.Helper()
+		r := finished(t, program(t, bucketKeys, append(append([]string{"fsck"}, flags...), args...)...))
+		if r.code != code || r.stderr != "" {
+			t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+		for _, want := range append(wants, "Every reference is whole.") {
+			if !strings.Contains(r.stdout, want) {
+				t.Errorf("no %q in\n%s", want, r.stdout)
+			}
+		}
+	}
+	names := s3.Names()
+	if len(names) != 2 {
+		t.Fatalf("objects: %v", names)
+	}
+	fsck(exitOK, []string{"The 2 objects that have files of chats are all there."})
+	fsck(exitOK, []string{"are all there, with the bytes that were stored."}, "--deep")
+	b, err := objects.Open(s3.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	other := "x.md"
+	if err := b.Put(t.Context(), names[0], strings.NewReader(other), int64(len(other)),
+		sha256.Sum256([]byte(other))); err != nil {
+		t.Fatal(err)
+	}
+	fsck(exitOK, nil)
+	changed := "Object " + names[0] + ", which has files of thread t1, has other bytes than were stored."
+	fsck(exitError, []string{changed}, "--deep")
+	if err := b.Remove(t.Context(), names[1]); err != nil {
+		t.Fatal(err)
+	}
+	missing := "Object " + names[1] + ", which has files of thread t1, is not in the object store."
+	fsck(exitError, []string{missing})
+	fsck(exitError, []string{missing, changed}, "--deep")
+	r := finished(t, program(t, bucketKeys, append([]string{"backup"}, append(args, filepath.Join(t.TempDir(),
+		"b.tar.gz"))...)...))
+	if r.code != exitOK || !strings.Contains(r.stdout, "copy all objects below "+s3.URL()) {
+		t.Errorf("backup: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	s3.Stop()
+	r = finished(t, program(t, bucketKeys, append([]string{"fsck"}, args...)...))
+	if r.code != exitError || !strings.Contains(r.stderr, "the object store of files.url can't be used") {
+		t.Errorf("without the store: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
 }

@@ -32,7 +32,7 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 type Card struct {
 	Messages []Range          `json:"messages,omitempty"`
 	Fields   map[string]int64 `json:"fields,omitempty"`
-	Tree     int64            `json:"tree,omitempty"` // version of the files, where those are kept in versions
+	Tree     int64            `json:"tree,omitempty"` // version of the files, where those are kept in versions; or NoTree
 }
 
 // Has tells whether the card names a message.

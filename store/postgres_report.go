@@ -99,12 +99,17 @@ func pgAddress(conf *pgx.ConnConfig) (network, address string) {
 func rights(ctx context.Context, conn *pgx.Conn, schema string) (owned bool, err error) {
 	var owner, user *string
 	var mine, create *bool
+	var end bool
 	err = conn.QueryRow(ctx, `SELECT current_user::text, pg_get_userbyid(nspowner)::text,
-		pg_has_role(nspowner, 'USAGE'), has_database_privilege(current_database(), 'CREATE')
-		FROM (SELECT 1) one LEFT JOIN pg_namespace ON nspname = $1`, schema).Scan(&user, &owner, &mine, &create)
+		pg_has_role(nspowner, 'USAGE'), has_database_privilege(current_database(), 'CREATE'),
+		has_function_privilege((SELECT min(oid) FROM pg_proc WHERE proname = 'pg_terminate_backend'), 'EXECUTE')
+		FROM (SELECT 1) one LEFT JOIN pg_namespace ON nspname = $1`, schema).Scan(&user, &owner, &mine, &create, &end)
 	switch {
 	case err != nil:
 		return false, err
+	case !end: // which it may for its own, unless somebody took that away
+		return false, fmt.Errorf("%s may not end its own connections, as when a server is evicted: GRANT EXECUTE ON "+
+			"FUNCTION pg_terminate_backend TO %s", *user, quoteName(*user))
 	case owner == nil && !*create:
 		return false, fmt.Errorf("%s may not create the schema %s: make it, and say AUTHORIZATION %s", *user, schema,
 			*user)

@@ -16,6 +16,9 @@ type Tree struct {
 	Objects         []string // that Body names
 }
 
+// NoTree is the version of a checkpoint at which a thread had no files. 0 says that nothing is known of them there.
+const NoTree int64 = -1
+
 // TreeVersion is the newest version of a thread's files, 0 when there is none. The thread need not exist yet.
 func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err error) {
 	err = db.queryRow(ctx, `SELECT coalesce(max(version), 0) FROM tree WHERE thread = ?`, []any{thread}, &v)
@@ -156,6 +159,28 @@ func (db *DB) SpareObjects(ctx context.Context, before time.Time, limit int) (na
 		return nil, fmt.Errorf("look for objects that nothing names: %w", err)
 	}
 	return names, nil
+}
+
+// UsedObject is an object that versions of files name, with one of the threads that have them.
+type UsedObject struct {
+	Name, Thread string
+	Known        bool // it has a row, which doesn't say that it is being removed
+}
+
+// UsedObjects lists the objects that versions name, by name and behind one.
+func (db *DB) UsedObjects(ctx context.Context, behind string, limit int) (list []UsedObject, err error) {
+	err = db.each(ctx, `SELECT u.object, min(u.thread), EXISTS (SELECT 1 FROM object o WHERE o.name = u.object
+		AND o.gone = 0) FROM object_use u WHERE u.object > ? GROUP BY u.object ORDER BY u.object LIMIT ?`,
+		[]any{behind, limit}, func(rows *sql.Rows) (bool, error) {
+			var o UsedObject
+			err := rows.Scan(&o.Name, &o.Thread, &o.Known)
+			list = append(list, o)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list objects: %w", err)
+	}
+	return list, nil
 }
 
 // DropObject forgets an object that is removed.

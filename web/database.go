@@ -43,6 +43,6 @@ func (a *App) openStore(ctx context.Context, cfg store.Config) (err error) {
 	if err = storage.Prove(ctx, a.db, a.dirs); err != nil {
 		return err
 	}
-	a.trees, err = storage.Trees(ctx, a.config.Current(), a.db, &a.dirs, a.opts.Log)
+	a.trees, err = storage.Trees(ctx, a.config.Current(), a.db, &a.dirs, a.objectMeter(), a.opts.Log)
 	return err
 }

@@ -27,6 +27,9 @@ func (a *App) openDuties(snap *config.Snapshot) {
 	if snap.File.Scheduler.Enabled {
 		jobs = append(jobs, a.schedule.Run)
 	}
+	if a.trees != nil {
+		jobs = append(jobs, a.trees.Clean)
+	}
 	if a.inspect != nil {
 		jobs = append(jobs, a.inspect.Forget)
 	}

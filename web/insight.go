@@ -20,6 +20,7 @@ import (
 	"fawn/web/metrics"
 	"fawn/web/openapi"
 	"fawn/web/principal"
+	"fawn/web/storage"
 	"fawn/web/tracing"
 )
 
@@ -83,6 +84,14 @@ func (a *App) meter(cfg store.Config) store.Meter {
 		return nil
 	}
 	return a.metrics.Cluster()
+}
+
+// objectMeter is told what is asked of the store of objects; nil when there is none, or nobody wants to know.
+func (a *App) objectMeter() storage.Meter {
+	if a.metrics == nil || a.config.Current().File.Files.URL == "" {
+		return nil
+	}
+	return a.metrics.Objects()
 }
 
 // committed is what the store tells about its commits, or nil.

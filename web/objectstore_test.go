@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,6 +140,78 @@ func TestFilesGoBackWithTheirThread(t *testing.T) {
 	s.has(t, "t1", "outputs/a.md", "first", "outputs/b.md", "404", "outputs/c.md", "fourth")
 }
 
+// TestFilesGoBackBeforeTheFirstMessage when that is written anew: the thread had none then.
+func TestFilesGoBackBeforeTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	s := start(t, bucketed(t, objectstest.Start(t), ""))
+	if got := s.uploads(t, "t1", "up.txt", "sent before"); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	s.run(t, "t1", writes(out+"a.md", "first"))
+	history := decoded[[]struct {
+		Checkpoint struct {
+			ID string `json:"checkpoint_id"`
+		}
+	}](t, s.send(t, "POST", "/threads/t1/history", `{"limit": 100}`))
+	empty := history[len(history)-1].Checkpoint.ID
+	s.run(t, "t1", writes(out+"b.md", "anew"), `"checkpoint_id": "`+empty+`"`)
+	s.has(t, "t1", "outputs/a.md", "404", "outputs/b.md", "anew", "uploads/up.txt", "sent before")
+}
+
+// TestFilesGoBackWithAWrittenState: a write to an earlier state has the thread go on from there, with its files.
+func TestFilesGoBackWithAWrittenState(t *testing.T) {
+	t.Parallel()
+	s := start(t, bucketed(t, objectstest.Start(t), ""))
+	s.run(t, "t1", writes(out+"a.md", "first"))
+	first := s.head(t, "t1")
+	s.run(t, "t1", writes(out+"a.md", "second"))
+	second := s.head(t, "t1")
+	write := func(body string) {
+		t.Helper()
+		if got := s.send(t, "POST", "/threads/t1/state", body); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	write(`{"values": {"title": "a name"}}`)
+	s.has(t, "t1", "outputs/a.md", "second")
+	write(`{"values": {"title": "another"}, "checkpoint_id": "` + first + `"}`)
+	s.has(t, "t1", "outputs/a.md", "first")
+	write(`{"values": null, "checkpoint_id": "` + second + `"}`)
+	s.has(t, "t1", "outputs/a.md", "second")
+	s.run(t, "t1", writes(out+"b.md", "behind it"))
+	s.has(t, "t1", "outputs/a.md", "second", "outputs/b.md", "behind it")
+}
+
+// TestARollbackTakesFilesBack: to what they were when the run began, but for uploads.
+func TestARollbackTakesFilesBack(t *testing.T) {
+	t.Parallel()
+	s := start(t, bucketed(t, objectstest.Start(t), ""))
+	s.run(t, "t1", writes(out+"a.md", "first"))
+	first := s.head(t, "t1")
+	s.run(t, "t1", writes(out+"a.md", "second"))
+	write, _, _ := strings.Cut(writes(out+"b.md", "for a moment"), `, {"text"`)
+	for _, from := range []string{`"multitask_strategy": "reject"`, `"checkpoint_id": "` + first + `"`} {
+		run := decoded[struct {
+			ID string `json:"run_id"`
+		}](t, s.send(t, "POST", "/threads/t1/runs", human(write+`, {"hang": true}]}`, from))).ID
+		for end := time.Now().Add(patience); s.artifact(t, "t1", "outputs/b.md") != "for a moment"; {
+			if time.Now().After(end) {
+				t.Fatal("the run wrote nothing")
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if got := s.uploads(t, "t1", "up.txt", "sent meanwhile"); got.status != http.StatusOK {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		if got := s.send(t, "POST", "/threads/t1/runs/"+run+"/cancel?wait=1&action=rollback", ""); got.status/100 != 2 {
+			t.Fatalf("%d %s", got.status, got.body)
+		} else if note := got.header.Get("X-Fawn-Note"); note != "" {
+			t.Errorf("it is said that %s", note)
+		}
+		s.has(t, "t1", "outputs/a.md", "second", "outputs/b.md", "404", "uploads/up.txt", "sent meanwhile")
+	}
+}
+
 // TestAnObjectStoreThatIsDown fails what would lose files, says so, and leaves all else alone.
 func TestAnObjectStoreThatIsDown(t *testing.T) {
 	t.Parallel()
@@ -205,6 +278,32 @@ func TestFilesOfBeforeComeToAnObjectStore(t *testing.T) {
 			t.Fatal("nothing was stored")
 		}
 	}
+}
+
+// TestRequestsToAnObjectStoreAreCounted, with those that fail.
+func TestRequestsToAnObjectStoreAreCounted(t *testing.T) {
+	t.Parallel()
+	s3 := objectstest.Start(t)
+	s := start(t, bucketed(t, s3, "metrics: {enabled: true}\n"))
+	s.run(t, "t1", writes(out+"a.md", "first"))
+	said := func(words ...string) {
+		t.Helper()
+		body := s.send(t, "GET", "/metrics", "").body
+		for _, want := range words {
+			if !strings.Contains(body, want) {
+				t.Errorf("no %q in the metrics", want)
+			}
+		}
+	}
+	probe := len("fawn probe-" + rand.Text()) // which the start has put
+	said(`fawn_object_requests_total{outcome="error",request="put"} 0`,
+		`fawn_object_requests_total{outcome="ok",request="put"} 2`,
+		fmt.Sprintf(`fawn_object_bytes_total{request="put"} %d`, probe+len("first")))
+	s3.Stop()
+	if got := s.uploads(t, "t1", "up.txt", "sent"); got.status < 500 {
+		t.Errorf("an upload: %d %s", got.status, got.body)
+	}
+	said(`fawn_object_requests_total{outcome="error",request="put"} 3`)
 }
 
 // TestTheDoctorTriesAnObjectStore, and never tells its keys.

@@ -30,6 +30,8 @@ type drive struct {
 	rec  *recorder.Recorder
 	turn *agent.Turn // nil until the run has begun
 	out  agent.Outcome
+
+	stored func() (struct{}, error) // waits until the input is stored; nil when there is none
 }
 
 func (d *drive) run(ctx context.Context) (err error) {
@@ -46,6 +48,14 @@ func (d *drive) run(ctx context.Context) (err error) {
 	defer func() {
 		if lost := d.rec.SettlePlan(d.kept, &d.turn.State, d.out.Next); lost != nil {
 			err = errors.Join(err, lost)
+		}
+	}()
+	defer func() { // the input, which is stored while the agent begins
+		if d.stored == nil {
+			return
+		}
+		if _, lost := d.stored(); lost != nil {
+			err = lost
 		}
 	}()
 	build, err := d.enter(ctx, opts, head)
@@ -107,7 +117,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 }
 
 // enter stores what comes before the agent: the input or a command, and gives what builds the agent, nil when the
-// run is over with it. It is built while an input is stored, which takes as long.
+// run is over with it. It is built, and asks its model, while an input is stored, which takes as long.
 func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (b func() (*agent.Agent, error),
 	err error) {
 	m, e := d.m, d.e
@@ -125,9 +135,11 @@ func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (
 	case e.in.Given:
 		b = ahead.Start(b)
 		defer b() // which has the turn's options until then
-		if err := d.rec.Input(d.kept, d.turn, e.in.Patch); err != nil {
+		store, err := d.rec.Input(d.kept, d.turn, e.in.Patch)
+		if err != nil {
 			return nil, err
 		}
+		d.stored = ahead.Start(func() (struct{}, error) { return struct{}{}, store() })
 		d.out.Next = []string{agent.NodeModel}
 	default:
 		d.out.Next = m.from(d.kept, e.run.ThreadID, head, &d.turn.State)

@@ -12,8 +12,8 @@ import (
 )
 
 // Rollback ends a run and takes back everything it has stored, as if it had never been:
-// the thread stands where it stood before. Files it wrote stay. With wait it returns once
-// that is done. A run that has ended gives ErrNotCancelable, an unknown one ErrNotFound.
+// the thread stands where it stood before. Files it wrote stay unless there are versions of them.
+// With wait it returns once that is done. A run that has ended gives ErrNotCancelable, an unknown one ErrNotFound.
 func (m *Manager) Rollback(ctx context.Context, thread, run string, wait bool) error {
 	e, drop := m.endLive(thread, run, true)
 	if e == nil {
@@ -36,7 +36,7 @@ func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (e
 	batch := func(first, last int64) (store.Batch, error) {
 		run := e.run
 		run.FirstSeq = first
-		return past.Undo(ctx, m.db, run, last)
+		return past.Undo(ctx, m.db, m.files, run, last)
 	}
 	if rec != nil {
 		err = rec.TakeBack(ctx, runevent.End{Status: Interrupted}, batch)
@@ -58,7 +58,7 @@ func (m *Manager) rollBack(ctx context.Context, run store.Run) error {
 	if err != nil {
 		return err
 	}
-	b, err := past.Undo(ctx, m.db, run, last)
+	b, err := past.Undo(ctx, m.db, m.files, run, last)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,9 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 			return none, err
 		}
 	}
-	rec, err := recorder.Open(ctx, m.outside(thread, b))
+	cfg := m.outside(thread, b)
+	cfg.Files = m.files // which go back with the state
+	rec, err := recorder.Open(ctx, cfg)
 	if err != nil {
 		return none, err
 	}

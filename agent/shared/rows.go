@@ -292,7 +292,8 @@ func (r *Rows) take(row store.Setting) {
 	}
 }
 
-// Reseal seals everything anew that is not sealed with the first key, and says how many documents that were.
+// Reseal seals everything that is not sealed with the first key, as what was stored without one, and says how many
+// documents that were.
 func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	if len(r.keys) == 0 {
 		return 0, ErrNoKey
@@ -301,8 +302,15 @@ func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(versions)) {
-		done, err := r.resealOne(ctx, name)
+	rows, err := r.db.Settings(ctx, slices.Sorted(maps.Keys(versions))...)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if row.Body == nil || r.keys.current(row.Body) {
+			continue
+		}
+		done, err := r.resealOne(ctx, row.Name)
 		if err != nil {
 			return n, err
 		}
@@ -313,7 +321,7 @@ func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Renew is Reseal for a start: when it is done, the other keys are not needed any more.
+// Renew is Reseal for a start: when it is done, the other keys are not needed any more, and nothing is in plain.
 func (r *Rows) Renew(ctx context.Context) error {
 	n, err := r.Reseal(ctx)
 	if err == nil && n > 0 {

@@ -202,6 +202,42 @@ func TestSecretsAreSealed(t *testing.T) {
 	}
 }
 
+// TestWhatWasStoredWithoutAKeyIsSealed when a server starts with one, and a server that has none goes on with what it
+// knows.
+func TestWhatWasStoredWithoutAKeyIsSealed(t *testing.T) {
+	db := server(t, pgtest.URL(t), "")
+	plain := rows(t, db, "")
+	put(t, plain, "settings", "url: not-so-public")
+	put(t, plain, "gone", "x")
+	if err := plain.Put(t.Context(), shared.Doc{Name: "gone", Version: 1}); err != nil {
+		t.Fatal(err)
+	}
+	sealing := rows(t, db, oneKey)
+	if err := sealing.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Settings(t.Context(), "settings", "gone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		if want := map[string]int64{"settings": 2, "gone": 2}[s.Name]; s.Version != want ||
+			bytes.Contains(s.Body, []byte("not-so-public")) || s.Name == "gone" && s.Body != nil {
+			t.Errorf("%s has version %d: %q", s.Name, s.Version, s.Body)
+		}
+	}
+	put(t, sealing, "settings", "changed") // it knows what it has sealed
+	if d := rows(t, db, oneKey).Get("settings"); string(d.Body) != "changed" || d.Version != 3 {
+		t.Errorf("version %d: %q", d.Version, d.Body)
+	}
+	if err := plain.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := plain.Get("settings"); string(d.Body) != "url: not-so-public" || plain.Problem() == nil {
+		t.Errorf("without the key: %q, %v", d.Body, plain.Problem())
+	}
+}
+
 // TestARowOpensUnderItsOwnNameOnly, so that whoever can write rows cannot have one taken for another.
 func TestARowOpensUnderItsOwnNameOnly(t *testing.T) {
 	db := server(t, pgtest.URL(t), "")

@@ -79,7 +79,7 @@ func (c *Copier) Branch(ctx context.Context, thread string, messages []string, t
 	}
 	old := snap.Checkpoint
 	copyFiles := c.Files
-	if v := old.Card.Tree; c.FilesAt != nil && v > 0 && !latest {
+	if v := old.Card.Tree; c.FilesAt != nil && v != 0 && !latest {
 		latest, copyFiles = true, func(ctx context.Context, from, to string) error {
 			return c.FilesAt(ctx, from, v, to)
 		}

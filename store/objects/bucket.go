@@ -38,6 +38,14 @@ type Config struct {
 	Key, Secret    string
 	Session        string            // of temporary keys
 	Transport      http.RoundTripper // nil is one of its own
+	Meter          Meter             // may be nil
+}
+
+// Meter is told of each request, with repeated ones, and of the bytes of contents that were sent or received.
+type Meter interface {
+	// Request was answered after took, or failed with err. What is put, get, head or remove.
+	Request(what string, took time.Duration, err error)
+	Bytes(what string, n int64)
 }
 
 // Parse reads an address like s3://bucket/prefix into the name of a bucket and a prefix.
@@ -137,7 +145,25 @@ func (b *Bucket) Get(ctx context.Context, name string, offset, length int64) (io
 		err = fmt.Errorf("get object %s: the store doesn't answer with parts", name)
 		return nil, errors.Join(err, res.Body.Close())
 	}
+	if b.cfg.Meter != nil {
+		return &metered{res.Body, b.cfg.Meter}, nil
+	}
 	return res.Body, nil
+}
+
+// Head is how many bytes an object has.
+func (b *Bucket) Head(ctx context.Context, name string) (int64, error) {
+	res, err := b.repeat(ctx, "head", name, func() (*http.Request, error) {
+		req, err := b.request(ctx, http.MethodHead, name, nil)
+		if err != nil {
+			return nil, err
+		}
+		return req, b.sign(req, sha256.Sum256(nil))
+	})
+	if err != nil {
+		return 0, err
+	}
+	return res.ContentLength, nil
 }
 
 // Remove removes an object; one that is not there is no error.
@@ -213,7 +239,10 @@ func (b *Bucket) repeat(ctx context.Context, what, name string,
 		}
 		var res *http.Response
 		var again bool
-		if res, again, err = b.send(req); err == nil {
+		began := time.Now()
+		res, again, err = b.send(req)
+		b.tell(what, time.Since(began), err, max(0, req.ContentLength))
+		if err == nil {
 			return res, nil
 		}
 		if !again || ctx.Err() != nil {
@@ -221,6 +250,32 @@ func (b *Bucket) repeat(ctx context.Context, what, name string,
 		}
 	}
 	return nil, fmt.Errorf("%s object %s: %w", what, name, err)
+}
+
+// tell has the meter know of a request with a body of sent bytes.
+func (b *Bucket) tell(what string, took time.Duration, err error, sent int64) {
+	if b.cfg.Meter == nil {
+		return
+	}
+	if errors.Is(err, ErrNotFound) { // which is an answer
+		err = nil
+	}
+	b.cfg.Meter.Request(what, took, err)
+	if err == nil && sent > 0 {
+		b.cfg.Meter.Bytes(what, sent)
+	}
+}
+
+// metered tells of what is read.
+type metered struct {
+	io.ReadCloser
+	meter Meter
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	m.meter.Bytes("get", int64(n))
+	return n, err
 }
 
 // send answers with a body only for a request that gets one; again says that an error may pass.

@@ -23,9 +23,10 @@ import (
 	"fawn/sandbox/files"
 )
 
-// bring makes a copy that of a version. With keep, what changed in it since the version it was made of stays, and is
-// a change of the next one; in a folder of which nothing is known, what the version has no names for.
-func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, keep bool) error {
+// bring makes a copy that of a version. What keep is true for stays where it changed since the version that the copy
+// was made of, and is a change of the next one; in a folder of which nothing is known, what the version has no names
+// for.
+func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, keep func(name string) bool) error {
 	target, whole, since, err := t.manifest(ctx, f.name(), version)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, k
 		switch {
 		case clean && k.Entry.same(e):
 			next.Files[name] = known{e, k.Stat}
-		case keep && i.there && !clean && (there || was):
+		case i.there && !clean && (there || was) && keep(name):
 			next.Files[name] = known{Entry: e} // which is what the next version changes
 		default:
 			want = append(want, name)
@@ -58,7 +59,7 @@ func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, k
 		return err
 	}
 	next.At = time.Now().UnixNano() + coarse + 1 // nobody works with what was written just now
-	if keep {
+	if keep("uploads/") {
 		next.At = now.at
 	}
 	return next.save(f.base)
@@ -81,13 +82,13 @@ type fetch struct {
 }
 
 // clear removes names that a version does not have, or has as something else, the deepest first.
-func (g *fetch) clear(target manifest, i *index, keep bool) error {
+func (g *fetch) clear(target manifest, i *index, keep func(name string) bool) error {
 	names := slices.Sorted(maps.Keys(g.now.files))
 	slices.Reverse(names)
 	for _, name := range names {
 		is := g.now.files[name]
 		e, stays := target[name]
-		if stays && e.Kind == is.kind || keep && (i.there || !stays) && !i.clean(g.folder.user, name, is) {
+		if stays && e.Kind == is.kind || (i.there || !stays) && keep(name) && !i.clean(g.folder.user, name, is) {
 			continue
 		}
 		if err := g.loosen(path.Dir(name)); err != nil {

@@ -60,6 +60,7 @@ type local struct {
 	mu      sync.Mutex // one at a time brings it up to date or saves it
 	version int64      // guarded by mu: of the copy, where that is known
 	known   bool       // guarded by mu
+	drop    bool       // guarded by mu: what is in it beside its version is of a run that was taken back
 }
 
 // New makes them. It reads nothing.
@@ -174,9 +175,12 @@ func (t *Trees) update(ctx context.Context, c *local) (int64, error) {
 	defer func() { err = errors.Join(err, f.close()) }()
 	i := loadIndex(f.base)
 	if i.Version != v {
-		if err := t.bring(ctx, f, i, v, !i.there || !t.alone(c)); err != nil {
+		keep, drop := !i.there || !t.alone(c), c.drop
+		err := t.bring(ctx, f, i, v, func(name string) bool { return keep && (!drop || inUploads(name)) })
+		if err != nil {
 			return v, fmt.Errorf("get the files of thread %s: %w", c.thread, err)
 		}
+		c.drop = false
 		if q := t.cfg.Dirs.Quota; q != nil {
 			q.Forget(c.thread)
 		}
@@ -222,7 +226,7 @@ func (f *folder) close() error { return errors.Join(f.base.Close(), f.user.Close
 // manifest is a version of a thread's files, with how many bytes it is stored in: what is whole, and what came since.
 func (t *Trees) manifest(ctx context.Context, thread string, v int64) (m manifest, whole, since int64, err error) {
 	m = manifest{}
-	if v == 0 {
+	if v <= 0 {
 		return m, 0, 0, nil
 	}
 	list, err := t.cfg.DB.Trees(ctx, thread, v)
@@ -261,8 +265,12 @@ func (t *Trees) Copy(ctx context.Context, from, to string) error {
 	return t.CopyVersion(ctx, from, 0, to)
 }
 
-// CopyVersion gives thread to, which has no files yet, those that thread from had in a version; 0 is the newest.
+// CopyVersion gives thread to, which has no files yet, those that thread from had in a version; 0 is the newest, and
+// [store.NoTree] none.
 func (t *Trees) CopyVersion(ctx context.Context, from string, version int64, to string) error {
+	if version == store.NoTree {
+		return nil
+	}
 	if version == 0 {
 		var err error
 		if version, err = t.SaveVersion(ctx, from); err != nil || version == 0 {
@@ -283,12 +291,28 @@ func (t *Trees) put(ctx context.Context, thread string, parent int64, m manifest
 	return err
 }
 
-// Restore makes the files of a thread those of one of its versions. What people uploaded since then stays. A version
-// that is not there any more changes nothing.
+// Restore makes the files of a thread those of one of its versions, or none with [store.NoTree]. What people uploaded
+// since then stays. A version that is not there any more changes nothing.
 func (t *Trees) Restore(ctx context.Context, thread string, version int64) error {
+	return t.restore(ctx, thread, version, false)
+}
+
+// Undo is Restore for a run that is taken back. What it has changed and not stored goes, too, wherever it worked, so
+// there is a new version even when the run has made none.
+func (t *Trees) Undo(ctx context.Context, thread, run string, version int64) error {
+	t.End(thread, run)
+	c := t.take(thread)
+	defer t.giveBack(c)
+	c.mu.Lock()
+	c.drop = true
+	c.mu.Unlock()
+	return t.restore(ctx, thread, version, true)
+}
+
+func (t *Trees) restore(ctx context.Context, thread string, version int64, anew bool) error {
 	for n := 0; ; n++ {
 		newest, err := t.cfg.DB.TreeVersion(ctx, thread)
-		if err != nil || newest == version {
+		if err != nil || !anew && (newest == 0 || newest == version) {
 			return err
 		}
 		m, _, _, err := t.manifest(ctx, thread, version)

@@ -344,6 +344,39 @@ func TestEarlierVersionsComeBack(t *testing.T) {
 	c.shows(map[string]string{})
 }
 
+// TestARunThatIsTakenBackLeavesNothing, stored or not, at either server, but for what people uploaded.
+func TestARunThatIsTakenBackLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.server(), w.server()
+	a.write("workspace/a.txt", "1")
+	first := a.save()
+	b.must(b.Begin(t.Context(), "t", "run"))
+	b.write("workspace/a.txt", "2", "workspace/half.txt", "b was killed")
+	a.must(a.Begin(t.Context(), "t", "run"))
+	a.write("workspace/a.txt", "3", "workspace/new.txt", "x")
+	a.save()
+	a.write("workspace/a.txt", "4", "workspace/half.txt", "not stored", "uploads/u.txt", "on its way")
+	release, err := a.Hold("t") // a page shows a file
+	a.must(err)
+	a.must(a.Undo(t.Context(), "t", "run", first))
+	a.sees("t")
+	release()
+	a.text("workspace/a.txt", "1")
+	a.gone("workspace/half.txt")
+	a.gone("workspace/new.txt")
+	a.text("uploads/u.txt", "on its way")
+	a.save()
+	b.must(b.Undo(t.Context(), "t", "run", store.NoTree))
+	want := map[string]string{}
+	for name, is := range a.disk("t") {
+		if strings.HasPrefix(name, "uploads") {
+			want[name] = is
+		}
+	}
+	a.shows(want)
+	b.shows(want)
+}
+
 func TestAStoreThatIsDownLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.server(), w.server()

@@ -20,13 +20,24 @@ const (
 	every     = 10 * time.Minute
 )
 
-// Run keeps copies within their limit and removes objects that nothing names, until ctx ends.
-func (t *Trees) Run(ctx context.Context) {
-	t.adopt(ctx)
+// Clean removes objects that nothing names, until ctx ends. It is for one of the servers that share a database.
+func (t *Trees) Clean(ctx context.Context) {
 	for {
 		if err := t.Sweep(ctx, time.Now().Add(-spareTime)); err != nil && ctx.Err() == nil {
 			t.cfg.Log.Warn("files that nothing names can't be removed from the object store", "err", err)
 		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every):
+		}
+	}
+}
+
+// Run keeps copies within their limit, until ctx ends.
+func (t *Trees) Run(ctx context.Context) {
+	t.adopt(ctx)
+	for {
 		if err := t.Trim(ctx, time.Now().Add(-idle)); err != nil && ctx.Err() == nil {
 			t.cfg.Log.Warn("copies of files can't be removed", "err", err)
 		}

@@ -275,11 +275,17 @@ func (m mount) cancelTask(c echo.Context, t store.Thread) error {
 // keptFiles is the header that tells what a rollback leaves.
 const keptFiles = "X-Fawn-Note"
 
+func (a *API) sayKept(c echo.Context) {
+	if a.Dirs.Keeper == nil { // which takes them back
+		c.Response().Header().Set(keptFiles, "files of runs that are rolled back are kept")
+	}
+}
+
 func (a *API) cancel(c echo.Context, r store.Run, rollback, wait bool) error {
 	end := a.Runs.Cancel
 	if rollback {
 		end = a.Runs.Rollback
-		c.Response().Header().Set(keptFiles, "files the run wrote are kept")
+		a.sayKept(c)
 	}
 	err := end(c.Request().Context(), r.ThreadID, r.ID, wait)
 	if !errors.Is(err, runs.ErrNotCancelable) {
@@ -308,7 +314,7 @@ func (m mount) cancelMany(c echo.Context) error {
 	end := m.Runs.Cancel
 	if rollback {
 		end = m.Runs.Rollback
-		c.Response().Header().Set(keptFiles, "files the runs wrote are kept")
+		m.sayKept(c)
 	}
 	if !slices.Contains([]string{"", runs.Pending, runs.Running, "all"}, body.Status) {
 		return httpx.Invalid("body", "status", "want pending, running or all, got %q", route.Cut(body.Status, 40))

@@ -48,6 +48,13 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 			return false, err
 		}
 	}
+	if snap != nil && snap.File.Files.URL != "" {
+		_, err := fmt.Fprintf(o.Out, "Not in the backup: files of threads that are only in the object store. After "+
+			"the database, copy all objects below %s.\n", snap.File.Files.URL)
+		if err != nil {
+			return false, err
+		}
+	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s\n", r.Path, told(r.Manifest, r.Size))
 	return len(r.Left) == 0, err
 }

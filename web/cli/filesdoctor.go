@@ -9,7 +9,7 @@ import (
 
 // files tries the object store that has the files of threads, if there is one.
 func (d *doctor) files(ctx context.Context, snap *config.Snapshot) {
-	b, err := storage.Bucket(snap)
+	b, err := storage.Bucket(snap, nil)
 	if b == nil && err == nil {
 		return
 	}

@@ -21,9 +21,9 @@ const lostFolder = "lost"
 
 // Fsck reads everything in the data folder and names every broken reference, a line each.
 // With repair it mends what can be mended without losing anything a thread shows, and
-// looks again. ok is false when something is broken in the end. A folder that a server
-// uses is refused, with a *store.LockedError.
-func Fsck(ctx context.Context, o web.Options, repair bool) (ok bool, err error) {
+// looks again. Files in an object store are looked for, and read with deep. ok is false when
+// something is broken in the end. A folder that a server uses is refused, with a *store.LockedError.
+func Fsck(ctx context.Context, o web.Options, repair, deep bool) (ok bool, err error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
 		return false, err
@@ -63,9 +63,12 @@ func Fsck(ctx context.Context, o web.Options, repair bool) (ok bool, err error) 
 		}
 	}
 	if len(found) == 0 {
-		_, err = fmt.Fprintln(o.Out, "Every reference is whole.")
+		if _, err := fmt.Fprintln(o.Out, "Every reference is whole."); err != nil {
+			return false, err
+		}
 	}
-	return len(found) == 0, err
+	ok, err = f.objects(ctx, o, dir, deep)
+	return ok && len(found) == 0, err
 }
 
 // readOnly tells whether a folder could not be opened because it cannot be written to.

@@ -51,7 +51,7 @@ func TestFsckLooksIntoAFolderItCannotWriteTo(t *testing.T) {
 				}
 			}
 			var b bytes.Buffer
-			ok, err = cli.Fsck(context.WithoutCancel(t.Context()), web.Options{Data: dir, Out: &b}, repair)
+			ok, err = cli.Fsck(context.WithoutCancel(t.Context()), web.Options{Data: dir, Out: &b}, repair, false)
 			out = b.String()
 		}()
 		<-done

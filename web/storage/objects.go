@@ -19,8 +19,20 @@ import (
 // probeTime is how long trying an object store may take.
 const probeTime = 30 * time.Second
 
+// Meter is told what is asked of an object store.
+type Meter = objects.Meter
+
+// Check looks for the files of threads in a bucket, as [trees.Check] does.
+func Check(ctx context.Context, db *store.DB, b *objects.Bucket, deep bool, tell func(string) error) (int, error) {
+	if err := Try(ctx, b); err != nil {
+		return 0, err
+	}
+	return trees.Check(ctx, db, b, deep, tell)
+}
+
 // Bucket is the object store that a configuration names for the files of threads, nil for none. The caller closes it.
-func Bucket(snap *config.Snapshot) (*objects.Bucket, error) {
+// A meter may be nil.
+func Bucket(snap *config.Snapshot, meter objects.Meter) (*objects.Bucket, error) {
 	f := &snap.File.Files
 	if f.URL == "" {
 		return nil, nil
@@ -33,7 +45,7 @@ func Bucket(snap *config.Snapshot) (*objects.Bucket, error) {
 		return nil, errors.New("files.url needs files.access_key and files.secret_key")
 	}
 	b, err := objects.Open(objects.Config{Bucket: bucket, Prefix: prefix, Endpoint: f.Endpoint, Region: f.Region,
-		PathStyle: f.PathStyle, Key: string(f.AccessKey), Secret: string(f.SecretKey)})
+		PathStyle: f.PathStyle, Key: string(f.AccessKey), Secret: string(f.SecretKey), Meter: meter})
 	if err != nil {
 		return nil, fmt.Errorf("files.url: %w", err)
 	}
@@ -52,9 +64,9 @@ func Try(ctx context.Context, b *objects.Bucket) error {
 
 // Trees keep the files of threads in the bucket that a configuration names and copies of them in d, which they become
 // the keeper of. They are nil where there is none.
-func Trees(ctx context.Context, snap *config.Snapshot, db *store.DB, d *files.Dirs, log *slog.Logger) (*trees.Trees,
-	error) {
-	b, err := Bucket(snap)
+func Trees(ctx context.Context, snap *config.Snapshot, db *store.DB, d *files.Dirs, meter objects.Meter,
+	log *slog.Logger) (*trees.Trees, error) {
+	b, err := Bucket(snap, meter)
 	if b == nil {
 		return nil, err
 	}

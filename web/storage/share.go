@@ -25,7 +25,7 @@ func Share(ctx context.Context, db *store.DB, conf *config.Store, log *slog.Logg
 	if err == nil {
 		rows, err = shared.Open(ctx, db, keys, log)
 	}
-	if err == nil && len(keys) > 1 {
+	if err == nil && len(keys) > 0 {
 		err = rows.Renew(ctx)
 	}
 	if err == nil {

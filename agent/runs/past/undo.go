@@ -8,8 +8,14 @@ import (
 	"fawn/store"
 )
 
-// Undo is the batch that takes a run back, with its events up to last.
-func Undo(ctx context.Context, db *store.DB, run store.Run, last int64) (b store.Batch, err error) {
+// Files takes the files of a thread back to a version, with what a run has changed and not stored.
+type Files interface {
+	Undo(ctx context.Context, thread, run string, version int64) error
+}
+
+// Undo is the batch that takes a run back, with its events up to last. The files go back first, if files is not nil:
+// who is cut off in between does that again.
+func Undo(ctx context.Context, db *store.DB, files Files, run store.Run, last int64) (b store.Batch, err error) {
 	p, err := Read(ctx, db, run)
 	if err != nil {
 		return b, err
@@ -22,7 +28,7 @@ func Undo(ctx context.Context, db *store.DB, run store.Run, last int64) (b store
 	if run.FirstSeq > 0 {
 		d.EventsFrom, d.EventsTo = run.FirstSeq, last
 	}
-	var base, before store.Checkpoint
+	var base, before, first store.Checkpoint
 	if run.BaseCheckpoint != "" {
 		if base, err = db.Checkpoint(ctx, run.ThreadID, "", run.BaseCheckpoint); err != nil {
 			return b, err
@@ -33,6 +39,7 @@ func Undo(ctx context.Context, db *store.DB, run store.Run, last int64) (b store
 			before = c
 			return true
 		}
+		first = c
 		d.Checkpoints = append(d.Checkpoints, c.ID)
 		for name, v := range c.Card.Fields {
 			f := store.FieldRow{Name: name, Version: v}
@@ -48,6 +55,11 @@ func Undo(ctx context.Context, db *store.DB, run store.Run, last int64) (b store
 	if err != nil {
 		return b, err
 	}
+	if v := treeBefore(before, first); v != 0 && files != nil {
+		if err := files.Undo(ctx, run.ThreadID, run.ID, v); err != nil {
+			return b, err
+		}
+	}
 	title, err := titleAt(ctx, db, before)
 	if err != nil {
 		return b, err
@@ -62,6 +74,20 @@ func Undo(ctx context.Context, db *store.DB, run store.Run, last int64) (b store
 		b.Patch.Head, b.Patch.Title, b.Patch.StateTouch = &before.ID, &title, true
 	}
 	return b, nil
+}
+
+// treeBefore is the version that the files had before a run with a first checkpoint behind another one; 0 is not known.
+// A run from where the thread stood begins with the files as they are then, with what people changed since.
+func treeBefore(before, first store.Checkpoint) int64 {
+	switch {
+	case first.ID == "": // no tool has worked
+		return 0
+	case before.ID == "":
+		return store.NoTree
+	case first.Parent == before.ID && first.Step == before.Step+1 && first.Card.Tree != 0:
+		return first.Card.Tree
+	}
+	return before.Card.Tree
 }
 
 // titleAt is the title in the state at a checkpoint.

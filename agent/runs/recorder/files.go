@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/store"
 )
 
 // saveTime is how long storing what a tool did to files may take.
@@ -21,23 +22,29 @@ type Files interface {
 	SaveVersion(ctx context.Context, thread string) (int64, error)
 	// Version is the newest one that is stored, 0 for none.
 	Version(ctx context.Context, thread string) (int64, error)
-	// Restore goes back to a version.
+	// Restore goes back to a version, or to no files with [store.NoTree]. What people uploaded since then stays.
 	Restore(ctx context.Context, thread string, version int64) error
+	// Undo is Restore, and drops what the run has changed and not stored.
+	Undo(ctx context.Context, thread, run string, version int64) error
 }
 
 // tree stores the files that a step has changed, before anybody sees the step, and returns the version that belongs to
-// it. The first step of a run from an earlier checkpoint takes the files back to what they were there.
+// it. The first step behind an earlier checkpoint takes the files back to what they were there. Each result of a tool
+// has stored what its tool changed, so behind tools there is nothing left to look for: what a program changes that
+// still works in the background is stored with the next tool.
 func (r *Recorder) tree(ctx context.Context, node string) (v int64, err error) {
 	r.mu.Lock()
-	at, first := r.at, !r.began
-	r.began = true
+	at, first, saved := r.at, !r.began, r.saved
+	r.began, r.saved = true, 0
 	r.mu.Unlock()
-	if first && !r.goesOn && at.Card.Tree > 0 && at.Head < at.Newest {
+	if first && !r.goesOn && at.Card.Tree != 0 && at.Head < at.Newest {
 		if err := r.files.Restore(ctx, r.thread, at.Card.Tree); err != nil {
 			return 0, fmt.Errorf("%w: %w", ErrStorage, err)
 		}
 	}
 	switch {
+	case node == agent.NodeTools && saved != 0:
+		return saved, nil
 	case node == agent.NodeTools:
 		v, err = r.files.SaveVersion(ctx, r.thread)
 	case first:
@@ -48,7 +55,15 @@ func (r *Recorder) tree(ctx context.Context, node string) (v int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrStorage, err)
 	}
-	return v, nil
+	return named(v), nil
+}
+
+// named is a version as checkpoints name it.
+func named(v int64) int64 {
+	if v == 0 {
+		return store.NoTree
+	}
+	return v
 }
 
 // around has the files of others there before a tool works, and stores what it did before its result is shown: a tool
@@ -63,7 +78,12 @@ func (r *Recorder) around(ctx context.Context, ev agent.Event) (err error) {
 	case agent.EventToolResult:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 		defer cancel()
-		_, err = r.files.SaveVersion(ctx, r.thread)
+		var v int64
+		if v, err = r.files.SaveVersion(ctx, r.thread); err == nil {
+			r.mu.Lock()
+			r.saved = max(r.saved, named(v)) // tools of a step may end in any order
+			r.mu.Unlock()
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)

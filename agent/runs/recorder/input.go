@@ -44,19 +44,32 @@ func (r *Recorder) Command(ctx context.Context, t *agent.Turn, c request.Command
 	if len(patch.Messages) > 0 {
 		source = "input"
 	}
-	return next, r.inputStep(ctx, t, patch, next, source)
+	return next, r.Step(ctx, r.inputStep(t, patch, next, source))
 }
 
-// Input applies the run's input as its first step.
-func (r *Recorder) Input(ctx context.Context, t *agent.Turn, p agent.State) error {
+// Input applies the run's input as its first step. What it returns stores that, and must be called. The agent may begin
+// meanwhile: whatever it tells waits until the input is stored, and is refused if it can't be.
+func (r *Recorder) Input(ctx context.Context, t *agent.Turn, p agent.State) (stored func() error, err error) {
 	if err := Fill(t, p); err != nil {
-		return err
+		return nil, err
 	}
 	next := agent.Next(&t.State, agent.NodeInput)
 	if len(next) == 0 && len(t.State.Messages) > 0 {
 		next = []string{agent.NodeModel}
 	}
-	return r.inputStep(ctx, t, p, next, "input")
+	step, err := r.open(ctx, r.inputStep(t, p, next, "input"))
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		defer r.mu.Unlock()
+		err := r.store(ctx, step)
+		if err != nil {
+			r.lost = err
+			r.cancel(err)
+		}
+		return err
+	}, nil
 }
 
 // Fill gives the new messages of a patch ids and applies it.
@@ -74,20 +87,25 @@ func Fill(t *agent.Turn, p agent.State) error {
 	return nil
 }
 
-// inputStep stores what was applied before the agent runs, as a checkpoint of a source. A thread's
+// inputStep is what was applied before the agent runs, as a checkpoint of a source. A thread's
 // very first input gets an empty checkpoint before it, so that every message has a parent without
 // it to go back to, unless its run leaves only one.
-func (r *Recorder) inputStep(ctx context.Context, t *agent.Turn, p agent.State, next []string, source string) error {
+func (r *Recorder) inputStep(t *agent.Turn, p agent.State, next []string, source string) agent.Step {
 	if r.at.Head == "" && !r.one {
 		id := CheckpointID(r.at.Newest)
 		r.at.Number++
+		var card store.Card
+		if r.files != nil {
+			card.Tree = store.NoTree
+		}
 		r.extra.Checkpoints = append(r.extra.Checkpoints,
 			store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.at.Number,
-				Source: "input", Next: []string{agent.NodeStart}, Meta: r.at.Meta, At: time.Now()})
+				Source: "input", Next: []string{agent.NodeStart}, Meta: r.at.Meta, Card: card,
+				At: time.Now()})
 		r.at.Head, r.at.Newest = id, id
 	}
 	r.at.Source = source
-	return r.Step(ctx, agent.Step{Node: agent.NodeInput, Patch: p, State: &t.State, Next: next, Last: !RunsNext(next)})
+	return agent.Step{Node: agent.NodeInput, Patch: p, State: &t.State, Next: next, Last: !RunsNext(next)}
 }
 
 // RunsNext tells whether a run goes on with next: not behind a complete answer, and not

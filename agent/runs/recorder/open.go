@@ -67,9 +67,11 @@ type Recorder struct {
 	plan    []agent.Todo     // as of the last step
 	edited  []agent.Todo     // as a person wants it since; nil when nobody changed it
 	began   bool             // a step came already
+	saved   int64            // version of the files behind the open step's last tool, 0 before one has ended
 	goesOn  bool             // from where a run was cut off
 	settled bool             // the run takes no more changes of the plan
 	over    bool             // its end is being written, so nothing may come behind it
+	lost    error            // why the input could not be stored: nothing may come behind that either
 
 	at       Base
 	streamed map[string]bool // ids of messages seen as deltas in this run

@@ -79,8 +79,11 @@ func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 }
 
 // left tells whether the run is left as it stands because the server stops. What an agent says
-// when it is cut off, such as that its tools were interrupted, is not part of the run then.
+// when it is cut off, such as that its tools were interrupted, is not part of the run then. mu is held.
 func (r *Recorder) left() error {
+	if r.lost != nil {
+		return r.lost
+	}
 	select {
 	case <-r.done:
 		if err := context.Cause(r.ctx); r.leave != nil && errors.Is(err, r.leave) {

@@ -33,47 +33,82 @@ type Base struct {
 // Step implements agent.Sink: one batch with the new rows, the card, the folded deltas and
 // the step's event.
 func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
+	step, err := r.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer r.mu.Unlock()
+	return r.store(ctx, step)
+}
+
+// openStep is a step that is to be stored.
+type openStep struct {
+	batch  store.Batch
+	before mark
+	number int
+	plan   []agent.Todo
+	passes bool // it is not the last one
+}
+
+// open makes the batch of a step. It leaves mu locked, so that nothing comes between it and [Recorder.store], unless
+// it fails.
+func (r *Recorder) open(ctx context.Context, s agent.Step) (step *openStep, err error) {
 	version := int64(0)
 	if r.files != nil {
-		var err error
 		if version, err = r.tree(context.WithoutCancel(ctx), s.Node); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer func() {
+		if step == nil {
+			r.mu.Unlock()
+		}
+	}()
 	if err := r.left(); err != nil {
-		return err
+		return nil, err
 	}
 	before := r.mark()
 	if r.files != nil {
 		r.at.Card.Tree = version
 	}
 	if err := r.joinEdit(&s); err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.step(ctx, s); err != nil {
+	b, err := r.step(s)
+	if err != nil {
 		r.undo(before)
+		return nil, err
+	}
+	return &openStep{batch: b, before: before, number: r.at.Number + 1, plan: s.State.Todos,
+		passes: !s.Last && RunsNext(s.Next)}, nil
+}
+
+// store commits what open has made. mu is held.
+func (r *Recorder) store(ctx context.Context, step *openStep) error {
+	if err := r.commit(ctx, step.batch); err != nil {
+		r.undo(step.before)
 		return err
 	}
-	r.plan, r.edited = s.State.Todos, nil
+	head := *step.batch.Patch.Head
+	r.at.Head, r.at.Newest, r.at.Number, r.at.Source = head, head, step.number, ""
+	r.plan, r.edited = step.plan, nil
 	r.closeStep()
-	if r.passed != nil && !s.Last && RunsNext(s.Next) {
+	if r.passed != nil && step.passes {
 		r.passed()
 	}
 	return nil
 }
 
-func (r *Recorder) step(ctx context.Context, s agent.Step) error {
-	var b store.Batch
+func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 	var row eventlog.StepRow
 	row.StepData = runevent.StepData{Node: s.Node, Next: s.Next, Number: r.at.Number + 1, Last: s.Last}
 	written, err := r.writeMessages(&b, &row, s)
 	if err != nil {
-		return err
+		return b, err
 	}
 	if err := r.writeFields(&b, &row, s); err != nil {
-		return err
+		return b, err
 	}
 	cp := r.checkpoint(s)
 	row.Checkpoint = cp.ID
@@ -84,7 +119,7 @@ func (r *Recorder) step(ctx context.Context, s agent.Step) error {
 	}
 	data, err := agent.Encode(row)
 	if err != nil {
-		return err
+		return b, err
 	}
 	stored := data
 	from, first := r.seq+1, r.seq+1
@@ -100,11 +135,7 @@ func (r *Recorder) step(ctx context.Context, s agent.Step) error {
 
 	b.Checkpoints = []store.Checkpoint{cp}
 	b.Patch = &store.ThreadPatch{Head: &row.Checkpoint, Title: s.Patch.Title, StateTouch: true}
-	if err := r.commit(ctx, b); err != nil {
-		return err
-	}
-	r.at.Head, r.at.Newest, r.at.Number, r.at.Source = row.Checkpoint, row.Checkpoint, row.Number, ""
-	return nil
+	return b, nil
 }
 
 // checkpoint is what a step leaves, behind the last one.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,17 +85,21 @@ func (s *Server) Config() objects.Config {
 func (s *Server) URL() string { return "s3://" + bucketName + "/some/prefix" }
 
 // Objects counts what is in the bucket.
-func (s *Server) Objects() (n int) {
-	err := filepath.WalkDir(filepath.Join(s.dir, bucketName, "some"), func(_ string, e os.DirEntry, err error) error {
+func (s *Server) Objects() int { return len(s.Names()) }
+
+// Names are the objects in the bucket.
+func (s *Server) Names() (names []string) {
+	root := filepath.Join(s.dir, bucketName, "some", "prefix")
+	err := filepath.WalkDir(root, func(at string, e os.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
-			n++
+			names = append(names, filepath.ToSlash(strings.TrimPrefix(at, root+string(filepath.Separator))))
 		}
 		return nil
 	})
 	if err != nil {
 		s.tb.Error(err)
 	}
-	return n
+	return names
 }
 
 // Again starts it after [Server.Stop], with what it had.
