@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -49,6 +50,37 @@ func (c cluster) ALostAnswerIsFoundOut(t *testing.T) {
 	}
 	select {
 	case err := <-a.lost:
+		t.Errorf("the server has given up: %v", err)
+	default:
+	}
+	whole(t, a, b)
+}
+
+// ALostClaimBegins: a server has claimed a run, and the connection is lost before it is told which. The run begins a
+// moment later, there and once.
+func (c cluster) ALostClaimBegins(t *testing.T) {
+	wire := pgtest.NewWire(t, c.url)
+	a, b := c.join(t, c.url, 1, always(parrotAgent())), c.join(t, wire.URL, 1, always(parrotAgent()))
+	busy := a.start(t, "busy", "hang here")
+	a.until(t, busy, text("here"))
+	wire.Swallow("\x00\x01\x00\x00\x00\x07claimed") // a row of one column with that
+	run := a.start(t, "claimed", "hello there")
+	a.end(t, run, runs.Success)
+	if !wire.Swallowed() {
+		t.Error("no answer was lost")
+	}
+	row, err := a.db.Run(t.Context(), run.ID)
+	if err != nil || row.Attempt != 1 {
+		t.Errorf("it took %d attempts: %v", row.Attempt, err)
+	}
+	if got := texts(a.state(t, "claimed", "")); strings.Count(got, "human:") != 1 || strings.Count(got, "ai:") != 1 {
+		t.Errorf("the thread says %s", got)
+	}
+	if err := a.m.Cancel(t.Context(), "busy", busy.ID, true); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-b.lost:
 		t.Errorf("the server has given up: %v", err)
 	default:
 	}

@@ -27,6 +27,7 @@ type Wire struct {
 	delay  time.Duration
 	loses  float64
 	marks  string // what answers are held back after
+	eats   string // an answer that does not arrive
 	closed bool
 	conns  map[net.Conn]bool
 }
@@ -66,6 +67,16 @@ func (w *Wire) Mute() { w.change(func() { w.muted = true }) }
 
 // MuteAfter is [Wire.Mute] from when a request with a text has come through.
 func (w *Wire) MuteAfter(text string) { w.change(func() { w.marks = text }) }
+
+// Swallow ends the connection on which an answer with a text comes, without it, once.
+func (w *Wire) Swallow(text string) { w.change(func() { w.eats = text }) }
+
+// Swallowed says that this has happened.
+func (w *Wire) Swallowed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.eats == ""
+}
 
 // Thaw lets everything through again, also what was held back.
 func (w *Wire) Thaw() { w.change(func() { w.frozen, w.muted, w.marks = false, false, "" }) }
@@ -156,6 +167,10 @@ func (w *Wire) flows(from net.Conn, b []byte, answers bool) bool {
 	defer w.mu.Unlock()
 	if !answers && w.marks != "" && bytes.Contains(b, []byte(w.marks)) {
 		w.muted = true
+	}
+	if answers && w.eats != "" && bytes.Contains(b, []byte(w.eats)) {
+		w.eats = ""
+		return false
 	}
 	if d := w.delay; d > 0 {
 		w.mu.Unlock()
