@@ -18,6 +18,7 @@ import (
 const (
 	pgPatience  = 10 * time.Second // how long a group is tried again while the database cannot be reached
 	pgPause     = 100 * time.Millisecond
+	probeBytes  = 64 << 10
 	codeIdle    = "25P03" // a transaction in which nothing happened was ended
 	codeCrowded = "53300" // there are too many connections
 )
@@ -327,15 +328,19 @@ func (e *postgresEngine) upkeep(bool, func() bool) (forgotten bool, err error) {
 
 func (e *postgresEngine) relieve() {}
 
-func (e *postgresEngine) probe(int64) error {
+// probe writes a row that needs room of its own, and takes it back.
+func (e *postgresEngine) probe(row int64) error {
 	if err := e.node.ended(); err != nil {
 		return err
 	}
 	if err := e.connect(context.Background()); err != nil {
 		return err
 	}
-	fence := e.fence()
-	_, err := e.change(fence.sql, fence.args)
+	err := e.begin([]stmt{e.fence(), {what: "probe", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (?, ?)`,
+		args: []any{row, make([]byte, probeBytes)}}})
+	if !e.raw.IsClosed() {
+		err = errors.Join(err, e.exec("ROLLBACK"))
+	}
 	return err
 }
 
