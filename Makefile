@@ -122,6 +122,7 @@ bench: build ## cost per token, start, memory and disk, next to a bare relay; th
 
 bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite: cost per token, runs per second, take-over
 	go test -run '^$$' -bench '^BenchmarkCluster$$' -benchtime 1x -timeout 20m ./web/e2e/load
+	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 10000x ./agent/runs # at most 20 and 60 ms on another server
 
 soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load
 	FAWN_CI=1 FAWN_SOAK=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -E '$(RACE)')

@@ -107,7 +107,7 @@ func (b *bench) rounds(full int) int {
 }
 
 func (b *bench) add(name, unit string, fawn, relay, limit float64) {
-	b.report.Rows = append(b.report.Rows, Row{name, unit, fawn, relay, limit})
+	b.report.Rows = append(b.report.Rows, Row{name, unit, fawn, relay, limit, false})
 }
 
 // server starts a Fawn in a data folder of its own.

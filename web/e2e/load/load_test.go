@@ -96,10 +96,12 @@ func TestReportJudgesLimits(t *testing.T) {
 		row  Row
 		want string
 	}{
-		"below":         {Row{"a", "ms", 5, 2, 10}, "| a | ms | 5.00 | 2.00 | 2.50 | 10.0 | PASS |"},
-		"above":         {Row{"a", "ms", 50, none, 10}, "| a | ms | 50.0 |  |  | 10.0 | **FAIL** |"},
-		"not taken":     {Row{"a", "ms", none, none, 10}, "| a | ms |  |  |  | 10.0 | **FAIL** |"},
-		"without limit": {Row{"a", "ms", 50, none, none}, "| a | ms | 50.0 |  |  |  |  |"},
+		"below":         {Row{"a", "ms", 5, 2, 10, false}, "| a | ms | 5.00 | 2.00 | 2.50 | 10.0 | PASS |"},
+		"above":         {Row{"a", "ms", 50, none, 10, false}, "| a | ms | 50.0 |  |  | 10.0 | **FAIL** |"},
+		"not taken":     {Row{"a", "ms", none, none, 10, false}, "| a | ms |  |  |  | 10.0 | **FAIL** |"},
+		"without limit": {Row{"a", "ms", 50, none, none, false}, "| a | ms | 50.0 |  |  |  |  |"},
+		"enough":        {Row{"a", "1/s", 50, none, 10, true}, "| a | 1/s | 50.0 |  |  | ≥ 10.0 | PASS |"},
+		"too little":    {Row{"a", "1/s", 5, none, 10, true}, "| a | 1/s | 5.00 |  |  | ≥ 10.0 | **FAIL** |"},
 	} {
 		r := Report{Rows: []Row{c.row}}
 		var b strings.Builder

@@ -14,11 +14,15 @@ type Row struct {
 	Fawn  float64
 	Relay float64
 	Limit float64 // NaN = told, not judged
+	Least bool    // the limit is the least that is wanted, not the most
 }
 
-// Failed says whether the figure is over its limit or, where there is a limit,
+// Failed says whether the figure is on the wrong side of its limit or, where there is a limit,
 // could not be taken at all.
 func (r Row) Failed() bool {
+	if r.Least {
+		return !(r.Fawn >= r.Limit)
+	}
 	return !math.IsNaN(r.Limit) && (math.IsNaN(r.Fawn) || r.Fawn > r.Limit)
 }
 
@@ -62,8 +66,12 @@ func table(w io.Writer, columns string, rows []Row) error {
 		case !math.IsNaN(row.Limit):
 			verdict = "PASS"
 		}
+		limit := number(row.Limit)
+		if row.Least {
+			limit = "≥ " + limit
+		}
 		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", row.Name, row.Unit,
-			number(row.Fawn), number(row.Relay), number(row.Fawn/row.Relay), number(row.Limit), verdict); err != nil {
+			number(row.Fawn), number(row.Relay), number(row.Fawn/row.Relay), limit, verdict); err != nil {
 			return err
 		}
 	}

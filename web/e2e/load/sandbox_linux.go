@@ -90,7 +90,7 @@ func (b *bench) sandboxes(ctx context.Context) (err error) {
 }
 
 func (b *bench) sandboxRow(name, unit string, ours, bare, limit float64) {
-	b.report.Sandboxes = append(b.report.Sandboxes, Row{name, unit, ours, bare, limit})
+	b.report.Sandboxes = append(b.report.Sandboxes, Row{name, unit, ours, bare, limit, false})
 }
 
 // run returns what runs a command that does nothing in the sandbox of a thread.
