@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,4 +186,59 @@ func TestServersThatPollSayNothing(t *testing.T) {
 	if file := openAt(t, Config{}); file.Polls() {
 		t.Error("a file has others to look for")
 	}
+}
+
+// missed counts what was found without a hint.
+type missed struct {
+	noMeter
+	n atomic.Int64
+}
+
+func (m *missed) Missed() { m.n.Add(1) }
+
+// TestHintsThatFailAreMadeUpForByLooking: PostgreSQL refuses them, as it does when its queue is full. What is written
+// is written all the same and found by looking, and hints are heard again as soon as they can be said.
+func TestHintsThatFailAreMadeUpForByLooking(t *testing.T) {
+	ctx, server := t.Context(), pgtest.Start(t)
+	admin := connectTo(t, server.URL)
+	allow := func(sql string) {
+		t.Helper()
+		if _, err := admin.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow(`CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain;
+		REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC`)
+	url := strings.Replace(server.URL, "fawn@", "plain@", 1)
+	count := &missed{}
+	a, b := openAt(t, Config{URL: url, Cluster: true}), openAt(t, Config{URL: url, Cluster: true, Meter: count})
+	a.engine.(*postgresEngine).node.others.Store(1) // as the next renewal would find out
+	e := listenTo(t, b, WakeRuns, 0)
+	e.until(t, "something may have been missed", all)
+	if _, err := b.Duties(ctx); err != nil { // looks once for that
+		t.Fatal(err)
+	}
+	a.Crowded(true)
+	for i := range 20 {
+		id := fmt.Sprint("t", i)
+		err := a.Commit(ctx, Batch{Thread: &Thread{ID: id}, NewThread: true, NewRun: true, Line: &Line{},
+			Run: &Run{ID: "run of " + id, ThreadID: id, Status: "pending"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, err := b.Duties(ctx); err != nil || !d.Waiting {
+		t.Errorf("there is %+v to do: %v", d, err)
+	}
+	if list, err := b.ClaimWaiting(ctx, 30); err != nil || len(list) != 20 || count.n.Load() != 1 {
+		t.Errorf("found were %v, %d times without a hint: %v", list, count.n.Load(), err)
+	}
+	e.mu.Lock()
+	if len(e.heard) > 0 {
+		t.Errorf("hints were heard: %+v", e.heard)
+	}
+	e.mu.Unlock()
+	allow(`GRANT EXECUTE ON FUNCTION pg_notify(text, text) TO PUBLIC`)
+	a.Say(WakeRuns, 0, "again")
+	e.until(t, "hints work again", about("again"))
 }
