@@ -2,11 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A standby that takes over may lack the last commits. A server whose own are missing gives up, so that its runs
@@ -25,6 +28,10 @@ const (
 	// failoverSpace has a row for each time that a standby took over: the timeline, at when that was seen.
 	failoverSpace = "failover"
 )
+
+// noTimeline are the codes of a service that has its own way to replicate, or keeps that to itself: a feature that is
+// not supported, a function that it has not, a right that is not given.
+var noTimeline = []string{"0A000", "42883", "42501"}
 
 // moveOn is a part of a statement that has claimed runs: where what their servers had stored may have been lost, their
 // threads go on with numbers that nobody has seen.
@@ -95,6 +102,11 @@ func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		lpad((extract(epoch FROM clock_timestamp()) * 1000)::bigint::text, 15, '0'),
 		coalesce((SELECT convert_from(body, 'UTF8') FROM kv WHERE owner = '' AND space = $1 ORDER BY key DESC LIMIT 1),
 			'')`, failoverSpace).Scan(&now, &at, &known)
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && slices.Contains(noTimeline, pg.Code) {
+		log.Warn("this PostgreSQL does not tell its timeline, so nobody notices when a standby that takes over lacks commits",
+			"err", err)
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("ask for the database's timeline: %w", err)
 	}

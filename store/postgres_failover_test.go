@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -164,5 +166,33 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	}
 	if found, err := b.Check(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("%q, %v", found, err)
+	}
+}
+
+func TestADatabaseThatKeepsItsTimelineToItselfIsOpened(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	admin, err := pgx.Connect(t.Context(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(t.Context())
+	if _, err := admin.Exec(t.Context(), `REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC;
+		CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain`); err != nil {
+		t.Fatal(err)
+	}
+	var log said
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(),
+		URL: strings.Replace(server.URL, "fawn@", "plain@", 1), Schema: nodeSchema, Lease: time.Minute, Cluster: true,
+		Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, _, err := db.Threads(t.Context(), store.ThreadQuery{}); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "does not tell its timeline") {
+		t.Errorf("the log says nothing of it: %s", log.String())
 	}
 }
