@@ -145,7 +145,7 @@ type Models struct {
 	Form    *ModelForm    // open to add or change a model
 	Probe   *Probe        // of the model that was tried
 	Notice  *Notice
-	File    string // where what is said here is written
+	File    string // where what is said here is written; empty for the database of several servers
 }
 
 // ModelInfo is one configured or found model.
@@ -183,6 +183,8 @@ type ModelForm struct {
 	Preset   Preset
 	Change   bool // of a model that is there
 	HasKey   bool
+	Shared   bool // it is stored for all servers of a database
+	NoKeys   bool // which can't store keys, as there is nothing to seal them with
 	Name     string
 	Label    string
 	Model    string

@@ -204,6 +204,17 @@ func (s *server) skill(t *testing.T, name, about string) {
 	}
 }
 
+// TestPagesSayWhereSharedSettingsAreStored: not in a file of one server, and keys only where they can be sealed.
+func TestPagesSayWhereSharedSettingsAreStored(t *testing.T) {
+	t.Parallel()
+	a := start(t, clustered(t, 200), func(o *web.Options) { o.Data = t.TempDir() })
+	const models = "/workspace/settings/models"
+	a.shows(t, models, "saved in the database and apply to all servers", true)
+	a.shows(t, models, "settings.yaml", false)
+	a.shows(t, models+"?add=openai", "Set FAWN_SECRET_KEY", true)
+	a.shows(t, models+"?add=openai", "Stored on this machine", false)
+}
+
 // TestADifferentConfigurationIsTold on the settings page and in the log, and not any more when it is the same.
 func TestADifferentConfigurationIsTold(t *testing.T) {
 	t.Parallel()

@@ -65,6 +65,9 @@ func (s *Store) sum() string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// Shared says whether settings are those of all servers of a database, and whether keys can be among them.
+func (s *Store) Shared() (shared, keys bool) { return s.rows != nil, s.rows == nil || s.rows.Sealing() }
+
 // Differing are the other servers that have another config.yaml.
 func (s *Store) Differing() []string {
 	if s.rows == nil {

@@ -63,6 +63,12 @@ func keyHint(ctx context.Context, f views.ModelForm) string {
 	case f.Preset.Local:
 		return i18n.C(ctx, "models.key.local")
 	}
+	switch {
+	case f.NoKeys:
+		return i18n.C(ctx, "models.wrong.no_secret_key")
+	case f.Shared:
+		return i18n.C(ctx, "models.key.shared")
+	}
 	return i18n.C(ctx, "models.key.hint")
 }
 

@@ -35,13 +35,13 @@ func (h *Handlers) modelsSection(c echo.Context) (views.Models, error) {
 		if !known {
 			return m, store.ErrNotFound
 		}
-		m.Form = &views.ModelForm{Preset: preset, BaseURL: preset.BaseURL}
+		m.Form = h.form(views.ModelForm{Preset: preset, BaseURL: preset.BaseURL})
 	case change != "":
 		form, err := h.changeForm(change)
 		if err != nil {
 			return m, err
 		}
-		m.Form = &form
+		m.Form = h.form(form)
 	}
 	if name := c.QueryParam("added"); name != "" {
 		if _, known := h.Config.Current().Model(name); known {
@@ -51,10 +51,19 @@ func (h *Handlers) modelsSection(c echo.Context) (views.Models, error) {
 	return m, nil
 }
 
+// form is f with where it is stored.
+func (h *Handlers) form(f views.ModelForm) *views.ModelForm {
+	shared, keys := h.Config.Shared()
+	f.Shared, f.NoKeys = shared, !keys
+	return &f
+}
+
 func (h *Handlers) modelList(c echo.Context) views.Models {
 	m := h.Offered(c.Request().Context())
 	snap := h.Config.Current()
-	m.File = snap.SettingsPath()
+	if shared, _ := h.Config.Shared(); !shared {
+		m.File = snap.SettingsPath()
+	}
 	for _, s := range snap.ModelSettings() {
 		m.List = append(m.List, h.modelInfo(s))
 	}
@@ -304,7 +313,7 @@ func (h *Handlers) refusedModel(c echo.Context, f views.ModelForm, tried bool, e
 			settings.ProbeResult(views.Probe{Name: cmp.Or(f.Name, f.Model), Error: f.Problem})))
 	}
 	m := h.modelList(c)
-	m.Form = &f
+	m.Form = h.form(f)
 	return h.showModels(c, http.StatusUnprocessableEntity, m)
 }
 

@@ -92,6 +92,8 @@ func (h *Handlers) probed(c echo.Context, f *views.ModelForm, p views.Probe) err
 		return page.HTML(c, http.StatusOK, i18n.In(page.ReadPrefs(c.Request()).Lang, settings.ProbeResult(p)))
 	}
 	m := h.modelList(c)
-	m.Form, m.Probe = f, &p
+	if m.Probe = &p; f != nil {
+		m.Form = h.form(*f)
+	}
 	return h.showModels(c, http.StatusOK, m)
 }
