@@ -94,6 +94,10 @@ func (b *clusterBench) stores(ctx context.Context) (list []*store.DB, end func()
 			db.Close()
 		}
 	}
+	// An earlier run may have left it.
+	if _, err := b.conn.Exec(ctx, `DROP SCHEMA IF EXISTS fawn_bench CASCADE`); err != nil {
+		return nil, end, err
+	}
 	for range 3 {
 		dir, err := os.MkdirTemp(b.Dir, "store-")
 		if err != nil {
