@@ -17,6 +17,7 @@ const (
 	WakeWish    WakeKind = 'w' // something is wished of runs; IDs are runs
 	WakeSetting WakeKind = 'c' // a setting has changed
 	WakeSpace   WakeKind = 'k' // values have changed; IDs are their spaces
+	WakeNote    WakeKind = 'n' // notes were left or taken; IDs are their names
 
 	wakeFollow WakeKind = 'f' // somebody reads a server's tail
 )

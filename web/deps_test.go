@@ -47,7 +47,9 @@ func imports() map[string][]string {
 		"agent/llm/sse":           leaf,
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
-		"agent/mcp":               {"agent", "agent/mcp/process", "sandbox/netguard"},
+		"agent/mcp":               {"agent", "agent/mcp/consent", "agent/mcp/process", "agent/shared", "sandbox/netguard"},
+		"agent/mcp/consent":       {"agent/shared"},
+		"agent/mcp/policy":        {"agent"},
 		"agent/mcp/mcptest":       leaf, // bad servers for tests
 		"agent/mcp/process":       leaf,
 		"agent/mcp/switches":      {"store"},

@@ -23,7 +23,7 @@ import (
 // openMCP starts the MCP servers of the configuration, in the background.
 func (a *App) openMCP(snap *config.Snapshot) {
 	a.mcp = mcp.New(mcp.Options{
-		Dir: filepath.Join(a.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap),
+		Dir: filepath.Join(a.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Rows: a.shared,
 		Folder: func(thread string) (string, error) {
 			if err := a.dirs.Create(thread); err != nil {
 				return "", err

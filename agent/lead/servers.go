@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/mcp"
+	"fawn/agent/mcp/policy"
 )
 
 // EditServers changes the servers as somebody who is not at the file may, and puts them in force.
@@ -62,7 +63,7 @@ func checkServers(s *config.Store, stored, next config.Servers) error {
 			env = append(env, key)
 		}
 		slices.Sort(env)
-		if err := mcp.CheckCommand(command, args, env, allowed); err != nil {
+		if err := policy.CheckCommand(command, args, env, allowed); err != nil {
 			return &config.BadServers{Why: name + ": " + err.Error()}
 		}
 	}

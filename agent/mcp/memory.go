@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
+	"time"
+
+	"fawn/agent/shared"
 )
 
 // listed is a tool as its server describes it, within bounds.
@@ -38,6 +43,7 @@ type known struct {
 	From      string            `json:"from,omitempty"`    // hash of the configured token that it came from
 	Login     *grant            `json:"login,omitempty"`
 	Late      string            `json:"late,omitempty"` // the signature of what did not list its tools in time
+	Turn      string            `json:"turn,omitempty"` // who of several servers renews its token
 }
 
 // Bounds of what is remembered.
@@ -48,9 +54,10 @@ const (
 )
 
 // memory is the file with what is known of servers, so that their tools are there right
-// after a start.
+// after a start. Where several servers share that it is in rows, one for each.
 type memory struct {
-	path string // empty keeps nothing
+	path string       // empty keeps nothing
+	rows *shared.Rows // nil has a file
 
 	mu      sync.Mutex
 	Version int              `json:"version"`
@@ -85,6 +92,9 @@ func remember(path string) (*memory, error) {
 }
 
 func (m *memory) get(name string) known {
+	if m.rows != nil {
+		return readKnown(m.rows.Get(knownDoc + name))
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.Servers[name]
@@ -92,6 +102,9 @@ func (m *memory) get(name string) known {
 
 // put remembers something of a server, or forgets it.
 func (m *memory) put(name string, change func(k *known) (keep bool)) error {
+	if m.rows != nil {
+		return m.putRow(name, change)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old, had := m.Servers[name]
@@ -115,6 +128,64 @@ func (m *memory) put(name string, change func(k *known) (keep bool)) error {
 	}
 	if err != nil {
 		return fmt.Errorf("remember MCP servers: %w", err)
+	}
+	return nil
+}
+
+// knownDoc begins the names of the rows.
+const knownDoc = "mcp/known/"
+
+// rowTime bounds the writing of one.
+const rowTime = 10 * time.Second
+
+// readKnown reads a row. One that cannot be read counts as empty.
+func readKnown(d shared.Doc) (k known) {
+	if len(d.Body) == 0 || json.Unmarshal(d.Body, &k) != nil {
+		return known{}
+	}
+	return k
+}
+
+// putRow is put for rows. What others have changed meanwhile is changed once more.
+func (m *memory) putRow(name string, change func(k *known) (keep bool)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), rowTime)
+	defer cancel()
+	for {
+		d := m.rows.Get(knownDoc + name)
+		old, k := readKnown(d), readKnown(d)
+		keep, had := change(&k), d.Body != nil
+		if !keep && !had || keep && had && reflect.DeepEqual(k, old) {
+			return nil
+		}
+		d.Body, d.Secret = nil, k.Login != nil || k.Refresh != ""
+		if keep {
+			var err error
+			if d.Body, err = json.Marshal(k); err != nil {
+				return fmt.Errorf("remember MCP servers: %w", err)
+			}
+		}
+		err := m.rows.Put(ctx, d)
+		if errors.Is(err, shared.ErrChanged) && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("remember MCP servers: %w", err)
+		}
+		return nil
+	}
+}
+
+// heard takes what other servers have written.
+func (p *Pool) heard(names []string) error {
+	for _, name := range names {
+		name, ok := strings.CutPrefix(name, knownDoc)
+		if !ok {
+			continue
+		}
+		if s, err := p.find(name); err == nil {
+			s.heard(p.memory.get(name))
+			p.offer()
+		}
 	}
 	return nil
 }

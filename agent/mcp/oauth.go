@@ -56,10 +56,12 @@ type tokens struct {
 	login   bool                                          // somebody has to log in when there is nothing to renew with
 	renewed func(access, refresh string, until time.Time) // told of each new token; nil tells nobody
 
-	turn chan struct{} // held by who renews
+	turn  chan struct{}                                     // held by who renews
+	among func(ctx context.Context) (end func(), err error) // the same, of several servers; nil is alone
 
 	mu      sync.Mutex
 	value   string // of the header
+	refused string // one that its server did not take
 	until   time.Time
 	refresh string
 }
@@ -95,6 +97,16 @@ func (t *tokens) header(ctx context.Context) (string, error) {
 	if v, ok := t.fresh(); ok { // somebody else has got one
 		return v, nil
 	}
+	if t.among != nil && t.conf.Grant == "refresh_token" {
+		end, err := t.among(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer end()
+		if v, ok := t.fresh(); ok { // another server has got one
+			return v, nil
+		}
+	}
 	// What is spent for a token must not be lost because one of those who wait has gone.
 	if err := t.renew(context.WithoutCancel(ctx)); err != nil {
 		if errors.Is(err, errLogin) {
@@ -111,6 +123,7 @@ func (t *tokens) header(ctx context.Context) (string, error) {
 func (t *tokens) drop(value string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.refused = value
 	if t.value == value {
 		t.value = ""
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/mcp/consent"
+	"fawn/agent/shared"
 	"fawn/sandbox/netguard"
 )
 
@@ -45,7 +47,10 @@ type Options struct {
 	Announce func(thread string, event json.RawMessage)
 	// MaxMessage is how many bytes a server may send at once; 0 means 32 MiB.
 	MaxMessage int
-	Log        *slog.Logger
+	// Rows has what several servers know together: logins and their tokens, tools and which of them are approved.
+	// Nil keeps that in Dir. Others are heard of once its Run is called.
+	Rows *shared.Rows
+	Log  *slog.Logger
 }
 
 // Pool has the configured servers. Close ends them.
@@ -60,8 +65,8 @@ type Pool struct {
 	mu      sync.Mutex // also orders what changes the offer
 	servers map[string]*server
 	resting map[string]Server // those that are off or cannot be used
-	logins  map[string]*login // under way, by their states
-	asked   []*open           // questions to people, the oldest first
+	logins  *consent.Waiting
+	asked   []*open // questions to people, the oldest first
 	closed  bool
 }
 
@@ -84,7 +89,7 @@ func New(o Options) *Pool {
 		o.MaxMessage = maxMessage
 	}
 	path := ""
-	if o.Dir != "" {
+	if o.Dir != "" && o.Rows == nil {
 		path = filepath.Join(o.Dir, "known.json")
 	}
 	m, err := remember(path)
@@ -92,7 +97,10 @@ func New(o Options) *Pool {
 		o.Log.Warn("starting without the known tools of MCP servers", "err", err)
 	}
 	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{},
-		logins: map[string]*login{}}
+		logins: consent.NewWaiting(o.Rows)}
+	if m.rows = o.Rows; m.rows != nil {
+		m.rows.Hear(p.heard)
+	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.now.Store(&offer{})
 	p.work.Go(p.sweep)

@@ -45,6 +45,7 @@ type server struct {
 	veil   *veil
 	log    *tail
 	tokens *tokens
+	login  *grant // that tokens began with; nil if they are not of a login
 
 	unknown atomic.Bool // the server wants to know who asks
 	extras  atomic.Pointer[extras]
@@ -95,15 +96,10 @@ func (p *Pool) newServer(conf Server) *server {
 		})
 	}
 	s.useLogin(k.Login)
-	return s
-}
-
-// look wakes the server's loop.
-func (s *server) look() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
+	if s.tokens != nil && p.memory.rows != nil {
+		s.tokens.among = s.turn
 	}
+	return s
 }
 
 // changed notes that the tools are others now.
@@ -261,6 +257,13 @@ func (s *server) accept(list []listed, conf Server) {
 
 // take keeps what is offered of a listing.
 func (s *server) take(list []listed, approved map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sort(list, approved)
+}
+
+// sort is take, with the lock held.
+func (s *server) sort(list []listed, approved map[string]string) {
 	var offered []listed
 	var withheld []string
 	for _, l := range list {
@@ -270,8 +273,6 @@ func (s *server) take(list []listed, approved map[string]string) {
 			withheld = append(withheld, l.Name)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if len(withheld) > 0 && !slices.Equal(withheld, s.withheld) {
 		s.pool.o.Log.Warn("tools of an MCP server have changed since they were approved; they are withheld",
 			"server", s.name, "tools", len(withheld))

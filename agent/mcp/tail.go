@@ -62,3 +62,11 @@ func (t *tail) since(at time.Time, most int) string {
 	}
 	return strings.Join(out[max(0, len(out)-most):], "\n")
 }
+
+// look wakes the server's loop.
+func (s *server) look() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

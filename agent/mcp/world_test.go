@@ -62,7 +62,9 @@ func worldIn(t *testing.T, dir string, servers ...mcp.Server) *world {
 	return w
 }
 
-func poolIn(dir string, log *slog.Logger) *mcp.Pool {
+func poolIn(dir string, log *slog.Logger) *mcp.Pool { return mcp.New(optionsIn(dir, log)) }
+
+func optionsIn(dir string, log *slog.Logger) mcp.Options {
 	folder := func(thread string) (string, error) {
 		base := filepath.Join(dir, "threads", thread, "user-data")
 		for _, name := range []string{"workspace", "uploads", "outputs"} {
@@ -72,7 +74,7 @@ func poolIn(dir string, log *slog.Logger) *mcp.Pool {
 		}
 		return base, nil
 	}
-	return mcp.New(mcp.Options{Dir: filepath.Join(dir, "mcp"), Log: log, Guard: &netguard.Guard{}, MaxMessage: 2 << 20,
+	return mcp.Options{Dir: filepath.Join(dir, "mcp"), Log: log, Guard: &netguard.Guard{}, MaxMessage: 2 << 20,
 		Folder: folder, Patience: func(_ context.Context, thread string) time.Duration {
 			switch thread {
 			case "nobody":
@@ -92,7 +94,7 @@ func poolIn(dir string, log *slog.Logger) *mcp.Pool {
 				return "", err
 			}
 			return "/mnt/user-data/outputs/" + name, os.WriteFile(at, data, 0o600)
-		}})
+		}}
 }
 
 // stdio is a server that the test binary is.

@@ -1,4 +1,5 @@
-package mcp
+// Package policy says which servers may be added over the API.
+package policy
 
 import (
 	"fmt"
@@ -6,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"fawn/agent"
 )
 
 // launchers are what servers that come over the API may be started with, unless the owner allows more.
@@ -18,24 +21,24 @@ func CheckCommand(command string, args []string, env []string, allowed []string)
 	if !slices.Contains(launchers(), command) && !slices.Contains(allowed, command) {
 		return fmt.Errorf("the command %q is not allowed here: use npx or uvx, name it in "+
 			"DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST, or write the server into extensions_config.json yourself",
-			clip(command, 80))
+			agent.Head(command, 80))
 	}
 	for i := 0; i < len(args) && strings.HasPrefix(args[i], "-") && args[i] != "--"; i++ { // then comes the package
 		flag, value, joined := strings.Cut(args[i], "=")
 		if runs(command, flag) {
-			return fmt.Errorf("the option %s of %s is not allowed here", clip(flag, 80), clip(command, 80))
+			return fmt.Errorf("the option %s of %s is not allowed here", agent.Head(flag, 80), agent.Head(command, 80))
 		}
 		if !joined && takesValue(command, flag) && i+1 < len(args) {
 			i++
 			value = args[i]
 		}
 		if isPath(value) {
-			return fmt.Errorf("the option %s may not name a file or an address", clip(flag, 80))
+			return fmt.Errorf("the option %s may not name a file or an address", agent.Head(flag, 80))
 		}
 	}
 	for _, name := range env {
 		if loadsCode(name) {
-			return fmt.Errorf("the variable %s is not allowed here", clip(name, 80))
+			return fmt.Errorf("the variable %s is not allowed here", agent.Head(name, 80))
 		}
 	}
 	return nil

@@ -1,10 +1,10 @@
-package mcp_test
+package policy_test
 
 import (
 	"strings"
 	"testing"
 
-	"fawn/agent/mcp"
+	"fawn/agent/mcp/policy"
 )
 
 func TestCommandsOfServersThatAreAdded(t *testing.T) {
@@ -38,7 +38,7 @@ func TestCommandsOfServersThatAreAdded(t *testing.T) {
 	} {
 		words, env, _ := strings.Cut(c.command, "|")
 		args := strings.Fields(words)
-		err := mcp.CheckCommand(args[0], args[1:], strings.Fields(env), []string{"ours"})
+		err := policy.CheckCommand(args[0], args[1:], strings.Fields(env), []string{"ours"})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", c.command, err)
 		}

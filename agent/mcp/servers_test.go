@@ -1,0 +1,148 @@
+package mcp_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"fawn/agent/mcp"
+	"fawn/agent/shared"
+	"fawn/store"
+	"fawn/store/pgtest"
+)
+
+// among is the pool of one of several servers that share a database.
+func among(t *testing.T, url string, servers ...mcp.Server) *world {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := store.Open(t.Context(), store.Config{Dir: filepath.Join(dir, "db"), URL: url, Schema: "mcp",
+		Cluster: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	keys, err := shared.ParseKeys("a key of all servers that is long enough")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := shared.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: dir, logs: &buffer{}}
+	o := optionsIn(dir, slog.New(slog.NewTextHandler(w.logs, nil)))
+	o.Rows = rows
+	w.Pool = mcp.New(o)
+	ctx, stop := context.WithCancel(context.Background())
+	var run sync.WaitGroup
+	run.Go(func() { rows.Run(ctx) })
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		stop()
+		run.Wait()
+	})
+	w.Set(servers)
+	return w
+}
+
+// TestALoginIsEndedAtAnotherServer: whichever the browser comes back to exchanges the code, once; all have the token,
+// renew it one after the other, and are logged out together.
+func TestALoginIsEndedAtAnotherServer(t *testing.T) {
+	a := newAuthority(t)
+	url := pgtest.URL(t)
+	one, two := among(t, url, a.server()), among(t, url, a.server())
+	one.state("h", mcp.StateLogin)
+	two.state("h", mcp.StateLogin)
+	to, err := one.Login(t.Context(), "h", callback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := a.consent(to)
+	var ends sync.WaitGroup
+	var mu sync.Mutex
+	good, gone := 0, 0
+	for _, w := range []*world{one, two, one, two} {
+		ends.Go(func() {
+			_, err := w.FinishLogin(t.Context(), answer)
+			mu.Lock()
+			defer mu.Unlock()
+			switch err {
+			case nil:
+				good++
+			case mcp.ErrLoginGone:
+				gone++
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	ends.Wait()
+	if good != 1 || gone != 3 {
+		t.Fatalf("the login ended %d times, and was gone %d times", good, gone)
+	}
+	for _, w := range []*world{one, two} {
+		w.state("h", mcp.StateReady)
+		if got := w.says("t", "h_echo", "in"); got != "in" {
+			t.Errorf("echo says %q", got)
+		}
+	}
+
+	a.revoke(false) // both find out at the same time, and a refresh token is good for one of them
+	a.mu.Lock()
+	before := len(a.forms)
+	a.mu.Unlock()
+	var calls sync.WaitGroup
+	for _, w := range []*world{one, two, one, two} {
+		calls.Go(func() {
+			if r := w.call("t", "h_echo", "renewed"); r.IsError || r.Content.Text != "renewed" {
+				t.Errorf("echo says %q", r.Content.Text)
+			}
+		})
+	}
+	calls.Wait()
+	a.mu.Lock()
+	if n := len(a.forms) - before; n != 1 {
+		t.Errorf("the token was renewed %d times", n)
+	}
+	a.mu.Unlock()
+
+	if err := one.Logout("h"); err != nil {
+		t.Fatal(err)
+	}
+	one.state("h", mcp.StateLogin)
+	two.state("h", mcp.StateLogin)
+	one.noCanary()
+	two.noCanary()
+}
+
+// TestToolsAreApprovedAtAnotherServer: what one finds changed is withheld at all, and approved for all.
+func TestToolsAreApprovedAtAnotherServer(t *testing.T) {
+	url := pgtest.URL(t)
+	h := overHTTP(t, newServer(), nil)
+	one, two := among(t, url, h), among(t, url, h)
+	one.state("h", mcp.StateReady)
+	two.state("h", mcp.StateReady)
+	one.says("t", "h_grows", "as it was")
+	one.has("h_grown")
+	two.has("h_grown")
+	one.says("t", "h_grows", "as it is now")
+	for _, w := range []*world{one, two} {
+		until(t, "the tool's being withheld", func() bool { return len(w.status("h").Withheld) == 1 })
+	}
+	if err := two.Approve("h"); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []*world{two, one} {
+		if got := w.has("h_grown").Description; got != "as it is now" {
+			t.Errorf("the tool is described as %q", got)
+		}
+	}
+}

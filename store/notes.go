@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// noteSetting begins the names of notes in the table of settings. They have version 0, as they are no settings.
+const noteSetting = "note/"
+
+// noteRest is how much longer than it counts a note is kept, as the clocks of servers may differ.
+const noteRest = time.Hour
+
+// noteHead is how many bytes say until when a note counts, before its body.
+const noteHead = 8
+
+// Note is what one server leaves for whichever of them has use for it, such as a login that is under way.
+type Note struct {
+	Name  string
+	Body  []byte
+	Until time.Time // it counts
+	Over  bool      // for SwapNotes: it may take the place of one that is there
+}
+
+// SwapNotes takes notes away and leaves others, all of that or, with ErrChanged, nothing. So a note can be taken once,
+// whichever servers try. Those who hear are woken up.
+func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error {
+	p := &batch{setting: db.w.setting()}
+	names := slices.Sorted(slices.Values(take))
+	for _, name := range names {
+		p.add("take note", name, `DELETE FROM setting WHERE name = ? AND version = 0`,
+			noteSetting+name).must = ErrChanged
+	}
+	leave = slices.Clone(leave)
+	slices.SortFunc(leave, func(a, b Note) int { return strings.Compare(a.Name, b.Name) })
+	for _, n := range leave {
+		body := append(noteTime(n.Until), n.Body...)
+		if names = append(names, n.Name); n.Over {
+			p.add("leave note", n.Name, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?)
+				ON CONFLICT(name) DO UPDATE SET body = excluded.body`, noteSetting+n.Name, body)
+			continue
+		}
+		p.add("leave note", n.Name, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?)
+			ON CONFLICT(name) DO NOTHING`, noteSetting+n.Name, body).must = ErrChanged
+	}
+	if len(leave) > 0 {
+		p.add("delete old notes", "", `DELETE FROM setting WHERE name >= 'note/' AND name < 'note0' AND body < ?`,
+			noteTime(time.Now().Add(-noteRest)))
+	}
+	p.measure()
+	if err := db.w.do(ctx, &job{batch: p}); err != nil {
+		return err
+	}
+	db.Say(WakeNote, 0, names...)
+	return nil
+}
+
+// Notes are those that count and whose names begin with prefix, in the order of names.
+func (db *DB) Notes(ctx context.Context, prefix string) ([]Note, error) {
+	var out []Note
+	now := time.Now()
+	from := noteSetting + prefix
+	err := db.each(ctx, `SELECT name, body FROM setting WHERE version = 0 AND name >= ? AND name < ? ORDER BY name`,
+		[]any{from, from + "\U0010FFFF"}, func(rows *sql.Rows) (bool, error) {
+			var n Note
+			err := rows.Scan(&n.Name, &n.Body)
+			if err != nil || len(n.Body) < noteHead {
+				return true, err
+			}
+			n.Name = strings.TrimPrefix(n.Name, noteSetting)
+			n.Until = time.UnixMilli(int64(binary.BigEndian.Uint64(n.Body)))
+			if n.Body = n.Body[noteHead:]; n.Until.After(now) {
+				out = append(out, n)
+			}
+			return true, nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read notes %s: %w", prefix, err)
+	}
+	return out, nil
+}
+
+func noteTime(t time.Time) []byte {
+	return binary.BigEndian.AppendUint64(make([]byte, 0, noteHead), uint64(max(t.UnixMilli(), 0)))
+}
