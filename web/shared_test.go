@@ -211,6 +211,7 @@ func TestPagesSayWhereSharedSettingsAreStored(t *testing.T) {
 	const models = "/workspace/settings/models"
 	a.shows(t, models, "saved in the database and apply to all servers", true)
 	a.shows(t, models, "settings.yaml", false)
+	a.shows(t, "/workspace/settings/about", "settings.yaml", false)
 	a.shows(t, models+"?add=openai", "Set FAWN_SECRET_KEY", true)
 	a.shows(t, models+"?add=openai", "Stored on this machine", false)
 }

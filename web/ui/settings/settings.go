@@ -123,8 +123,10 @@ func (h *Handlers) about(c echo.Context) views.About {
 	a := views.About{Version: h.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Sandbox: h.Box(), Parts: assets.Notices()}
 	if page.MayChange(c) {
-		a.Address, a.DataDir, a.ConfigPath, a.SettingsPath = h.Addr, snap.DataDir, snap.ConfigPath, snap.SettingsPath()
-		a.Bundle = true
+		a.Address, a.DataDir, a.ConfigPath, a.Bundle = h.Addr, snap.DataDir, snap.ConfigPath, true
+		if shared, _ := h.Config.Shared(); !shared { // else they are in the database
+			a.SettingsPath = snap.SettingsPath()
+		}
 	}
 	return a
 }
