@@ -166,11 +166,11 @@ func (s *server) rest(last time.Time) bool {
 			wait = max(last.Add(relistTime).Sub(now), settle)
 		case scout != nil && scout.s != nil && !scout.s.alive():
 			delete(s.sessions, "")
-			if e := scout.s; e.cause != nil {
+			if e := scout.s; e.fate() != nil {
 				if time.Since(e.began) > stableTime {
 					s.failures = 0
 				}
-				s.fail(s.explain(fmt.Errorf("the server stopped: %w", e.cause), e.began).Error())
+				s.fail(s.explain(fmt.Errorf("the server stopped: %w", e.fate()), e.began).Error())
 			}
 			s.mu.Unlock()
 			continue
@@ -331,9 +331,9 @@ func (s *server) session(ctx context.Context, thread string) (*session, error) {
 
 // fill starts the session of an entry.
 func (s *server) fill(e *entry, conf Server, thread string) {
-	e.s, e.err = s.open(s.ctx, conf, thread)
+	started, err := s.open(s.ctx, conf, thread)
 	s.mu.Lock()
-	if e.err != nil {
+	if e.s, e.err = started, err; err != nil {
 		if s.sessions[thread] == e {
 			delete(s.sessions, thread)
 		}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,10 +127,8 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 		_ = e.client.Close() // it has ended
 		finish()
 		e.mu.Lock()
-		if e.cause = err; e.closed {
-			e.cause = nil
-		} else if e.cause == nil {
-			e.cause = errors.New("it has ended")
+		if !e.closed {
+			e.cause = cmp.Or(err, errors.New("it has ended"))
 		}
 		e.mu.Unlock()
 		close(e.done)
@@ -249,6 +248,13 @@ func (e *session) alive() bool {
 	default:
 		return !e.closed
 	}
+}
+
+// fate is why the session has ended without being closed, nil when it was closed or goes on.
+func (e *session) fate() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.cause
 }
 
 // begin and end count the calls under way.
