@@ -190,7 +190,7 @@ func (cs *clients) follow(ctx context.Context, r *rand.Rand, rec *record) {
 			resp.Body.Close()
 			continue
 		}
-		if clean := cs.take(resp, r, rec); clean && ended {
+		if whole := cs.take(resp, r, rec); whole && ended {
 			rec.whole = true
 			return
 		}
@@ -207,32 +207,36 @@ func (rec *record) stream() string {
 	return "/threads/" + rec.thread + "/runs/" + rec.run + "/stream?stream_mode=" + strings.Join(list, "&stream_mode=")
 }
 
-// take adds what comes on a connection to a record, and now and then leaves early. True says that the server ended it.
+// take adds what comes on a connection to a record, and now and then leaves early. True says that nothing more comes.
 func (cs *clients) take(resp *http.Response, r *rand.Rand, rec *record) (clean bool) {
 	defer resp.Body.Close()
 	left := -1
 	if r.IntN(3) == 0 {
 		left = r.IntN(60)
 	}
-	clean, frames := frames(resp.Body, left)
+	whole, frames := frames(resp.Body, left)
 	rec.frames = append(rec.frames, frames...)
-	return clean
+	return whole
 }
 
-// frames reads at most so many, all when that is negative. A last one that is cut does not count.
-func frames(body io.Reader, most int) (clean bool, list []frame) {
+// frames reads at most so many, all when that is negative. A last one that is cut does not count. They are whole when
+// the server says so: one that stops ends its connections without a word, wherever they are.
+func frames(body io.Reader, most int) (whole bool, list []frame) {
 	lines := bufio.NewReaderSize(body, 1<<20)
 	var f frame
+	said := false
 	for len(list) != most {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return err == io.EOF, list
+			return said && err == io.EOF, list
 		}
 		line = bytes.TrimRight(line, "\r\n")
 		name, value, _ := strings.Cut(string(line), ": ")
 		switch {
 		case len(line) == 0 && f != (frame{}):
-			if f.event != "end" { // which each connection has
+			if f.event == "end" {
+				said = true
+			} else {
 				list = append(list, f)
 			}
 			f = frame{}
