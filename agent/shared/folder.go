@@ -39,6 +39,9 @@ func (f *Folder) Start(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.have = map[string]int64{}
+	if err := sweep(f.Root()); err != nil {
+		return fmt.Errorf("remove what was not finished of %s: %w", f.Name, err)
+	}
 	if err := f.bring(ctx); err != nil {
 		return fmt.Errorf("bring %s to the other servers: %w", f.Name, err)
 	}

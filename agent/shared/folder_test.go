@@ -2,6 +2,8 @@ package shared_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -132,6 +134,39 @@ func TestAFolderIsTheSameOnAllServers(t *testing.T) {
 	}
 	pull(t, b)
 	same(t, "made again", rootA, rootB)
+}
+
+// TestANewFolderIsThereWhenItIsWhole: nobody reads one that has only some of its files.
+func TestANewFolderIsThereWhenItIsWhole(t *testing.T) {
+	url := pgtest.URL(t)
+	large := bytes.Repeat([]byte("0123456789abcdef"), 2<<10)
+	a, rootA := folder(t, url, nil)
+	b, rootB := folder(t, url, nil)
+	lay(t, rootA, "one/SKILL.md", "text")
+	lay(t, rootA, "one/more.bin", string(large))
+	if err := a.Push("one"); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(large)
+	db := server(t, url, "")
+	if err := db.DropParts(t.Context(), hex.EncodeToString(sum[:])); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.Rows.Look(t.Context()), b.Pull()); err == nil {
+		t.Error("a part is missing, and nobody says so")
+	}
+	if got := content(t, rootB); len(got) != 0 {
+		t.Errorf("it has %v", got)
+	}
+	if err := db.PutPart(t.Context(), hex.EncodeToString(sum[:]), large); err != nil {
+		t.Fatal(err)
+	}
+	pull(t, b)
+	same(t, "when it was whole", rootA, rootB)
+	entries, err := os.ReadDir(rootB)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside it: %v, %v", entries, err)
+	}
 }
 
 // TestOneOfTwoChangesOfAUnitCounts, and the folder of who came second is as the first one made it.

@@ -131,8 +131,12 @@ func readFile(at, name string) (u unitFile, err error) {
 	return u, nil
 }
 
-// writeUnit makes what is below root as u says, each file at once, and removes others.
-func writeUnit(root, name string, u unit, part func(hash string) ([]byte, error)) error {
+// halfway is where a folder is made before it is put in its place, and where one goes that is removed.
+const halfway = ".halfway"
+
+// writeUnit makes what is below root as u says. A file and a new folder are there at once; a folder that is there
+// changes file by file, as it may be in use, and files that u does not have are removed.
+func writeUnit(root, name string, u unit, part func(hash string) ([]byte, error)) (err error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
 	}
@@ -141,10 +145,18 @@ func writeUnit(root, name string, u unit, part func(hash string) ([]byte, error)
 		return err
 	}
 	defer r.Close()
+	to := name
+	_, err = r.Lstat(name)
+	isFile := slices.ContainsFunc(u.Files, func(f unitFile) bool { return f.Name == "" })
+	isNew := errors.Is(err, fs.ErrNotExist) && !isFile
+	if isNew {
+		to = path.Join(halfway, rand.Text())
+		defer func() { err = errors.Join(err, r.RemoveAll(halfway)) }()
+	}
 	keep := map[string]bool{}
 	for _, f := range u.Files {
-		at := path.Join(name, f.Name)
-		if !filepath.IsLocal(filepath.FromSlash(at)) || at != name && !strings.HasPrefix(at, name+"/") {
+		at := path.Join(to, f.Name)
+		if !filepath.IsLocal(filepath.FromSlash(at)) || at != to && !strings.HasPrefix(at, to+"/") {
 			return errors.New("a name leads out of the folder")
 		}
 		if err := writeFile(r, at, f, part); err != nil {
@@ -155,8 +167,11 @@ func writeUnit(root, name string, u unit, part func(hash string) ([]byte, error)
 	if keep[name] {
 		return nil
 	}
-	if err := r.MkdirAll(name, 0o700); err != nil {
+	if err := r.MkdirAll(to, 0o700); err != nil {
 		return err
+	}
+	if isNew {
+		return move(r, to, name)
 	}
 	return removeOthers(r, name, keep)
 }
@@ -226,7 +241,16 @@ func removeOthers(r *os.Root, dir string, keep map[string]bool) error {
 	return err
 }
 
+// dropUnit removes what is there below root, at once for whoever reads it.
 func dropUnit(root, name string) error {
+	if err := putAside(root, name, path.Join(halfway, rand.Text())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return sweep(root)
+}
+
+// sweep removes what is halfway, also what a killed server has left there.
+func sweep(root string) error {
 	r, err := os.OpenRoot(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -235,7 +259,7 @@ func dropUnit(root, name string) error {
 		return err
 	}
 	defer r.Close()
-	return r.RemoveAll(name)
+	return r.RemoveAll(halfway)
 }
 
 // putAside moves a unit to another place below root.
@@ -245,8 +269,13 @@ func putAside(root, name, to string) error {
 		return err
 	}
 	defer r.Close()
+	return move(r, name, to)
+}
+
+// move also makes the folder it goes to.
+func move(r *os.Root, from, to string) error {
 	if err := r.MkdirAll(path.Dir(to), 0o700); err != nil {
 		return err
 	}
-	return r.Rename(name, to)
+	return r.Rename(from, to)
 }
