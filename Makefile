@@ -120,8 +120,8 @@ bench: build ## cost per token, start, memory and disk, next to a bare relay; th
 	go test -run '^$$' -bench '^BenchmarkRecall$$' ./memory # what a turn waits for with 10,000 facts: 2 ms at most
 	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 5000x ./agent/runs # token to reader, on the server of the run and on another
 
-bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite: cost per token, runs per second, take-over
-	go test -run '^$$' -bench '^BenchmarkCluster$$' -benchtime 1x -timeout 20m ./web/e2e/load
+bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite and, with AEGRA=1, next to aegra
+	$(if $(AEGRA),FAWN_BENCH_AEGRA=$$(web/e2e/load/aegra/setup)) go test -run '^$$' -bench '^BenchmarkCluster$$' -benchtime 1x -timeout 20m ./web/e2e/load
 	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 10000x ./agent/runs # at most 20 and 60 ms on another server
 
 soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load

@@ -38,11 +38,21 @@ type clusterBench struct {
 // BenchmarkCluster prints what three servers on one PostgreSQL take, next to one on SQLite in the same run. Limits
 // are for a quiet machine with four processors; late tokens say when one was asked for more than it can do.
 // FAWN_BENCH_QUICK=1 is one short round. FAWN_BENCH_MODEL is the address of a scripted model that is there already.
+// FAWN_BENCH_AEGRA is a Python environment with aegra, which is measured, too.
 func BenchmarkCluster(tb *testing.B) {
 	b := newClusterBench(tb)
 	ctx := tb.Context()
+	beside := func(ctx context.Context) error {
+		venv := os.Getenv("FAWN_BENCH_AEGRA")
+		if venv == "" {
+			return nil
+		}
+		r := newRival(tb, b, venv)
+		defer r.stop()
+		return r.measure(ctx)
+	}
 	for _, measure := range []func(context.Context) error{b.idle, b.firstTokens, b.paced, b.shortRuns,
-		b.rival, b.claims, b.lives, b.restart, b.drain, b.takeOver} {
+		beside, b.claims, b.lives, b.restart, b.drain, b.takeOver} {
 		if err := measure(ctx); err != nil {
 			tb.Fatal(errors.Join(err, table(os.Stdout, "3 servers | beside", b.report.Rows)))
 		}

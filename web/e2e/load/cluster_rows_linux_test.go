@@ -2,15 +2,12 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
-	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,26 +52,12 @@ func (b *clusterBench) firstElsewhere(ctx context.Context, n int) (list []float6
 			return nil, err
 		}
 		began := time.Now()
-		res, err := here.post(ctx, "/threads/"+thread+"/runs", map[string]any{"assistant_id": "lead_agent",
-			"input": map[string]any{"messages": []any{map[string]string{"type": "human",
-				"content": "echo 3 tokens at 0 tok/s"}}}, "stream_mode": []string{"messages-tuple"}})
+		path, err := here.background(ctx, thread, "echo 3 tokens at 0 tok/s")
 		if err != nil {
 			return nil, err
 		}
-		var run struct {
-			ID string `json:"run_id"`
-		}
-		err = json.NewDecoder(res.Body).Decode(&run)
-		res.Body.Close()
+		res, err := there.join(ctx, path, "")
 		if err != nil {
-			return nil, err
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, there.Base+"/threads/"+thread+"/runs/"+run.ID+
-			"/stream?stream_mode=messages-tuple", nil)
-		if err != nil {
-			return nil, err
-		}
-		if res, err = there.client.Do(req); err != nil {
 			return nil, err
 		}
 		s, err := read(res.Body, began, false)
@@ -216,62 +199,5 @@ func (b *clusterBench) lives(ctx context.Context) error {
 		b.atLeast(fmt.Sprintf("whole lives of empty runs, 3 servers, %d threads", c.threads), "runs/s",
 			float64(lived.Load())/time.Since(began).Seconds(), math.NaN(), c.least)
 	}
-	return nil
-}
-
-// rival measures the servers at FAWN_BENCH_RIVAL, addresses with commas between, and those of ours in turns.
-// FAWN_BENCH_RIVAL_PIDS are the processes it consists of, without PostgreSQL.
-func (b *clusterBench) rival(ctx context.Context) error {
-	addresses := os.Getenv("FAWN_BENCH_RIVAL")
-	if addresses == "" {
-		return nil
-	}
-	var theirs []*Target
-	for a := range strings.SplitSeq(addresses, ",") {
-		theirs = append(theirs, NewTarget("rival", a))
-	}
-	for i, id := range strings.FieldsFunc(os.Getenv("FAWN_BENCH_RIVAL_PIDS"), func(r rune) bool { return r == ',' }) {
-		pid, err := strconv.Atoi(id)
-		if err != nil {
-			return fmt.Errorf("FAWN_BENCH_RIVAL_PIDS: %w", err)
-		}
-		if i >= len(theirs) { // what serves no requests, such as a broker
-			theirs = append(theirs, &Target{Name: "rival"})
-		}
-		theirs[i].PID = pid
-	}
-	asked := theirs[:strings.Count(addresses, ",")+1]
-	var first, rates, costs [2][]float64
-	var model []float64
-	for range b.rounds(3) {
-		list, err := firstTokens(ctx, b.direct, 20)
-		if err != nil {
-			return err
-		}
-		model = append(model, list...)
-		for i, side := range [][]*Target{b.servers, asked} {
-			if list, err = firstTokens(ctx, side[0], 20); err != nil {
-				return err
-			}
-			first[i] = append(first[i], list...)
-			before := b.cpu(theirs[len(asked):]...)
-			runs, cost, err := b.rate(ctx, side...)
-			if err != nil {
-				return err
-			}
-			if i == 1 {
-				cost += (b.cpu(theirs[len(asked):]...) - before) / (runs * float64(b.Seconds)) / 1000
-			}
-			rates[i], costs[i] = append(rates[i], runs), append(costs[i], cost)
-		}
-	}
-	least := quantile(model, .5)
-	theirFirst := quantile(first[1], .5) - least
-	b.add("first token over the model's, p50 (beside: rival)", "ms", quantile(first[0], .5)-least, theirFirst,
-		theirFirst/4)
-	b.add("CPU with PostgreSQL a short run (beside: rival)", "ms", quantile(costs[0], .5), quantile(costs[1], .5),
-		quantile(costs[1], .5)/5)
-	b.atLeast("short runs a second (beside: rival)", "1/s", quantile(rates[0], .5), quantile(rates[1], .5),
-		5*quantile(rates[1], .5))
 	return nil
 }

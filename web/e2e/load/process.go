@@ -69,10 +69,13 @@ func (p *Process) Kill() {
 }
 
 // ready waits until the address answers GET /ok with 200.
-func (p *Process) ready(ctx context.Context, base string) error {
+func (p *Process) ready(ctx context.Context, base string) error { return p.answers(ctx, base+"/ok") }
+
+// answers waits until the process answers with 200 there.
+func (p *Process) answers(ctx context.Context, url string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/ok", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
 			return err
 		}
@@ -86,7 +89,7 @@ func (p *Process) ready(ctx context.Context, base string) error {
 		case <-p.exited:
 			return fmt.Errorf("%s ended before it answered: see %s", filepath.Base(p.cmd.Path), p.log.Name())
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", base, ctx.Err())
+			return fmt.Errorf("%s does not answer: %w", url, ctx.Err())
 		case <-time.After(time.Millisecond):
 		}
 	}
