@@ -128,10 +128,11 @@ func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan fu
 	}
 	began := time.Now()
 	defer func() { c.e.meter.Claim(time.Since(began)) }()
-	var both pgx.Batch // one transaction
+	var all pgx.Batch // one transaction
 	fence := c.e.fence()
-	both.Queue(c.e.bind(fence.sql), fence.args...)
-	both.Queue(query, args...).Query(func(rows pgx.Rows) error {
+	all.Queue(c.e.bind(fence.sql), fence.args...)
+	all.Queue(indexesOnly)
+	all.Queue(query, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := scan(rows); err != nil {
 				return err
@@ -139,7 +140,7 @@ func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan fu
 		}
 		return rows.Err()
 	})
-	err := fenced(c.conn.SendBatch(ctx, &both).Close())
+	err := fenced(c.conn.SendBatch(ctx, &all).Close())
 	if errors.Is(err, ErrFenced) {
 		c.e.node.giveUp(err)
 	}
@@ -171,23 +172,41 @@ func (db *DB) Evicted() <-chan struct{} {
 	return nil
 }
 
-// A claim looks first whom no living node has, and then locks those that are as they were: of a row that has changed
-// meanwhile only the row itself is looked at again, not whether its node lives. Rows that somebody changes are
-// skipped, as waiting for one while others are locked could be for ever. More are looked at than are wanted, since
-// others claim, too.
+// goneNodes begins a statement with the nodes that have runs and are not there any more. It goes from one number to
+// the next, however many runs they have.
+const goneNodes = `WITH RECURSIVE had(node) AS ((SELECT node FROM run WHERE node > 0 ORDER BY node LIMIT 1)
+		UNION ALL SELECT (SELECT r.node FROM run r WHERE r.node > 0 AND r.node > had.node ORDER BY r.node LIMIT 1)
+			FROM had WHERE had.node IS NOT NULL),
+	gone AS (SELECT had.node FROM had
+		WHERE had.node IS NOT NULL AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = had.node))`
+
+// indexesOnly has a claim walk along indexes, and stop when it has enough, whatever the database thinks of how many
+// rows there are: it would sort all that wait, again and again, as long as it believes that there are few.
+const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+	set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true),
+	set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+	set_config('enable_mergejoin', 'off', true)`
+
+// A claim takes what nodes that are gone have left, which they never come back for, and then what nobody has. Rows
+// that somebody changes are skipped, as waiting for one while others are locked could be for ever; one that was
+// changed meanwhile is looked at again before it is locked.
 var (
-	claimable = `AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = r.node) ORDER BY r.created_at, r.id
-		LIMIT 4 * $2 + 64), claimed AS MATERIALIZED (SELECT r.id, r.node FROM run r
-			JOIN free ON free.id = r.id AND free.node = r.node AND free.status = r.status WHERE r.front = 1
-			ORDER BY r.created_at, r.id LIMIT $2 FOR NO KEY UPDATE OF r SKIP LOCKED)` + moveOn + `
-		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING `
-	claimWaiting = `WITH free AS MATERIALIZED (SELECT r.id, r.node, r.status FROM run r
-		WHERE r.front = 1 AND r.status = 'pending'
-			AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
-			` + claimable + `run.thread`
-	claimOrphans = `WITH free AS MATERIALIZED (SELECT r.id, r.node, r.status FROM run r
-		WHERE r.front = 1 AND r.status = 'running' ` + claimable + `run.id, claimed.node`
+	claimWaiting = claimOf(`r.status = 'pending'
+		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)`, `run.thread`)
+	claimOrphans = claimOf(`r.status = 'running'`, `run.id, claimed.node`)
 )
+
+func claimOf(which, returning string) string {
+	return goneNodes + `,
+		behind AS MATERIALIZED (SELECT r.id, r.node FROM gone, LATERAL (SELECT r.id, r.node FROM run r
+			WHERE r.node > 0 AND r.node = gone.node AND r.front = 1 AND ` + which + `
+			LIMIT $2 FOR NO KEY UPDATE OF r SKIP LOCKED) r LIMIT $2),
+		free AS MATERIALIZED (SELECT r.id, r.node FROM run r WHERE r.node = 0 AND r.front = 1 AND ` + which + `
+			ORDER BY r.created_at, r.id LIMIT $2 - (SELECT count(*) FROM behind)
+			FOR NO KEY UPDATE OF r SKIP LOCKED),
+		claimed AS MATERIALIZED (SELECT id, node FROM behind UNION ALL SELECT id, node FROM free)` + moveOn + `
+		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING ` + returning
+}
 
 // ClaimWaiting gives this server up to n of the runs that wait at the front of their lines and that no living server
 // has, the oldest first. It returns their threads.
@@ -293,11 +312,14 @@ type Wished struct {
 // Duties looks for all of that at once.
 func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
 	db.w.wakes.expected.Store(db.w.wakes.told.Swap(false))
-	const query = `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
+	const query = goneNodes + `SELECT 'front', thread, id, status FROM run WHERE node = ?1 AND node > 0 AND front = 1
 		UNION ALL SELECT 'wish', thread, id, wish FROM run WHERE wish <> '' AND status IN ('pending', 'running')
 			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = ?1)
-		UNION ALL SELECT DISTINCT 'free', '', '', status FROM run r WHERE front = 1
-			AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = r.node)
+		UNION ALL SELECT DISTINCT 'free', '', '', r.status FROM gone JOIN run r ON r.node = gone.node AND r.node > 0
+		UNION ALL SELECT 'free', '', '', 'pending' WHERE EXISTS (SELECT 1 FROM run
+			WHERE node = 0 AND front = 1 AND status = 'pending')
+		UNION ALL SELECT 'free', '', '', 'running' WHERE EXISTS (SELECT 1 FROM run
+			WHERE node = 0 AND front = 1 AND status = 'running')
 		UNION ALL SELECT DISTINCT 'plan', '', '', '' FROM kv WHERE owner = '' AND space = '` + PlanSpace + `'`
 	err = db.each(ctx, query, []any{db.w.node}, func(rows *sql.Rows) (bool, error) {
 		var what, thread, run, how string
