@@ -47,7 +47,8 @@ func imports() map[string][]string {
 		"agent/llm/sse":           leaf,
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/sse", "agent/llm/wire"},
-		"agent/mcp":               {"agent", "agent/mcp/consent", "agent/mcp/process", "agent/shared", "sandbox/netguard"},
+		"agent/mcp":               {"agent", "agent/mcp/ask", "agent/mcp/consent", "agent/mcp/process", "agent/shared", "sandbox/netguard"},
+		"agent/mcp/ask":           {"agent", "agent/shared"},
 		"agent/mcp/consent":       {"agent/shared"},
 		"agent/mcp/policy":        {"agent"},
 		"agent/mcp/mcptest":       leaf, // bad servers for tests
@@ -149,7 +150,7 @@ func imports() map[string][]string {
 		"web/ui/account":          {"agent/config", "store", "views/...", "web/account/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/agents":           {"agent/community", "agent/profile", "agent/skills/...", "agent/tools", "sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/chats":            {"agent", "agent/channels", "agent/runs", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
-		"web/ui/conversation":     {"agent", "agent/mcp", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/request", "agent/runs/runevent", "sandbox/changes", "store", "uploads", "views/...", "web/httpx", "web/network", "web/principal", "web/ui/input", "web/ui/page", "web/ui/turns"},
+		"web/ui/conversation":     {"agent", "agent/mcp", "agent/mcp/ask", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/request", "agent/runs/runevent", "sandbox/changes", "store", "uploads", "views/...", "web/httpx", "web/network", "web/principal", "web/ui/input", "web/ui/page", "web/ui/turns"},
 		"web/ui/export":           {"agent", "agent/profile", "agent/runs", "memory", "sandbox/files", "store", "views/...", "web/httpx", "web/ui/conversation", "web/ui/page", "web/ui/turns"},
 		"web/ui/files":            {"sandbox/changes", "sandbox/files", "sandbox/linediff", "store", "uploads", "uploads/preview", "views/...", "web/errstatus", "web/httpx", "web/ui/conversation", "web/ui/export", "web/ui/page"},
 		"web/ui/input":            {"agent", "store"},

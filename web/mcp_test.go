@@ -36,6 +36,7 @@ func serveMCP() {
 			return nil, nil, nil
 		})
 	addDraft(s)
+	addAsk(s)
 	addProbe(s)
 	addExtras(s)
 	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {

@@ -95,7 +95,10 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 			timer.Reset(limit)
 		}
 	}, ctx: calling, sample: samplerOf(ctx)})
-	defer stop()
+	defer func() {
+		stop()
+		e.settle()
+	}()
 	params := &sdk.CallToolParams{Name: tool, Arguments: args, Meta: sdk.Meta{}}
 	params.SetProgressToken(token)
 	began := time.Now()

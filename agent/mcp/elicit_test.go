@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/mcp"
+	"fawn/agent/mcp/ask"
 )
 
 // asked begins a call that asks and gives the question.
-func (w *world) asked(ctx context.Context, thread string) (*mcp.Question, <-chan agent.Result) {
+func (w *world) asked(ctx context.Context, thread string) (*ask.Question, <-chan agent.Result) {
 	w.t.Helper()
 	done := make(chan agent.Result, 1)
 	w.has("s_asks")
@@ -23,14 +23,24 @@ func (w *world) asked(ctx context.Context, thread string) (*mcp.Question, <-chan
 		}
 		done <- r
 	}()
-	var q *mcp.Question
+	var q *ask.Question
 	until(w.t, "a question", func() bool {
-		if open := w.Questions(thread); len(open) > 0 {
+		if open := w.questions(thread); len(open) > 0 {
 			q = open[0]
 		}
 		return q != nil
 	})
 	return q, done
+}
+
+// questions are the open ones of a thread.
+func (w *world) questions(thread string) []*ask.Question {
+	w.t.Helper()
+	open, err := w.Questions(w.t.Context(), thread)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return open
 }
 
 // TestServerAsksThePerson: the call waits for the answer, which must fit, and goes on with it.
@@ -42,33 +52,35 @@ func TestServerAsksThePerson(t *testing.T) {
 	w := newWorld(t, s)
 	q, done := w.asked(t.Context(), "t")
 	if q.Server != "s" || q.Message != "Which size, ****?" || len(q.Fields) != 3 || q.Fields[0].Name != "size" ||
-		!q.Fields[0].Required || q.Fields[0].Options[1] != (mcp.Option{Value: "m", Title: "Medium"}) ||
+		!q.Fields[0].Required || q.Fields[0].Options[1] != (ask.Option{Value: "m", Title: "Medium"}) ||
 		q.Fields[1].Default != "2" || q.Fields[2].Kind != "boolean" || q.Fields[2].Description != "wrap it" {
 		t.Errorf("the question is %+v", q)
 	}
-	for _, bad := range []mcp.Reply{{Action: mcp.Accept}, {Action: "maybe"},
-		{Action: mcp.Accept, Content: map[string]any{"size": "xl"}},
-		{Action: mcp.Accept, Content: map[string]any{"size": "s", "count": 0.0}}} {
-		if err := w.Answer("t", q.ID, bad); !errors.Is(err, mcp.ErrContent) {
+	for _, bad := range []ask.Reply{{Action: ask.Accept}, {Action: "maybe"},
+		{Action: ask.Accept, Content: map[string]any{"size": "xl"}},
+		{Action: ask.Accept, Content: map[string]any{"size": "s", "count": 0.0}}} {
+		if err := w.Answer(t.Context(), "t", q.ID, bad); !errors.Is(err, ask.ErrContent) {
 			t.Errorf("%+v is taken: %v", bad, err)
 		}
 	}
-	if err := w.Answer("other", q.ID, mcp.Reply{Action: mcp.Accept}); err != mcp.ErrNoQuestion {
+	if err := w.Answer(t.Context(), "other", q.ID, ask.Reply{Action: ask.Accept}); err != ask.ErrNoQuestion {
 		t.Errorf("another thread answers: %v", err)
 	}
-	err := w.Answer("t", q.ID, mcp.Reply{Action: mcp.Accept, Content: map[string]any{"size": "m", "gift": true}})
+	good := ask.Reply{Action: ask.Accept, Content: map[string]any{"size": "m", "gift": true}}
+	err := w.Answer(t.Context(), "t", q.ID, good)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := <-done; r.Content.Text != "accept m 2 true" {
 		t.Errorf("the call ends with %q", r.Content.Text)
 	}
-	if err := w.Answer("t", q.ID, mcp.Reply{Action: mcp.Cancel}); err != mcp.ErrNoQuestion {
+	if err := w.Answer(t.Context(), "t", q.ID, ask.Reply{Action: ask.Cancel}); err != ask.ErrAnswered {
 		t.Errorf("answered twice: %v", err)
 	}
-	for _, no := range []string{mcp.Decline, mcp.Cancel} {
+	for _, no := range []string{ask.Decline, ask.Cancel} {
 		q, done := w.asked(t.Context(), "t")
-		if err := w.Answer("t", q.ID, mcp.Reply{Action: no, Content: map[string]any{"size": "m"}}); err != nil {
+		refused := ask.Reply{Action: no, Content: map[string]any{"size": "m"}}
+		if err := w.Answer(t.Context(), "t", q.ID, refused); err != nil {
 			t.Fatal(err)
 		}
 		if r := <-done; !strings.HasPrefix(r.Content.Text, no+" <nil>") {
@@ -90,5 +102,7 @@ func TestQuestionsEnd(t *testing.T) {
 	_, done := w.asked(ctx, "t")
 	cancel()
 	<-done
-	until(t, "the end of the question", func() bool { return len(w.Questions("t")) == 0 })
+	if open := w.questions("t"); len(open) > 0 { // none is shown behind the end of its run
+		t.Errorf("after the call %d questions are open", len(open))
+	}
 }

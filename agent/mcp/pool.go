@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/mcp/ask"
 	"fawn/agent/mcp/consent"
 	"fawn/agent/shared"
 	"fawn/sandbox/netguard"
@@ -66,7 +67,8 @@ type Pool struct {
 	servers map[string]*server
 	resting map[string]Server // those that are off or cannot be used
 	logins  *consent.Waiting
-	asked   []*open // questions to people, the oldest first
+	asks    *ask.Board     // what servers ask people
+	asking  sync.WaitGroup // those that wait for an answer here
 	closed  bool
 }
 
@@ -97,7 +99,7 @@ func New(o Options) *Pool {
 		o.Log.Warn("starting without the known tools of MCP servers", "err", err)
 	}
 	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{},
-		logins: consent.NewWaiting(o.Rows)}
+		logins: consent.NewWaiting(o.Rows), asks: ask.NewBoard(shared.NotesIn(o.Rows), o.Log)}
 	if m.rows = o.Rows; m.rows != nil {
 		m.rows.Hear(p.heard)
 	}
@@ -160,6 +162,7 @@ func (p *Pool) Close() error {
 	p.mu.Unlock()
 	p.stop()
 	p.work.Wait()
+	p.asking.Wait()
 	return nil
 }
 

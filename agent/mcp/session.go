@@ -39,6 +39,7 @@ type session struct {
 	closed  bool
 	calling map[string]watcher // the calls under way
 	asking  int                // questions that calls wait for
+	settled chan struct{}      // closed when there are none any more; nil while there are none
 	nobody  chan struct{}      // closed when no call is under way; nil while none has been
 }
 
@@ -324,26 +325,6 @@ func (e *session) unused() <-chan struct{} {
 		return none
 	}
 	return e.nobody
-}
-
-func (e *session) paused() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.asking > 0
-}
-
-// pause stops the time of calls while somebody is asked.
-func (e *session) pause(on bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if on {
-		e.asking++
-	} else {
-		e.asking--
-	}
-	for _, w := range e.calling {
-		w.pause(e.asking > 0)
-	}
 }
 
 // Bounds of a listing.

@@ -84,7 +84,7 @@ test('a question is declined on a phone, and another answered over REST', { skip
   assert.equal((await say({ action: 'accept', content: { name: 'Eve', integer: 12 } })).status, 200);
   await finished(page);
   assert.match(await result(id), /12/);
-  assert.equal((await say({ action: 'accept', content: {} })).status, 404);
+  assert.equal((await say({ action: 'accept', content: {} })).status, 409);
   clean(page);
   await page.context().close();
 });

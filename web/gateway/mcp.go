@@ -10,6 +10,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
+	"fawn/agent/mcp/ask"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -122,9 +123,12 @@ func (g *Gateway) loginMCPServer(c echo.Context) error {
 
 // mcpQuestions is GET /threads/:tid/mcp/questions.
 func (g *Gateway) mcpQuestions(c echo.Context, t store.Thread) error {
-	list := []*mcp.Question{}
+	list := []*ask.Question{}
 	if g.MCP != nil {
-		list = g.MCP.Questions(t.ID)
+		var err error
+		if list, err = g.MCP.Questions(c.Request().Context(), t.ID); err != nil {
+			return err
+		}
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"questions": list})
 }
@@ -138,17 +142,20 @@ func (g *Gateway) answerMCP(c echo.Context, t store.Thread) error {
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{mcp.Accept, mcp.Decline, mcp.Cancel}, b.Action) {
+	if !slices.Contains([]string{ask.Accept, ask.Decline, ask.Cancel}, b.Action) {
 		return httpx.Invalid("body", "action", "must be accept, decline or cancel")
 	}
-	err := mcp.ErrNoQuestion
+	err := ask.ErrNoQuestion
 	if g.MCP != nil {
-		err = g.MCP.Answer(t.ID, route.Param(c, "qid"), mcp.Reply{Action: b.Action, Content: b.Content})
+		reply := ask.Reply{Action: b.Action, Content: b.Content}
+		err = g.MCP.Answer(c.Request().Context(), t.ID, route.Param(c, "qid"), reply)
 	}
 	switch {
-	case errors.Is(err, mcp.ErrNoQuestion):
+	case errors.Is(err, ask.ErrNoQuestion):
 		return httpx.Errorf(http.StatusNotFound, "Question not found")
-	case errors.Is(err, mcp.ErrContent):
+	case errors.Is(err, ask.ErrAnswered):
+		return httpx.Errorf(http.StatusConflict, "The question has been answered already")
+	case errors.Is(err, ask.ErrContent):
 		return httpx.Invalid("body", "content", "%s", route.Cut(err.Error(), 400))
 	case err != nil:
 		return err

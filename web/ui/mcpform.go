@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent/mcp"
+	"fawn/agent/mcp/ask"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
@@ -20,7 +20,7 @@ import (
 )
 
 // contentOf is what was filled in, in the types that the server wants. What was left empty is left out.
-func contentOf(fields []mcp.Field, form url.Values) map[string]any {
+func contentOf(fields []ask.Field, form url.Values) map[string]any {
 	out := map[string]any{}
 	for i, f := range fields {
 		given := form["f"+strconv.Itoa(i)]
@@ -81,7 +81,7 @@ func refilled(fields []views.Field, form url.Values) []views.Field {
 }
 
 // misfit says which field an answer doesn't fit, as far as the error names one.
-func misfit(c echo.Context, fields []mcp.Field, err error) string {
+func misfit(c echo.Context, fields []ask.Field, err error) string {
 	for _, f := range fields {
 		if strings.Contains(err.Error(), "/properties/"+f.Name+":") {
 			return page.Say(c, "mcp.asks.problem", f.Title)
@@ -96,23 +96,30 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	id, reply := form.Get("question"), mcp.Reply{Action: form.Get("action")}
-	open := []*mcp.Question{}
+	id, reply := form.Get("question"), ask.Reply{Action: form.Get("action")}
+	ctx, open := c.Request().Context(), []*ask.Question{}
 	if u.MCP != nil {
-		open = u.MCP.Questions(t.ID)
-	}
-	problem := ""
-	if i := slices.IndexFunc(open, func(q *mcp.Question) bool { return q.ID == id }); i >= 0 {
-		if reply.Action == mcp.Accept {
-			reply.Content = contentOf(open[i].Fields, form)
-		}
-		err = u.MCP.Answer(t.ID, id, reply)
-		if errors.Is(err, mcp.ErrContent) {
-			problem, err = misfit(c, open[i].Fields, err), nil
-		}
-		if err != nil && !errors.Is(err, mcp.ErrNoQuestion) { // it is over meanwhile
+		if open, err = u.MCP.Questions(ctx, t.ID); err != nil {
 			return err
 		}
+	}
+	var fields []ask.Field
+	if i := slices.IndexFunc(open, func(q *ask.Question) bool { return q.ID == id }); i >= 0 {
+		if fields = open[i].Fields; reply.Action == ask.Accept {
+			reply.Content = contentOf(fields, form)
+		}
+	}
+	err, problem := ask.ErrNoQuestion, ""
+	if u.MCP != nil {
+		err = u.MCP.Answer(ctx, t.ID, id, reply)
+	}
+	switch {
+	case errors.Is(err, ask.ErrContent):
+		problem = misfit(c, fields, err)
+	case errors.Is(err, ask.ErrAnswered):
+		return httpx.Errorf(http.StatusConflict, "%s", page.Say(c, "mcp.asks.answered"))
+	case err != nil && !errors.Is(err, ask.ErrNoQuestion): // it is over meanwhile
+		return err
 	}
 	if !page.WantsFragment(c.Request()) {
 		if problem != "" {
@@ -120,7 +127,7 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 		}
 		return c.Redirect(http.StatusSeeOther, chats.Back(c, t.ID, views.ThreadURL(t.ID)))
 	}
-	asks, err := u.Asks(c.Request().Context(), t.ID)
+	asks, err := u.Asks(ctx, t.ID)
 	if err != nil {
 		return err
 	}

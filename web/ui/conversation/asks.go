@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"fawn/agent/mcp"
+	"fawn/agent/mcp/ask"
 	"fawn/agent/runs/runevent"
 	"fawn/views"
 	"fawn/web/network"
@@ -13,9 +13,9 @@ import (
 
 // Asks are the hosts a thread wants to reach, and what MCP servers ask there.
 func (h *Handlers) Asks(ctx context.Context, thread string) ([]views.NetworkQuestion, error) {
-	out := h.serverForms(thread)
-	if h.Network == nil {
-		return out, nil
+	out, err := h.serverForms(ctx, thread)
+	if err != nil || h.Network == nil {
+		return out, err
 	}
 	open, err := h.Network.Questions(ctx, thread)
 	if err != nil {
@@ -30,6 +30,12 @@ func (h *Handlers) Asks(ctx context.Context, thread string) ([]views.NetworkQues
 
 // aboutHosts tells whether an event changes what is asked about hosts or by MCP servers.
 func aboutHosts(ev runevent.Event) bool {
+	if ev.Kind == runevent.KindMeta { // another server that goes on with the run has none of its calls
+		var meta struct {
+			Attempt int `json:"attempt"`
+		}
+		return json.Unmarshal(ev.Data, &meta) == nil && meta.Attempt > 1
+	}
 	if ev.Kind != runevent.KindCustom {
 		return false
 	}
@@ -38,22 +44,23 @@ func aboutHosts(ev runevent.Event) bool {
 	}
 	return json.Unmarshal(ev.Data, &custom) == nil &&
 		slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused,
-			mcp.TypeQuestion, mcp.TypeAnswer}, custom.Type)
+			ask.TypeQuestion, ask.TypeAnswer}, custom.Type)
 }
 
 // serverForms are what MCP servers ask in a thread.
-func (h *Handlers) serverForms(thread string) (out []views.NetworkQuestion) {
+func (h *Handlers) serverForms(ctx context.Context, thread string) (out []views.NetworkQuestion, err error) {
 	if h.MCP == nil {
-		return nil
+		return nil, nil
 	}
-	for _, q := range h.MCP.Questions(thread) {
+	list, err := h.MCP.Questions(ctx, thread)
+	for _, q := range list {
 		out = append(out, views.NetworkQuestion{ThreadID: thread, Waiting: true, Form: &views.ServerForm{ID: q.ID,
 			Server: q.Server, Text: q.Message, Fields: fieldsOf(q.Fields)}})
 	}
-	return out
+	return out, err
 }
 
-func fieldsOf(list []mcp.Field) (out []views.Field) {
+func fieldsOf(list []ask.Field) (out []views.Field) {
 	for _, f := range list {
 		v := views.Field{Name: f.Name, Label: f.Title, Type: f.Kind, Required: f.Required,
 			Value: f.Default, Values: f.Chosen}

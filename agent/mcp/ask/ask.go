@@ -1,0 +1,113 @@
+package ask
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fawn/agent"
+)
+
+// Types of the events about questions.
+const (
+	TypeQuestion = "mcp_question"
+	TypeAnswer   = "mcp_answer" // or the question is over without one
+)
+
+// What a person does with a question.
+const (
+	Accept  = "accept"
+	Decline = "decline"
+	Cancel  = "cancel"
+)
+
+const (
+	maxQuestions = 8 // of a thread at a time
+	maxContent   = 256 << 10
+)
+
+var (
+	// ErrNoQuestion is the error about a question which is not open, or not any more.
+	ErrNoQuestion = errors.New("there is no such question")
+	// ErrAnswered is the error about a question which somebody has answered already.
+	ErrAnswered = errors.New("the question has been answered already")
+	// ErrContent marks an answer that does not fit the form; it says why.
+	ErrContent = errors.New("the answer does not fit the form")
+	// ErrMany means that a thread has as many open questions as it may.
+	ErrMany = errors.New("too many questions are open")
+)
+
+// Question is what a server asks the person while a call of its waits.
+type Question struct {
+	ID      string          `json:"id"`
+	Thread  string          `json:"thread_id"`
+	Server  string          `json:"server"`
+	Message string          `json:"message"`
+	Schema  json.RawMessage `json:"schema"` // of the content that is wanted: a flat object
+	Until   time.Time       `json:"until"`
+
+	Fields []Field `json:"-"` // of the schema, those that are required first
+	form   form
+}
+
+// Sent is a question as its server has sent it.
+type Sent struct {
+	Thread, Server, Message string
+	Schema                  any                 // nil asks for nothing but consent
+	Veil                    func(string) string // takes secrets out of a text
+	Patience                time.Duration       // how long an answer is waited for
+}
+
+// New reads what a server asks.
+func New(s Sent) (*Question, error) {
+	raw, err := schemaOf(s.Schema, s.Veil)
+	if err != nil {
+		return nil, err
+	}
+	q := &Question{ID: rand.Text(), Thread: s.Thread, Server: s.Server, Schema: raw,
+		Until: time.Now().Add(s.Patience).UTC(), Message: agent.Visible(clip(s.Veil(s.Message), maxMessageLen))}
+	return q, q.read()
+}
+
+func (q *Question) read() (err error) {
+	q.form, err = read(q.Schema)
+	q.Fields = q.form.fields
+	return err
+}
+
+// Reply is an answer.
+type Reply struct {
+	Action  string         `json:"action"`
+	Content map[string]any `json:"content,omitempty"` // with Accept
+}
+
+// fit makes an answer one to a question, or says why it is none.
+func (q *Question) fit(r Reply) (Reply, error) {
+	switch r.Action {
+	case Accept:
+		if r.Content == nil {
+			r.Content = map[string]any{}
+		}
+		if err := q.form.schema.Validate(r.Content); err != nil {
+			return r, fmt.Errorf("%w: %s", ErrContent, clip(err.Error(), 300))
+		}
+	case Decline, Cancel:
+		r.Content = nil
+	default:
+		return r, fmt.Errorf("%w: the action is accept, decline or cancel", ErrContent)
+	}
+	return r, nil
+}
+
+// Event is what is announced of a new question.
+func (q *Question) Event() map[string]any {
+	return map[string]any{"type": TypeQuestion, "thread_id": q.Thread, "id": q.ID, "server": q.Server,
+		"message": q.Message, "schema": q.Schema, "until": q.Until}
+}
+
+// Over is what is announced of one that is not open any more.
+func (q *Question) Over(r Reply) map[string]any {
+	return map[string]any{"type": TypeAnswer, "thread_id": q.Thread, "id": q.ID, "action": r.Action}
+}

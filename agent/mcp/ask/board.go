@@ -1,0 +1,219 @@
+package ask
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent/shared"
+)
+
+const (
+	lookEvery = time.Second      // for answers whose wake-up was lost
+	noteTime  = 5 * time.Second  // for a question or an answer to be written
+	told      = 10 * time.Minute // for how long a second answer is told of the first
+)
+
+// Board has the open questions of all servers. Its methods may be called by many goroutines.
+type Board struct {
+	notes shared.Notes
+	log   *slog.Logger
+
+	mu   sync.Mutex
+	open map[string]int // questions of calls of this server, by thread
+}
+
+// NewBoard makes a Board of notes.
+func NewBoard(notes shared.Notes, log *slog.Logger) *Board {
+	return &Board{notes: notes, log: log, open: map[string]int{}}
+}
+
+// note is a question as the servers share it.
+type note struct {
+	Question
+	Asked time.Time `json:"asked"`
+	Node  int64     `json:"node"` // the server that has the call
+}
+
+// questions begins the names of a thread's questions. Ids of threads may be what clients like.
+func questions(thread string) string {
+	sum := sha256.Sum256([]byte(thread))
+	return "mcp/question/" + hex.EncodeToString(sum[:16]) + "/"
+}
+
+func (q *Question) note() string   { return questions(q.Thread) + q.ID }
+func (q *Question) answer() string { return answers(q.Thread) + q.ID }
+
+// answers begins the names of answers. Those that were taken are null.
+func answers(thread string) string {
+	return strings.Replace(questions(thread), "question", "answer", 1)
+}
+
+// Open are the questions of a thread that wait for an answer, the oldest first.
+func (b *Board) Open(ctx context.Context, thread string) ([]*Question, error) {
+	list, err := b.notes.Notes(ctx, questions(thread))
+	if err != nil || len(list) == 0 {
+		return []*Question{}, err
+	}
+	here, err := b.notes.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]note, 0, len(list))
+	for _, n := range list {
+		var q note
+		if err := json.Unmarshal(n.Body, &q); err != nil {
+			return nil, fmt.Errorf("read a question: %w", err)
+		}
+		if slices.Contains(here, q.Node) { // else its call is gone
+			found = append(found, q)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b note) int { return a.Asked.Compare(b.Asked) })
+	out := make([]*Question, len(found))
+	for i := range found {
+		out[i] = &found[i].Question
+		if err := out[i].read(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Answer ends a question: the call goes on. A content that does not fit leaves it open.
+func (b *Board) Answer(ctx context.Context, thread, id string, r Reply) error {
+	open, err := b.Open(ctx, thread)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(open, func(q *Question) bool { return q.ID == id })
+	if i < 0 {
+		return b.over(ctx, thread, id)
+	}
+	q := open[i]
+	if r, err = q.fit(r); err != nil {
+		return err
+	}
+	body, err := json.Marshal(r)
+	if err != nil || len(body) > maxContent {
+		return fmt.Errorf("%w: it is too large", ErrContent)
+	}
+	err = b.notes.Swap(ctx, []string{q.note()},
+		shared.Note{Name: q.answer(), Body: body, Until: q.Until.Add(told)})
+	if errors.Is(err, shared.ErrChanged) {
+		return b.over(ctx, thread, id)
+	}
+	return err
+}
+
+// over is why a question can't be answered.
+func (b *Board) over(ctx context.Context, thread, id string) error {
+	list, err := b.notes.Notes(ctx, answers(thread))
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(n shared.Note) bool { return n.Name == answers(thread)+id }) {
+		return ErrAnswered
+	}
+	return ErrNoQuestion
+}
+
+// Ask waits until a question is answered, at whichever server. Without an answer in time, or when ctx ends, it is taken
+// back. It can be found by the time that show is called.
+func (b *Board) Ask(ctx context.Context, q *Question, show func()) (Reply, error) {
+	if !b.enter(q.Thread) {
+		return Reply{}, ErrMany
+	}
+	defer b.leave(q.Thread)
+	hint := make(chan struct{}, 1)
+	defer b.notes.HearNotes(func() {
+		select {
+		case hint <- struct{}{}:
+		default:
+		}
+	})()
+	body, err := json.Marshal(note{Question: *q, Asked: time.Now().UTC(), Node: b.notes.Self()})
+	if err != nil {
+		return Reply{}, err
+	}
+	leave := shared.Note{Name: q.note(), Body: body, Until: q.Until.Add(noteTime)}
+	if err := b.notes.Swap(ctx, nil, leave); err != nil {
+		return b.withdraw(ctx, q), fmt.Errorf("leave a question: %w", err)
+	}
+	show()
+	timer := time.NewTimer(time.Until(q.Until))
+	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-hint:
+		case <-look.C:
+		case <-timer.C:
+			return b.withdraw(ctx, q), nil
+		case <-ctx.Done():
+			return b.withdraw(ctx, q), nil
+		}
+		if r, ok := b.take(ctx, q); ok {
+			return r, nil
+		}
+	}
+}
+
+func (b *Board) enter(thread string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[thread] >= maxQuestions {
+		return false
+	}
+	b.open[thread]++
+	return true
+}
+
+func (b *Board) leave(thread string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[thread]--; b.open[thread] == 0 {
+		delete(b.open, thread)
+	}
+}
+
+// take takes the answer, if there is one. That there was stays known for a while.
+func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
+	list, err := b.notes.Notes(ctx, q.answer())
+	if err != nil || len(list) == 0 { // it is looked again
+		return r, false
+	}
+	if err := json.Unmarshal(list[0].Body, &r); err != nil {
+		b.log.Error("the answer to an MCP server's question can't be read", "thread", q.Thread, "err", err)
+		return Reply{Action: Cancel}, true
+	}
+	err = b.notes.Swap(ctx, nil, shared.Note{Name: q.answer(), Body: []byte("null"), Until: list[0].Until, Over: true})
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn("the answer to an MCP server's question is kept longer than needed", "thread", q.Thread, "err", err)
+	}
+	return r, true
+}
+
+// withdraw takes a question back, unless it was answered at the last moment.
+func (b *Board) withdraw(ctx context.Context, q *Question) Reply {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+	defer cancel()
+	err := b.notes.Swap(ctx, []string{q.note()})
+	if errors.Is(err, shared.ErrChanged) {
+		if r, ok := b.take(ctx, q); ok {
+			return r
+		}
+	} else if err != nil {
+		b.log.Warn("a question of an MCP server can't be taken back", "thread", q.Thread, "err", err)
+	}
+	return Reply{Action: Cancel}
+}
