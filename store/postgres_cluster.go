@@ -78,11 +78,14 @@ func (c *pgCluster) evict(ctx context.Context, conn **pgx.Conn) error {
 	if err := reopen(ctx, c.e.direct, conn); err != nil {
 		return err
 	}
-	list, err := expired(ctx, *conn, c.e.node.id)
+	list, err := nodes(ctx, *conn)
 	if err != nil {
 		return err
 	}
 	for _, n := range list {
+		if n.Left > 0 || n.ID == c.e.node.id {
+			continue
+		}
 		gone, err := evict(ctx, *conn, n.ID, "")
 		if err != nil {
 			return fmt.Errorf("evict %v: %w", n, err)

@@ -302,18 +302,6 @@ func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 	})
 }
 
-// expired are the nodes beside self whose leases have ended, as far as is needed to name them.
-func expired(ctx context.Context, conn *pgx.Conn, self int64) ([]Node, error) {
-	rows, err := conn.Query(ctx, `SELECT id, host, pid, address FROM node WHERE expires < clock_timestamp() AND id <> $1
-		ORDER BY id`, self)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Node, err error) {
-		return n, row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr)
-	})
-}
-
 // evict takes the row of a node away whose lease has ended, or that had the folder which we hold. It waits for what
 // that node is just writing; connections on which a transaction does not end are ended.
 func evict(ctx context.Context, conn *pgx.Conn, id int64, folder string) (gone bool, err error) {

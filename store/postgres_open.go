@@ -111,13 +111,7 @@ func (e *postgresEngine) openReaders() *sql.DB {
 	readers := e.cfg.Copy()
 	readers.RuntimeParams["default_transaction_isolation"] = "repeatable read" // it sees one moment
 	readers.RuntimeParams["idle_in_transaction_session_timeout"] = idle
-	return sql.OpenDB(aheadWire{stdlib.GetConnector(*readers, stdlib.OptionShouldPing(longIdle))})
-}
-
-// longIdle says that a connection may be lost and is to be asked first, which takes as long as a short read. What is
-// lost of others is read again.
-func longIdle(_ context.Context, p stdlib.ShouldPingParams) bool {
-	return p.IdleDuration > 10*time.Second
+	return sql.OpenDB(aheadWire{stdlib.GetConnector(*readers)})
 }
 
 // postgresConfig is how every connection to PostgreSQL itself is made. One that is cut off is noticed by both sides
