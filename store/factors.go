@@ -40,12 +40,13 @@ type Factor struct {
 	UsedAt    time.Time // zero: never
 }
 
-// PutLink stores a link. Those that are over go, and so does the earlier one of the same kind for
-// the same user or address.
-func (db *DB) PutLink(ctx context.Context, l Link) error {
+// PutLink stores a link. Those that are over go, and so do the earlier ones of the same kind for
+// the same user or address, but for as many as keep says: the newest ones.
+func (db *DB) PutLink(ctx context.Context, l Link, keep int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		err := w.exec(`DELETE FROM link WHERE expires_at <= ? OR kind = ? AND "user" = ? AND email = ?`,
-			l.CreatedAt.UnixMilli(), l.Kind, l.User, l.Email)
+		err := w.exec(`DELETE FROM link WHERE expires_at <= ? OR kind = ? AND "user" = ? AND email = ? AND hash NOT IN
+			(SELECT hash FROM link WHERE kind = ? AND "user" = ? AND email = ? ORDER BY created_at DESC, hash LIMIT ?)`,
+			l.CreatedAt.UnixMilli(), l.Kind, l.User, l.Email, l.Kind, l.User, l.Email, keep)
 		if err != nil {
 			return err
 		}

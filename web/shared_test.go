@@ -126,8 +126,19 @@ func TestAServerWithAnotherKeyIsRefused(t *testing.T) {
 func TestASessionIsGoodAtEveryServer(t *testing.T) {
 	t.Parallel()
 	conf := clustered(t, 200) + "auth: {required: always}\n"
-	b, a := start(t, conf), start(t, conf)
-	ann := a.owner(t) // with the newest link
+	a, b := start(t, conf), start(t, conf)
+	newer := b.setupToken(t)
+	if got := b.send(t, "GET", "/setup?token="+a.setupToken(t), ""); got.status >= 400 {
+		t.Errorf("the link that one server said is %d at the other", got.status)
+	}
+	ann := a.owner(t) // though another server has said a newer link since
+	for _, s := range []*server{a, b} {
+		got := (&browser{s, map[string]string{}}).do(t, "POST", "/api/v1/auth/initialize",
+			`{"email":"eve@x.org","password":"`+correct+`","token":"`+newer+`"}`)
+		if got.status < 400 || got.status >= 500 {
+			t.Errorf("a second owner: %d %s", got.status, got.body)
+		}
+	}
 	elsewhere := &browser{b, ann.cookies}
 	got := elsewhere.do(t, "GET", "/api/v1/auth/me", "")
 	if got.status != 200 || !strings.Contains(got.body, "ann@x.org") {

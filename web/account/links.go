@@ -29,9 +29,17 @@ func SetupPath(secret string) string { return "/setup?token=" + secret }
 // ResetPath is where the page of a link is that sets a password.
 func ResetPath(secret string) string { return "/reset?token=" + secret }
 
-// SetupLink returns the secret of a link that makes the owner's account. Earlier ones end.
+// maxStarts is how many servers of a database may have said a link that makes the owner's account.
+const maxStarts = 16
+
+// SetupLink returns the secret of a link that makes the owner's account. Earlier ones end, unless they may be those of
+// other servers: each says one when it starts, and whichever is opened is good at all of them.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
-	return s.newLink(ctx, store.Link{Kind: LinkSetup}, setupLife)
+	keep := 0
+	if s.DB.Clustered() {
+		keep = maxStarts - 1
+	}
+	return s.newLink(ctx, store.Link{Kind: LinkSetup}, setupLife, keep)
 }
 
 // InviteLink returns the secret of a link that makes an account. An empty address leaves it to
@@ -49,25 +57,32 @@ func (s *Service) InviteLink(ctx context.Context, email, role string) (string, e
 			return "", errors.Join(err, ErrEmailTaken)
 		}
 	}
-	return s.newLink(ctx, store.Link{Kind: LinkInvite, Email: email, Role: role}, inviteLife)
+	return s.newLink(ctx, store.Link{Kind: LinkInvite, Email: email, Role: role}, inviteLife, 0)
 }
 
 // ResetLink returns the secret of a link that sets a user's password.
 func (s *Service) ResetLink(ctx context.Context, user string) (string, error) {
-	return s.newLink(ctx, store.Link{Kind: LinkReset, User: user}, resetLife)
+	return s.newLink(ctx, store.Link{Kind: LinkReset, User: user}, resetLife, 0)
 }
 
-func (s *Service) newLink(ctx context.Context, l store.Link, life time.Duration) (string, error) {
+func (s *Service) newLink(ctx context.Context, l store.Link, life time.Duration, keep int) (string, error) {
 	out := secret()
 	l.Hash, l.CreatedAt = hashed(out), s.Now()
 	l.ExpiresAt = l.CreatedAt.Add(life)
-	return out, s.DB.PutLink(ctx, l)
+	return out, s.DB.PutLink(ctx, l, keep)
 }
 
 // Link returns what a link is for, or ErrLink.
 func (s *Service) Link(ctx context.Context, secret string) (store.Link, error) {
 	l, err := s.DB.LinkByHash(ctx, hashed(secret))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Now().Before(l.ExpiresAt) {
+		return store.Link{}, ErrLink
+	}
+	if err != nil || l.Kind != LinkSetup {
+		return l, err
+	}
+	has, err := s.DB.HasUsers(ctx)
+	if err == nil && has { // another server's link was used
 		return store.Link{}, ErrLink
 	}
 	return l, err
