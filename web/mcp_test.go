@@ -215,7 +215,7 @@ func TestMCPServersOnThePage(t *testing.T) {
 			}
 		}
 	}
-	if got := page("Connected"); !strings.Contains(got, "Tools (4)") || !strings.Contains(got, "tells where it works") {
+	if got := page("Connected"); !strings.Contains(got, "Tools (5)") || !strings.Contains(got, "tells where it works") {
 		t.Errorf("the page is %s", got)
 	}
 	for text, want := range map[string]string{string(pasted): "already", "nonsense": "not a JSON object",
