@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 var neutral = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "")
@@ -65,6 +66,19 @@ func Head(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// Clip is the beginning of a text, of at most that many bytes, with a mark where it was cut. Bytes that are no text are
+// replaced.
+func Clip(s string, most int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
 }
 
 // WithoutThoughts leaves out what a model thinks aloud in tags; text behind a tag that is

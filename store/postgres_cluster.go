@@ -187,9 +187,9 @@ const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', 
 	set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
-// A claim takes what nodes that are gone have left, which they never come back for, and then what nobody has. Rows
-// that somebody changes are skipped, as waiting for one while others are locked could be for ever; one that was
-// changed meanwhile is looked at again before it is locked.
+// A claim takes first what nodes have left that are gone, as they never come back for it, and then what nobody has.
+// Rows that another transaction is changing are skipped: waiting for one while holding others could be a deadlock. A
+// row that has changed since the statement began is looked at again before it is locked.
 var (
 	claimWaiting = claimOf(`r.status = 'pending'
 		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)`, `run.thread`)
@@ -209,7 +209,7 @@ func claimOf(which, returning string) string {
 }
 
 // ClaimWaiting gives this server up to n of the runs that wait at the front of their lines and that no living server
-// has, the oldest first. It returns their threads.
+// has: first those of servers that are gone, in any order, then the oldest. It returns their threads.
 func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err error) {
 	if db.Strained() {
 		return nil, nil
@@ -235,7 +235,8 @@ type Orphan struct {
 	Handed bool // at the end of a step, by a server that stops
 }
 
-// ClaimOrphans gives this server up to n of the runs under way that no living server has, the oldest first.
+// ClaimOrphans gives this server up to n of the runs under way that no living server has: first those of servers that
+// are gone, in any order, then the oldest.
 func (db *DB) ClaimOrphans(ctx context.Context, n int) (list []Orphan, err error) {
 	if db.Strained() {
 		return nil, nil

@@ -113,7 +113,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	case errors.Is(context.Cause(calling), errQuiet), errors.Is(context.Cause(calling), errSlow):
 		return failed("the MCP server %q did not answer within %v.", s.name, limit)
 	case errors.As(err, &answer) && e.alive() && !s.unknown.Load():
-		return failed("the MCP server %q refused the call: %s", s.name, clip(answer.Message, 2000))
+		return failed("the MCP server %q refused the call: %s", s.name, agent.Clip(answer.Message, 2000))
 	}
 	if e.proc != nil && errors.Is(err, io.EOF) {
 		e.proc.LastWords()
@@ -198,7 +198,7 @@ func (r *reporter) tell(p *sdk.ProgressNotificationParams) {
 	if p.Message != "" {
 		text += " " + p.Message
 	}
-	text = strings.ReplaceAll(agent.Visible(clip(r.veil.over(text), 500)), "\n", " ") + "\n"
+	text = strings.ReplaceAll(agent.Visible(agent.Clip(r.veil.over(text), 500)), "\n", " ") + "\n"
 	if r.shown += len(text); r.shown > progressBytes {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fawn/agent"
 	"fawn/agent/mcp/process"
 )
 
@@ -32,7 +33,7 @@ func (s *server) explain(err error, began time.Time) error {
 	if said := s.log.since(began, 3); said != "" {
 		text += "; it said: " + said
 	}
-	return errors.New(clip(text, 600))
+	return errors.New(agent.Clip(text, 600))
 }
 
 // tooLarge tells whether a message was larger than it may be. The library has no names for its errors.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/agent"
 )
 
 // Bounds of what servers offer beside tools, and of what one of them says at once.
@@ -117,10 +119,11 @@ func (e *session) prompts(ctx context.Context) (out []Prompt, err error) {
 			if len(out) == maxPrompts {
 				return out, nil
 			}
-			p := Prompt{Server: e.server.name, Name: l.Name, Description: clip(l.Description, 500)}
+			p := Prompt{Server: e.server.name, Name: l.Name, Description: agent.Clip(l.Description, 500)}
 			for _, a := range l.Arguments {
 				if a != nil && a.Name != "" && len(a.Name) <= 128 {
-					p.Arguments = append(p.Arguments, PromptArgument{a.Name, clip(a.Description, 500), a.Required})
+					p.Arguments = append(p.Arguments, PromptArgument{a.Name, agent.Clip(a.Description, 500),
+						a.Required})
 				}
 			}
 			out = append(out, p)
@@ -150,8 +153,8 @@ func (e *session) resources(ctx context.Context) (out []Resource, err error) {
 			if name == "" {
 				name = l.Name
 			}
-			out = append(out, Resource{Server: e.server.name, URI: l.URI, Name: clip(name, 200),
-				Description: clip(l.Description, 500), Kind: clip(l.MIMEType, 100)})
+			out = append(out, Resource{Server: e.server.name, URI: l.URI, Name: agent.Clip(name, 200),
+				Description: agent.Clip(l.Description, 500), Kind: agent.Clip(l.MIMEType, 100)})
 		}
 		if page.NextCursor == "" || page.NextCursor == cursor {
 			return out, nil

@@ -236,5 +236,5 @@ func (s *server) explainLogin(ctx context.Context, err error) error {
 	case errors.As(err, &address):
 		err = address.Err // what is around it repeats the address
 	}
-	return errors.New(agent.Visible(clip(s.veil.over(err.Error()), 400)))
+	return errors.New(agent.Visible(agent.Clip(s.veil.over(err.Error()), 400)))
 }

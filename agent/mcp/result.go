@@ -103,15 +103,15 @@ func (w *writer) part(part sdk.Content) {
 	case *sdk.AudioContent:
 		w.file("audio", p.MIMEType, p.Data)
 	case *sdk.ResourceLink:
-		w.say(w.clean(strings.TrimSpace(fmt.Sprintf("[Resource %s: %s] %s", clip(p.URI, 2000), clip(p.Name, 200),
-			clip(p.Description, 2000)))))
+		w.say(w.clean(strings.TrimSpace(fmt.Sprintf("[Resource %s: %s] %s", agent.Clip(p.URI, 2000),
+			agent.Clip(p.Name, 200), agent.Clip(p.Description, 2000)))))
 	case *sdk.EmbeddedResource:
 		switch r := p.Resource; {
 		case r == nil:
 		case r.Blob != nil:
-			w.file("resource "+w.clean(clip(r.URI, 500)), r.MIMEType, r.Blob)
+			w.file("resource "+w.clean(agent.Clip(r.URI, 500)), r.MIMEType, r.Blob)
 		default:
-			w.say(w.clean("[Resource " + clip(r.URI, 500) + "]\n" + r.Text))
+			w.say(w.clean("[Resource " + agent.Clip(r.URI, 500) + "]\n" + r.Text))
 		}
 	default:
 		w.say("[a part of a kind that can't be shown is left out]")
@@ -146,7 +146,7 @@ func (w *writer) shorten(text string) (agent.Content, *agent.Whole) {
 		return agent.Text(text), nil
 	}
 	sum := sha256.Sum256([]byte(text))
-	head := clip(text, maxText)
+	head := agent.Clip(text, maxText)
 	at, err := w.save(hex.EncodeToString(sum[:6])+".txt", []byte(text))
 	if err != nil {
 		return agent.Text(head + fmt.Sprintf("\n[The rest of %d bytes could not be kept: %v]", len(text), err)), nil

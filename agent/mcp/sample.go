@@ -45,7 +45,7 @@ func (s *server) sampling(e *session, conf Server, o *sdk.ClientOptions) *sdk.Cl
 	o.CreateMessageHandler = func(ctx context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
 		m, err := s.sample(ctx, e, r.Params)
 		if err != nil {
-			why := s.veil.over(clip(err.Error(), 500))
+			why := s.veil.over(agent.Clip(err.Error(), 500))
 			s.log.add("a request for a model call is refused: " + why)
 			return nil, &jsonrpc.Error{Code: refusedSampling, Message: why}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"fawn/agent"
 	"fawn/agent/mcp/process"
 )
 
@@ -340,7 +341,7 @@ func (e *session) list(ctx context.Context) ([]listed, []string, error) {
 	var skipped []string
 	skip := func(name, why string) {
 		if len(skipped) < 20 {
-			skipped = append(skipped, fmt.Sprintf("%q %s", clip(name, 80), why))
+			skipped = append(skipped, fmt.Sprintf("%q %s", agent.Clip(name, 80), why))
 		}
 	}
 	cursor := ""
@@ -366,7 +367,7 @@ func (e *session) list(ctx context.Context) ([]listed, []string, error) {
 			case len(schema) > maxSchema:
 				skip(t.Name, fmt.Sprintf("has a schema of more than %d KiB", maxSchema>>10))
 			default:
-				out = append(out, listed{Name: t.Name, Description: clip(t.Description, maxDescription),
+				out = append(out, listed{Name: t.Name, Description: agent.Clip(t.Description, maxDescription),
 					Schema: schema})
 			}
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/agent"
 )
 
 // maxTold is how many files and messages one answer may have.
@@ -117,7 +119,7 @@ func (s *server) visit(ctx context.Context, thread string, do func(context.Conte
 	case asking.Err() != nil:
 		return &RefusedError{context.Cause(asking).Error()}
 	case errors.As(err, &answer):
-		return &RefusedError{s.veil.over(clip(answer.Message, 500))}
+		return &RefusedError{s.veil.over(agent.Clip(answer.Message, 500))}
 	}
 	return &RefusedError{s.explain(err, began).Error()}
 }
@@ -166,7 +168,7 @@ func (s *server) said(t *Told, part sdk.Content) string {
 	case *sdk.AudioContent:
 		t.Files = append(t.Files, File{fmt.Sprintf("audio-%d%s", len(t.Files)+1, extension(p.MIMEType)), p.Data})
 	case *sdk.ResourceLink:
-		return s.veil.over(clip(p.URI, maxURI))
+		return s.veil.over(agent.Clip(p.URI, maxURI))
 	case *sdk.EmbeddedResource:
 		if p.Resource != nil {
 			t.Files = append(t.Files, s.contents(p.Resource, Resource{Kind: p.Resource.MIMEType}))
@@ -197,7 +199,7 @@ func (s *server) contents(c *sdk.ResourceContents, listed Resource) File {
 	if kind == "" && c.Blob == nil {
 		kind = "text/plain"
 	}
-	if name = s.veil.over(clip(name, 150)); path.Ext(name) == "" {
+	if name = s.veil.over(agent.Clip(name, 150)); path.Ext(name) == "" {
 		name += extension(kind)
 	}
 	if c.Blob != nil {

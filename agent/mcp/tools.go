@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"fawn/agent"
 )
@@ -67,7 +66,7 @@ func (p *Pool) offer() {
 			name := offeredName(conf, l.Name)
 			if other, ok := taken[name]; ok {
 				next.dropped[conf.Name] = append(next.dropped[conf.Name],
-					fmt.Sprintf("%q has the same name as a tool of %q", clip(l.Name, 80), clip(other, 80)))
+					fmt.Sprintf("%q has the same name as a tool of %q", agent.Clip(l.Name, 80), agent.Clip(other, 80)))
 				continue
 			}
 			taken[name] = conf.Name
@@ -101,16 +100,4 @@ func (s *server) tool(name string, l listed, r Routing) *agent.Tool {
 	}
 	t.Run = s.pool.runner(s.name, l.Name)
 	return t
-}
-
-// clip is the beginning of a text, of so many bytes at most.
-func clip(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
 }

@@ -44,7 +44,8 @@ func describeMCP() []o.Op {
 			Body: o.Body(o.Opt("servers", o.List(o.String())), o.Opt("tools", o.Map(o.List(o.String())))), Out: tools},
 		{ID: "listMCPQuestions", Tag: tag, Text: "Get what MCP servers ask the person in a thread", Out: questions},
 		{ID: "answerMCPQuestion", Tag: tag, Text: "Answer an MCP server's question",
-			More: "The call that waits for it goes on. content has what schema wants, with action accept. One that was answered already, here or at another server, is a 409.",
+			More: "The call that waits for it goes on. content has what schema wants, with action accept. " +
+				"A question that has already been answered, here or at another server, gets 409.",
 			Body: o.Body(o.Req("action", o.Enum("accept", "decline", "cancel")), o.Opt("content", o.Map(nil))),
 			Out:  questions, Fail: []int{404, 409, 422}},
 		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",

@@ -67,7 +67,7 @@ func New(s Sent) (*Question, error) {
 		return nil, err
 	}
 	q := &Question{ID: rand.Text(), Thread: s.Thread, Server: s.Server, Schema: raw,
-		Until: time.Now().Add(s.Patience).UTC(), Message: agent.Visible(clip(s.Veil(s.Message), maxMessageLen))}
+		Until: time.Now().Add(s.Patience).UTC(), Message: agent.Visible(agent.Clip(s.Veil(s.Message), maxMessageLen))}
 	return q, q.read()
 }
 
@@ -91,7 +91,7 @@ func (q *Question) fit(r Reply) (Reply, error) {
 			r.Content = map[string]any{}
 		}
 		if err := q.form.schema.Validate(r.Content); err != nil {
-			return r, fmt.Errorf("%w: %s", ErrContent, clip(err.Error(), 300))
+			return r, fmt.Errorf("%w: %s", ErrContent, agent.Clip(err.Error(), 300))
 		}
 	case Decline, Cancel:
 		r.Content = nil

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -97,9 +95,9 @@ func read(raw json.RawMessage) (form, error) {
 
 func readField(name string, f *jsonschema.Schema) (Field, error) {
 	if f == nil {
-		return Field{}, fmt.Errorf("the field %q has no schema", clip(name, 80))
+		return Field{}, fmt.Errorf("the field %q has no schema", agent.Clip(name, 80))
 	}
-	clean := func(text string, most int) string { return agent.Visible(clip(text, most)) }
+	clean := func(text string, most int) string { return agent.Visible(agent.Clip(text, most)) }
 	out := Field{Name: name, Title: clean(cmp.Or(f.Title, name), 200), Description: clean(f.Description, 1000),
 		Kind: f.Type, Format: f.Format}
 	of := f
@@ -116,7 +114,7 @@ func readField(name string, f *jsonschema.Schema) (Field, error) {
 	for i, v := range values {
 		value, ok := v.(string)
 		if !ok || i == maxOptions {
-			return out, fmt.Errorf("the choices of %q are no texts, or too many", clip(name, 80))
+			return out, fmt.Errorf("the choices of %q are no texts, or too many", agent.Clip(name, 80))
 		}
 		title := ""
 		if i < len(titles) {
@@ -139,17 +137,5 @@ func readField(name string, f *jsonschema.Schema) (Field, error) {
 			return out, nil
 		}
 	}
-	return out, fmt.Errorf("the field %q is of a kind that has no place in a form", clip(name, 80))
-}
-
-// clip is the beginning of a text, of so many bytes at most.
-func clip(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
+	return out, fmt.Errorf("the field %q is of a kind that has no place in a form", agent.Clip(name, 80))
 }
