@@ -73,6 +73,7 @@ type NodeStatus struct {
 	Lease  time.Duration // how long it is still good without being renewed, never negative
 	Fenced uint64        // commits that were refused because it was over
 	Format int64         // the newest form of events that every server reads: nobody writes a newer one
+	Ended  error         // why this process may not write any more, nil as long as it may
 }
 
 // Node is this process' standing; false for a database that is a file, which needs none.
@@ -82,5 +83,5 @@ func (db *DB) Node() (NodeStatus, bool) {
 		return NodeStatus{}, false
 	}
 	return NodeStatus{ID: e.node.id, Lease: e.node.left(e.node.lease), Fenced: e.node.fenced.Load(),
-		Format: e.node.format.Load()}, true
+		Format: e.node.format.Load(), Ended: e.node.ended()}, true
 }

@@ -118,11 +118,8 @@ func (a *App) Run(ctx context.Context) error {
 		return nil
 	})
 	err := g.Wait()
-	if err == nil { // it may have been told to stop at the same moment
-		select {
-		case err = <-a.lost:
-		default:
-		}
+	if node, ok := a.db.Node(); err == nil && ok {
+		err = node.Ended // it may have been told to stop at the same moment
 	}
 	return err
 }
