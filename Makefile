@@ -77,12 +77,13 @@ gateway: ## same as run: one process serves the web UI and every API
 dev: ## serve and build again when a template or a Go file changes, proxied on 127.0.0.1:7331
 	go tool templ generate --watch -path ./views --proxy=http://$(ADDR) --cmd="go run . serve --addr $(ADDR)"
 
-# What is random in a check is the same each time; make soak and make fuzz look for more.
+# What is random in a check is the same each time, also the order of the tests; make soak and make fuzz look for more.
+SHUFFLE ?= 1
 test: export RAPID_SEED := 1
 test: ## unit tests, with the race detector where it counts, and each fuzz target for FUZZTIME
 	$(initbin)
-	$(RACED) -shuffle=on -timeout 25m $$(go list ./... | grep -E '$(RACE)')
-	go test -shuffle=on -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
+	$(RACED) -shuffle=$(SHUFFLE) -timeout 25m $$(go list ./... | grep -E '$(RACE)')
+	go test -shuffle=$(SHUFFLE) -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
 	go test -timeout 15m -run '^(TestStorageGrowsWithTheContent|TestPostgreSQL)$$' ./agent/runs # too slow under the race detector
 	@.ci/fuzz seeded $(FUZZTIME)
 
