@@ -112,8 +112,9 @@ func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 	s.T, s.Secret = t, secret
 	s.changed, s.shown, s.confirmed = make(chan struct{}), map[string][]*Shown{}, map[string]bool{}
 	s.calls, s.last = map[string]int{}, 1000
-	server := httptest.NewServer(h)
-	s.URL = server.URL
+	server := httptest.NewUnstartedServer(h)
+	s.URL = "http://" + server.Listener.Addr().String()
+	server.Start()
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()

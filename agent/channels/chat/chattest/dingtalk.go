@@ -52,8 +52,7 @@ func NewDingTalk(t testing.TB) *DingTalk {
 			`"contentType":"application/json"},"data":"{\"opaque\":\"x\"}"}`)
 		f.q.serve(w, r, ping, f.frame, f.heard)
 	})
-	f.state.serve(t, DingTalkSecret, mux)
-	f.q.init(t, &f.state)
+	f.q.start(t, &f.state, DingTalkSecret, mux)
 	return f
 }
 

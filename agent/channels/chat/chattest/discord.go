@@ -51,8 +51,7 @@ func NewDiscord(t testing.TB) *Discord {
 		}
 		f.q.serve(w, r, nil, f.event, f.heard, []byte(`{"op":10,"d":{"heartbeat_interval":200}}`))
 	})
-	f.state.serve(t, DiscordToken, mux)
-	f.q.init(t, &f.state)
+	f.q.start(t, &f.state, DiscordToken, mux)
 	return f
 }
 

@@ -55,8 +55,7 @@ func NewFeishu(t testing.TB) *Feishu {
 		}
 		f.q.serve(w, r, feishuControl("pong"), f.frame, f.heard)
 	})
-	f.state.serve(t, FeishuSecret, mux)
-	f.q.init(t, &f.state)
+	f.q.start(t, &f.state, FeishuSecret, mux)
 	return f
 }
 

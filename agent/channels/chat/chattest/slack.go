@@ -41,8 +41,7 @@ func NewSlack(t testing.TB) *Slack {
 		hello := []byte(`{"type":"hello","num_connections":1,"debug_info":{"host":"applink-1","approximate_connection_time":18060}}`)
 		f.q.serve(w, r, hello, f.envelope, f.heard)
 	})
-	f.state.serve(t, SlackBotToken, mux)
-	f.q.init(t, &f.state)
+	f.q.start(t, &f.state, SlackBotToken, mux)
 	return f
 }
 

@@ -30,9 +30,11 @@ type sockets struct {
 	once  bool // events are not acknowledged: what was written is done
 }
 
-func (q *sockets) init(t testing.TB, s *State) {
+// start starts the server of a state. All is set before: whoever had its port last may still be called.
+func (q *sockets) start(t testing.TB, s *State, secret string, h http.Handler) {
 	q.s, q.conns = s, map[*websocket.Conn]bool{}
 	s.open = q.open
+	s.serve(t, secret, h)
 	t.Cleanup(func() {
 		q.cut()
 		q.work.Wait()

@@ -54,9 +54,8 @@ func NewWeCom(t testing.TB) *WeCom {
 		}
 		_, _ = w.Write(data)
 	})
-	f.state.serve(t, WeComSecret, mux)
-	f.q.init(t, &f.state)
 	f.q.once = true
+	f.q.start(t, &f.state, WeComSecret, mux)
 	return f
 }
 
