@@ -69,12 +69,12 @@ func question(thread, host string) egress.Question {
 	return egress.Question{Thread: thread, Host: host, Port: 443, At: time.Now()}
 }
 
-// held waits until a connection is held, in the background.
+// held waits until one more connection is held, in the background.
 func (b *decisions) held(t *testing.T, q egress.Question) <-chan bool {
 	t.Helper()
-	done := make(chan bool, 1)
+	done, before := make(chan bool, 1), b.Held(q.Thread, q.Host)
 	go func() { done <- b.Await(t.Context(), q) }()
-	for limit := time.Now().Add(time.Minute); !b.Waiting(q.Thread, q.Host); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); b.Held(q.Thread, q.Host) == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("it is not held")
 		}
