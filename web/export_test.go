@@ -12,6 +12,9 @@ import (
 // Poll makes the program look at its configuration now.
 func (a *App) Poll() bool { return a.config.Poll() }
 
+// Config is the configuration that is in force.
+func (a *App) Config() *config.Snapshot { return a.config.Current() }
+
 // Handle adds a route.
 func (a *App) Handle(path string, h echo.HandlerFunc) { a.echo.GET(path, h) }
 

@@ -118,10 +118,23 @@ func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
 // configure writes the configuration file; a server that runs takes it at once.
 func (s *server) configure(t *testing.T, conf string) {
 	t.Helper()
-	if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
+	s.takes(t, func() {
+		if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// takes changes files of the configuration; a server that runs takes them at once, and may have seen them by itself.
+func (s *server) takes(t *testing.T, change func()) {
+	t.Helper()
+	if s.app == nil {
+		change()
+		return
 	}
-	if s.app != nil && !s.app.Poll() {
+	before := s.app.Config()
+	change()
+	if s.app.Poll(); s.app.Config() == before {
 		t.Fatal("the configuration was not taken")
 	}
 }

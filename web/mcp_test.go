@@ -96,10 +96,7 @@ func TestToolsOfMCPServers(t *testing.T) {
 		t.Errorf("after it died: %q", got)
 	}
 	// A change of the file is followed without a restart.
-	extensions(t, data, map[string]any{})
-	if !s.app.Poll() {
-		t.Fatal("the file was not read again")
-	}
+	s.takes(t, func() { extensions(t, data, map[string]any{}) })
 	for end := time.Now().Add(patience); !strings.Contains(s.tool(t, "one", "notes_tell", "{}"), "there is no tool"); {
 		if time.Now().After(end) {
 			t.Fatal("a removed server is still there")

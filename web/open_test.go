@@ -79,12 +79,7 @@ func TestSettingsNameWhatNeedsARestart(t *testing.T) {
 	if a := s.send(t, "GET", page, ""); a.status != http.StatusOK || strings.Contains(a.body, told) {
 		t.Errorf("before the change: %d", a.status)
 	}
-	if err := os.WriteFile(s.conf, []byte("store: {sync: full}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if !s.app.Poll() {
-		t.Fatal("the change was not taken")
-	}
+	s.configure(t, "store: {sync: full}\n")
 	if a := s.send(t, "GET", page, ""); !strings.Contains(a.body, told) || !strings.Contains(a.body, "store.sync") {
 		t.Error("the page does not name the key")
 	}
