@@ -29,7 +29,7 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 		t.Errorf("a lease for %v s", lease)
 	}
 	l := s.stream(t, t.Context(), "/threads/t1/runs/stream",
-		human(`SCRIPT{"turns": [{"text": "first words, ", "chunk": 6, "tokens": 400, "rate": 200}]}`,
+		human(`SCRIPT{"turns": [{"text": "first words, ", "chunk": 6, "tokens": 1200, "rate": 200}]}`,
 			`"stream_mode": ["messages-tuple"]`))
 	run := l.res.Header.Get("Content-Location")
 	l.until(t, "lorem")
