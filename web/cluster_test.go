@@ -15,10 +15,10 @@ import (
 	"fawn/web"
 )
 
-// clustered is the configuration of each of several servers.
+// clustered is the configuration of each of several servers. Their leases last, however slow the machine is.
 func clustered(t *testing.T, slots int) string {
 	t.Helper()
-	return scripted(t) + fmt.Sprintf("cluster: {enabled: true, lease: 6, slots: %d}\nfiles: {dir: %q}\n"+
+	return scripted(t) + fmt.Sprintf("cluster: {enabled: true, lease: 60, slots: %d}\nfiles: {dir: %q}\n"+
 		"database: {url: %q}\nsandbox: {provider: off}\n", slots, t.TempDir(), pgtest.URL(t))
 }
 

@@ -94,7 +94,7 @@ const out = "/mnt/user-data/outputs/"
 // TestServersTakeTurnsOnFilesInAnObjectStore: what one has made or was given is at the other, and runs go on from it.
 func TestServersTakeTurnsOnFilesInAnObjectStore(t *testing.T) {
 	t.Parallel()
-	conf := bucketed(t, objectstest.Start(t), fmt.Sprintf("cluster: {enabled: true, lease: 6}\ndatabase: {url: %q}\n",
+	conf := bucketed(t, objectstest.Start(t), fmt.Sprintf("cluster: {enabled: true, lease: 60}\ndatabase: {url: %q}\n",
 		pgtest.URL(t)))
 	a, b := start(t, conf), start(t, conf)
 	a.run(t, "t1", writes(out+"one.md", "# by a"))
