@@ -197,7 +197,7 @@ func (s *server) everything(t *testing.T, thread, run string) map[string]answer 
 // glance reads an answer, and of a stream that does not end what there is at first.
 func (s *server) glance(t *testing.T, path, accept string) (a answer) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	res, err := s.request(ctx, http.MethodGet, path, nil, "Accept", accept, "Authorization",
 		"Bearer "+canary("metrics"))
