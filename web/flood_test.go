@@ -62,7 +62,7 @@ func TestAFloodOfSignInsKeepsTheOwnerOutOfNothing(t *testing.T) {
 		if status, _, err := signIn(from, correct); status != http.StatusOK || err != nil {
 			t.Errorf("the owner from %s: %d %v", from, status, err)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("the owner from %s waited %s", from, took)
 		}
 	}
