@@ -18,7 +18,7 @@ import (
 	"fawn/web/caretaker"
 )
 
-const lease = 4 * time.Second
+const lease = 10 * time.Second
 
 // server is one of several, with the schedules as its only job.
 type server struct {
