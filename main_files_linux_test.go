@@ -76,7 +76,7 @@ func TestAKilledServerLosesNoFileThatWasShown(t *testing.T) {
 // wherever it runs, and what a killed server had not stored is dropped.
 func TestSandboxesOfServersTakeTurns(t *testing.T) {
 	needs(t, "auto")
-	conf := configured(t, inBucket(objectstest.Start(t)), "cluster: {enabled: true, lease: 6}",
+	conf := configured(t, inBucket(objectstest.Start(t)), "cluster: {enabled: true}",
 		fmt.Sprintf("database: {url: %q}", pgtest.URL(t)))
 	a := serve(t, bucketKeys, "--data", openDir(t), "--config", conf)
 	b := serve(t, bucketKeys, "--data", openDir(t), "--config", conf)
