@@ -174,6 +174,9 @@ func (n *pgNode) leave() {
 	<-n.done
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
+	if n.ended() != nil && n.conn != nil {
+		n.conn.Close(ctx) // it may have been cut
+	}
 	if !errors.Is(n.ended(), errEvicted) {
 		err := n.connect(ctx)
 		if err == nil {

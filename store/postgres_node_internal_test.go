@@ -88,11 +88,32 @@ func TestTheEvictedWriteNothing(t *testing.T) {
 	}
 }
 
+// TestWhoGaveUpTakesItsRowAway, over a connection that was not cut when it did.
+func TestWhoGaveUpTakesItsRowAway(t *testing.T) {
+	url := pgtest.URL(t)
+	db := openAt(t, Config{URL: url, Lease: time.Minute})
+	n := db.engine.(*postgresEngine).node
+	n.stop()
+	<-n.done
+	if err := n.renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n.giveUp(errBehind)
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	var left int
+	err := connectTo(t, url).QueryRow(t.Context(), `SELECT count(*) FROM node`).Scan(&left)
+	if err != nil || left > 0 {
+		t.Errorf("%d rows are left: %v", left, err)
+	}
+}
+
 // TestATransactionThatDoesNotEndIsEnded: a server that was paused inside of one keeps nobody waiting, and what it
 // had begun to write is gone.
 func TestATransactionThatDoesNotEndIsEnded(t *testing.T) {
 	url := pgtest.URL(t)
-	db := openAt(t, Config{URL: url, Lease: time.Second})
+	db := openAt(t, Config{URL: url, Lease: 3 * time.Second})
 	e := db.engine.(*postgresEngine)
 	e.node.stop() // as if paused: nothing is renewed
 	<-e.node.done
