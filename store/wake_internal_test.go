@@ -143,11 +143,14 @@ func TestTheTailIsAnnouncedToWhoeverReadsIt(t *testing.T) {
 	e.until(t, "something may have been missed", all)
 	listenTo(t, a, WakeRuns, 0).until(t, "a hears", all)
 	wire := a.w.wakes.wire
-	said := func() bool {
-		wire.wrote()
+	pending := func() bool {
 		wire.mu.Lock()
 		defer wire.mu.Unlock()
 		return wire.pending[wakeTopic{WakeTail, a.Self()}] != nil
+	}
+	said := func() bool {
+		wire.wrote()
+		return pending()
 	}
 	if said() {
 		t.Error("said, while nobody reads")
@@ -166,6 +169,12 @@ func TestTheTailIsAnnouncedToWhoeverReadsIt(t *testing.T) {
 	}
 	e.until(t, "a has written", func(w Wake) bool { return !w.All })
 	wire.followed.Store(1)
+	// It may have been written in two groups, of which the second is still to be said.
+	for deadline := time.Now().Add(20 * time.Second); pending(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("what was to be said is not said")
+		}
+	}
 	if said() {
 		t.Error("said, after nobody reads any more")
 	}
