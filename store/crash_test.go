@@ -22,7 +22,7 @@ const crashDir = "FAWN_STORE_CRASH_DIR"
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(nodeURL); url != "" {
-		os.Exit(nodeChild(url, os.Getenv(nodeDir)))
+		os.Exit(nodeChild(url, os.Getenv(nodeDir), os.Getenv(nodeTime)))
 	}
 	if dir := os.Getenv(crashDir); dir != "" {
 		if err := crashChild(dir); err != nil {

@@ -96,10 +96,10 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	f := &failover{first: pgtest.Start(t)}
 	var log, other said
 	busy, idle, killed := make(chan error, 1), make(chan error, 1), make(chan error, 1)
-	a := f.join(t, &other, store.DefaultLease, func(err error) { busy <- err })
-	b := f.join(t, &log, store.DefaultLease, func(err error) { t.Error(err) })
-	c := f.join(t, io.Discard, store.DefaultLease, func(err error) { idle <- err })
-	d := f.join(t, io.Discard, 2*nodeLease, func(err error) { killed <- err })
+	a := f.join(t, &other, longLease, func(err error) { busy <- err })
+	b := f.join(t, &log, longLease, func(err error) { t.Error(err) })
+	c := f.join(t, io.Discard, longLease, func(err error) { idle <- err })
+	d := f.join(t, io.Discard, nodeLease, func(err error) { killed <- err })
 	lines(t, a, false, "a", "quiet")
 	lines(t, b, false, "b")
 	lines(t, c, false, "c")
@@ -142,7 +142,7 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 		t.Error(err)
 	}
 	taken := map[string]bool{}
-	for end := time.Now().Add(20 * time.Second); len(taken) < 3; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(longLease / 2); len(taken) < 3; time.Sleep(50 * time.Millisecond) {
 		list, err := b.ClaimOrphans(t.Context(), 10)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("taken over were %v: %v", taken, err)

@@ -133,7 +133,7 @@ func TestNewFormsOfEventsWaitForAllServers(t *testing.T) {
 	if _, err := connectTo(t, url).Exec(t.Context(), `UPDATE node SET format = format - 1`); err != nil {
 		t.Fatal(err)
 	}
-	db := openAt(t, Config{URL: url, Cluster: true, Lease: 2 * time.Second})
+	db := openAt(t, Config{URL: url, Cluster: true, Lease: time.Minute})
 	if n, _ := db.Node(); n.Format != nodeFormat-1 {
 		t.Errorf("form %d", n.Format)
 	}

@@ -16,7 +16,7 @@ import (
 // another schema does.
 func TestOnlyOneServerWrites(t *testing.T) {
 	url := pgtest.URL(t)
-	openAt(t, Config{URL: url, Addr: "127.0.0.1:7777", Lease: time.Second})
+	openAt(t, Config{URL: url, Addr: "127.0.0.1:7777", Lease: time.Minute})
 	began := time.Now()
 	_, err := Open(t.Context(), Config{URL: url, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if taken, ok := errors.AsType[*TakenError](err); !ok || taken.Node.PID == 0 || taken.Node.Left <= 0 ||

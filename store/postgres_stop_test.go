@@ -16,9 +16,9 @@ import (
 // TestAStoppedServerWritesNothing once another has taken its place, however soon after it goes on.
 func TestAStoppedServerWritesNothing(t *testing.T) {
 	url := pgtest.URL(t)
-	c := startChild(t, url, t.TempDir())
+	c := startChild(t, url, t.TempDir(), nodeLease)
 	signal(t, c, syscall.SIGSTOP)
-	db := openNode(t, url, t.TempDir(), nil)
+	db := openNode(t, url, t.TempDir(), longLease, nil)
 	before := greatest(t, db)
 	signal(t, c, syscall.SIGCONT)
 	told := c.last(20)

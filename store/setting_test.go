@@ -114,7 +114,7 @@ func (s suite) WhatIsSpentIsSpentOnce(t *testing.T) {
 // TestASettingHasOneWinner when several servers change it at once, and the others are woken up.
 func TestASettingHasOneWinner(t *testing.T) {
 	url := pgtest.URL(t)
-	a, b := joinCluster(t, url, nil), joinCluster(t, url, nil)
+	a, b := joinCluster(t, url, longLease, nil), joinCluster(t, url, longLease, nil)
 	heard := make(chan bool, 1)
 	defer b.Hear(store.WakeSetting, 0, func(w store.Wake) {
 		if slices.Contains(w.IDs, "last") {
