@@ -20,8 +20,9 @@ import (
 	"fawn/store/pgtest"
 )
 
-// clusterLease is short, so that those who are gone are not waited for long.
-const clusterLease = 4 * time.Second
+// shortLease is that of servers that will be gone, so that they are not waited for long. A busy machine may let nobody
+// renew a lease for seconds.
+const shortLease = 6 * time.Second
 
 // server is one of several with the same database.
 type server struct {
@@ -51,9 +52,14 @@ func TestCluster(t *testing.T) {
 // join starts a server, reaching the database at an address.
 func (c cluster) join(t *testing.T, url string, slots int, build runs.Build) *server {
 	t.Helper()
+	return c.joinFor(t, time.Minute, url, slots, build)
+}
+
+func (c cluster) joinFor(t *testing.T, lease time.Duration, url string, slots int, build runs.Build) *server {
+	t.Helper()
 	lost := make(chan error, 1)
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
-		Cluster: true, Lease: clusterLease, Log: quiet(), Lost: func(err error) { lost <- err }})
+		Cluster: true, Lease: lease, Log: quiet(), Lost: func(err error) { lost <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +139,8 @@ func (c cluster) ARunElsewhereIsEndedFromHere(t *testing.T) {
 // AWriteKeepsRunsOfAllServersWaiting, and is refused while one has a run. That of a server that is gone does not.
 func (c cluster) AWriteKeepsRunsOfAllServersWaiting(t *testing.T) {
 	wire := pgtest.NewWire(t, c.url)
-	a, b := c.join(t, wire.URL, 0, always(parrotAgent())), c.join(t, c.url, 0, always(parrotAgent()))
+	a := c.joinFor(t, shortLease, wire.URL, 0, always(parrotAgent()))
+	b := c.join(t, c.url, 0, always(parrotAgent()))
 	run := a.start(t, "t1", "hang")
 	a.until(t, run, text("hang"))
 	title := "changed"
@@ -219,7 +226,7 @@ func (c cluster) ARunBeginsWhereThereIsRoom(t *testing.T) {
 func (c cluster) RunsOfAServerThatIsGoneGoOn(t *testing.T) {
 	dir := t.TempDir()
 	wire := pgtest.NewWire(t, c.url)
-	a := c.join(t, wire.URL, 0, func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+	a := c.joinFor(t, shortLease, wire.URL, 0, func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
 		return cutAgent(dir, strings.TrimPrefix(s.ThreadID, "hangs at ")), nil
 	})
 	inTool, inAnswer := a.start(t, "hangs at second", "go"), a.start(t, "hangs at answer", "go")

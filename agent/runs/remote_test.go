@@ -229,7 +229,7 @@ func TestReadersStayWhenARunChangesItsServer(t *testing.T) {
 			c := newRemoteCluster(t)
 			dir := t.TempDir()
 			wire := pgtest.NewWire(t, c.url)
-			a := c.join(t, wire.URL, 0, func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
+			a := c.joinFor(t, shortLease, wire.URL, 0, func(_ context.Context, s runs.Spec) (*agent.Agent, error) {
 				return cutAgent(dir, "answer"), nil
 			})
 			run := a.start(t, "t", "go")
