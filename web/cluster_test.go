@@ -1,11 +1,14 @@
 package web_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,12 +16,19 @@ import (
 	"fawn/agent/channels/chat/chattest"
 	"fawn/store/pgtest"
 	"fawn/web"
+	"fawn/web/e2e/scriptmodel"
 )
 
 // clustered is the configuration of each of several servers. Their leases last, however slow the machine is.
 func clustered(t *testing.T, slots int) string {
 	t.Helper()
-	return scripted(t) + fmt.Sprintf("cluster: {enabled: true, lease: 60, slots: %d}\nfiles: {dir: %q}\n"+
+	return clusteredWith(t, scriptmodel.Start(t), slots)
+}
+
+// clusteredWith is clustered for a model that the test has in its hands.
+func clusteredWith(t *testing.T, model *scriptmodel.Server, slots int) string {
+	t.Helper()
+	return scriptedBy(model) + fmt.Sprintf("cluster: {enabled: true, lease: 60, slots: %d}\nfiles: {dir: %q}\n"+
 		"database: {url: %q}\nsandbox: {provider: off}\n", slots, t.TempDir(), pgtest.URL(t))
 }
 
@@ -74,6 +84,97 @@ func TestEveryServerServesAll(t *testing.T) {
 	if got := a.send(t, "GET", "/threads/t1", ""); got.status != http.StatusNotFound {
 		t.Errorf("after that: %d %s", got.status, got.body)
 	}
+}
+
+// TestARunThatIsHandedOverHasNotEnded: a server that stops cuts off the stream of such a run. The reader gets the rest
+// at the other server, and everything once.
+func TestARunThatIsHandedOverHasNotEnded(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	conf := clusteredWith(t, model, 200)
+	a := start(t, conf)
+	var turns strings.Builder // so many that some of them end while the server stops
+	for i := range 60 {
+		fmt.Fprintf(&turns, `{"text": "step %d. ", "first_byte_ms": 50,
+			"tool_calls": [{"name": "look", "args": {"n": %d}}]},`, i, i)
+	}
+	l := a.stream(t, t.Context(), "/threads/t1/runs/stream",
+		human(`SCRIPT{"turns": [`+turns.String()+`{"text": "the last", "gate": "end", "tokens": 3}]}`,
+			`"stream_mode": ["messages-tuple", "updates", "values"]`))
+	run := l.res.Header.Get("Content-Location")
+	before := framesUntil(t, l.line, "step 1. ")
+	b := start(t, conf)
+	stopped := make(chan error, 1)
+	go func() { stopped <- a.stop() }()
+	before = append(before, framesUntil(t, l.line, "")...)
+	if !errors.Is(l.line.Err(), io.ErrUnexpectedEOF) {
+		t.Errorf("the stream is not cut off: %v", l.line.Err())
+	}
+	for _, f := range before {
+		if f.event == "end" || f.event == "error" {
+			t.Errorf("the server that stops says %+v", f)
+		}
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	model.Open("end")
+
+	read := func(after string) []streamed {
+		res, err := b.request(t.Context(), "GET", run+"/stream", nil, "Last-Event-ID", after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		line := bufio.NewScanner(res.Body)
+		line.Buffer(nil, 16<<20)
+		list := framesUntil(t, line, "")
+		if err := line.Err(); err != nil || len(list) == 0 || list[len(list)-1].event != "end" {
+			t.Fatalf("the other server: %v after %d frames", err, len(list))
+		}
+		return list
+	}
+	rest := read(before[len(before)-1].id)
+	if got, want := append(before, rest...), read("-1"); !slices.Equal(got, want) {
+		t.Errorf("read at two servers:\n%v\nat one:\n%v", got, want)
+	}
+	if n := b.metric(t, `fawn_takeovers_total{cause="drain"}`); n != 1 {
+		t.Errorf("%v runs were handed over", n)
+	}
+}
+
+// streamed is a frame of a stream.
+type streamed struct{ event, data, id string }
+
+// framesUntil reads the frames of a stream up to the first one that contains what, those that are whole up to where it
+// ends when that is "".
+func framesUntil(t *testing.T, line *bufio.Scanner, what string) (list []streamed) {
+	t.Helper()
+	var f streamed
+	for line.Scan() {
+		name, value, _ := strings.Cut(line.Text(), ": ")
+		switch name {
+		case "event":
+			f.event = value
+		case "data":
+			f.data = value
+		case "id":
+			f.id = value
+		case "":
+			if f == (streamed{}) { // behind a heartbeat
+				continue
+			}
+			list = append(list, f)
+			if what != "" && strings.Contains(f.data, what) {
+				return list
+			}
+			f = streamed{}
+		}
+	}
+	if what != "" {
+		t.Fatalf("the stream ended without %q: %v", what, line.Err())
+	}
+	return list
 }
 
 // TestRunsWaitForAServerWithRoom: where as many are at work as slots says, the next one waits for another server.

@@ -141,9 +141,12 @@ func (s *server) takes(t *testing.T, change func()) {
 
 // scripted is a configuration whose only model is the scripted one. Titles are made by rule,
 // so that nothing happens to a thread behind the end of its run.
-func scripted(t *testing.T) string {
+func scripted(t *testing.T) string { return scriptedBy(scriptmodel.Start(t)) }
+
+// scriptedBy is scripted for a model that the test has in its hands.
+func scriptedBy(model *scriptmodel.Server) string {
 	return fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n",
-		scriptmodel.Start(t).URL+"/v1")
+		model.URL+"/v1")
 }
 
 // answer is what came back from a request.

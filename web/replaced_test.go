@@ -37,6 +37,9 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 	cut := time.Now()
 	last := ""
 	for l.line.Scan() {
+		if l.line.Text() == "event: end" {
+			t.Error("readers are told an end")
+		}
 		if id, ok := strings.CutPrefix(l.line.Text(), "id: "); ok {
 			last = id
 		}

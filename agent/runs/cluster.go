@@ -119,7 +119,7 @@ func (m *Manager) letGo(e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e.become(stageLetGo) {
-		e.log.Abandon()
+		e.log.Leave()
 		m.over(e)
 	}
 }

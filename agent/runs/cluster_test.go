@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -379,6 +380,10 @@ func (c cluster) AServerThatStopsHandsItsRunsOver(t *testing.T) {
 	hangs := a.start(t, "t2", "hang here")
 	a.until(t, called, func(e runevent.Event) bool { return e.Kind == runevent.KindToolStart })
 	a.until(t, hangs, text("here"))
+	reader, err := a.m.Follow(t.Context(), called.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	drained := make(chan struct{})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
@@ -393,6 +398,21 @@ func (c cluster) AServerThatStopsHandsItsRunsOver(t *testing.T) {
 		if row := b.end(t, run, runs.Success); row.Attempt != 1 {
 			t.Errorf("run %s had %d attempts", run.ThreadID, row.Attempt)
 		}
+	}
+	var seen []runevent.Event // at a, where it has not ended
+	for at := int64(0); err == nil; {
+		var more []runevent.Event
+		if more, err = reader.Next(t.Context(), at); err == nil && more == nil {
+			t.Fatalf("it has ended at a server that stops: %s", shape(seen))
+		}
+		for _, ev := range more {
+			seen, at = append(seen, ev), ev.To
+		}
+	}
+	all := allLines(b.read(t, called.ID, 0))
+	rest := allLines(b.read(t, called.ID, seen[len(seen)-1].To))
+	if got := append(allLines(seen), rest...); !errors.Is(err, runs.ErrClosed) || !slices.Equal(got, all) {
+		t.Errorf("%v after %d events, and %d more, of %d", err, len(seen), len(rest), len(all))
 	}
 	if calls.Load() != 1 || from.Load() != 2 {
 		t.Errorf("the tool was called %d times, and server %d went on", calls.Load(), from.Load())

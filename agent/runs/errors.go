@@ -3,6 +3,7 @@ package runs
 import (
 	"errors"
 
+	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 )
@@ -15,5 +16,5 @@ var (
 	ErrInput         = request.ErrInput
 	ErrNotCancelable = errors.New("run is not cancellable")
 	ErrStorage       = recorder.ErrStorage
-	ErrClosed        = errors.New("the server is shutting down")
+	ErrClosed        = eventlog.ErrClosed
 )

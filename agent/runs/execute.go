@@ -52,7 +52,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 			"run", e.run.ID, "err", undoErr)
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
-		e.log.Abandon()
+		e.log.Close()
 		if e.handed {
 			m.handOver(ending, e)
 		}
@@ -95,7 +95,11 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored 
 	if err != nil {
 		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
-	e.log.Abandon()
+	if errors.Is(err, store.ErrFenced) { // another server goes on with it
+		e.log.Close()
+	} else {
+		e.log.Abandon()
+	}
 	return err == nil
 }
 

@@ -288,7 +288,7 @@ func (s suite) CloseKeepsWhatWasSaidAndTheNextServerGoesOn(t *testing.T) {
 	if err := <-waiting; err != nil {
 		t.Errorf("wait for a queued run: %v", err)
 	}
-	if evs, err := reader.Next(t.Context(), 0); evs != nil || err != nil {
+	if evs, err := reader.Next(t.Context(), 0); evs != nil || !errors.Is(err, runs.ErrClosed) {
 		t.Errorf("reader of a queued run: %v %v", evs, err)
 	}
 	if n := held(w.m); n != 0 {

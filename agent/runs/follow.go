@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"fawn/agent/runs/eventlog"
-	"fawn/agent/runs/remote"
 	"fawn/store"
 )
 
@@ -40,7 +39,7 @@ func (m *Manager) locate(ctx context.Context, run string) (store.Run, *eventlog.
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		err = fmt.Errorf("run %s: %w", run, ErrNotFound)
-	case errors.Is(err, remote.ErrClosed):
+	case err == nil && log == nil && !Done(r.Status) && m.leaving(): // it has not ended
 		err = ErrClosed
 	}
 	return r, log, err

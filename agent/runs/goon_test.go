@@ -3,6 +3,7 @@ package runs_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -223,15 +224,18 @@ func (s suite) AStoppedServerLeavesItsRunsToTheNext(t *testing.T) {
 			shown := int64(0)
 			for {
 				evs, err := reader.Next(t.Context(), shown)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(evs) == 0 {
+				if errors.Is(err, runs.ErrClosed) {
 					break
+				}
+				if err != nil || len(evs) == 0 {
+					t.Fatalf("its readers are let go with %v", err)
 				}
 				if shown = evs[len(evs)-1].To; evs[len(evs)-1].Kind == runevent.KindEnd {
 					t.Error("its readers are told that it has ended")
 				}
+			}
+			if _, err := w.m.Follow(t.Context(), run.ID); !errors.Is(err, runs.ErrClosed) {
+				t.Errorf("who comes after that gets %v", err)
 			}
 			w.close()
 

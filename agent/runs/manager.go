@@ -368,7 +368,7 @@ func (m *Manager) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever
-		e.log.Abandon()
+		e.log.Close()
 		m.over(e)
 	}
 	clear(m.threads)

@@ -128,7 +128,7 @@ func (s *a2aStream) follow(ctx context.Context, reader *eventlog.Reader) error {
 				return err
 			}
 		}
-		if len(events) == 0 { // rolled back, or the server stops
+		if len(events) == 0 { // rolled back
 			return nil
 		}
 		if err := s.progress(); err != nil {

@@ -3,8 +3,10 @@ package api_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -198,18 +200,47 @@ func TestQueuedRunsKeepTheirStreamsAliveAndStartInOrder(t *testing.T) {
 	}
 }
 
-func TestStreamsEndWhenTheServerDrains(t *testing.T) {
-	w := open(t, hangAgent())
-	res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream",
-		`{"input":{"messages":"hi"},"stream_mode":"messages-tuple","on_disconnect":"cancel"}`)
-	r := bufio.NewReader(res.Body)
-	until(t, r, "messages")
-	w.drain()
-	if _, err := io.ReadAll(r); err != nil {
-		t.Errorf("the stream broke off: %v", err)
-	}
-	if run, err := w.db.Run(t.Context(), runID(t, res.Header)); err != nil || run.Status != runs.Running {
-		t.Errorf("a stopping server is no client that left: %+v %v", run, err)
+// TestAStoppingServerCutsStreamsOff, whether its runs have been let go of by then or not: the run goes on, so nobody
+// is told an end. Who comes back to it is sent away.
+func TestAStoppingServerCutsStreamsOff(t *testing.T) {
+	for name, stop := range map[string]func(*world){
+		"drained":   func(w *world) { w.drain() },
+		"let go of": func(w *world) { w.m.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t, hangAgent())
+			w.api.SetBeat(20 * time.Millisecond)
+			res := w.request(t, t.Context(), "POST", "/threads/t1/runs/stream",
+				`{"input":{"messages":"hi"},"stream_mode":"messages-tuple","on_disconnect":"cancel"}`)
+			defer res.Body.Close()
+			id := runID(t, res.Header)
+			all := w.request(t, t.Context(), "GET", "/threads/t1/stream", "")
+			defer all.Body.Close()
+			events := w.request(t, t.Context(), "POST", "/threads/t1/stream/events", `{"channels":["messages"]}`)
+			defer events.Body.Close()
+			wait := w.request(t, t.Context(), "GET", "/threads/t1/runs/"+id+"/join", "")
+			defer wait.Body.Close()
+			r := bufio.NewReader(res.Body)
+			until(t, r, "messages")
+			stop(w)
+			for what, body := range map[string]io.Reader{"run": r, "thread": all.Body, "events": events.Body,
+				"wait": wait.Body} {
+				rest, err := io.ReadAll(body)
+				if !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(string(rest), "event: end") ||
+					strings.Contains(string(rest), "run_done") {
+					t.Errorf("%s: %v after %s", what, err, rest)
+				}
+			}
+			if run, err := w.db.Run(t.Context(), id); err != nil || run.Status != runs.Running {
+				t.Errorf("a stopping server is no client that left: %+v %v", run, err)
+			}
+			if name == "drained" {
+				return
+			}
+			if a := w.send(t, "GET", "/threads/t1/runs/"+id+"/stream", ""); a.status != http.StatusServiceUnavailable {
+				t.Errorf("who comes back gets %d %s", a.status, a.body)
+			}
+		})
 	}
 }
 

@@ -132,8 +132,8 @@ type following struct {
 	release   func()   // to be called when it is done
 }
 
-// follow sends a run's frames past a cursor until it ends, the client leaves or the server
-// stops.
+// follow sends a run's frames past a cursor until it ends or the client leaves. When the server stops, the error is
+// ErrClosed, and the stream is cut off: to clients an ended one is an ended run.
 func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 	ctx, done := m.UntilDrained(c.Request().Context())
 	defer done()
@@ -150,11 +150,8 @@ func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 		return m.gap(out, reader.Run(), f.after)
 	}
 	err = m.pump(ctx, out, reader, wire.NewEncoder(m.DB, *r, f.modes, f.subgraphs, f.after))
-	switch {
-	case c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft):
+	if c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft) {
 		return m.left(c, r, f.leave)
-	case errors.Is(err, runs.ErrClosed):
-		return nil
 	}
 	return err
 }
@@ -177,9 +174,9 @@ func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
 	return out.Write(httpx.AppendFrame(nil, "gap", data, httpx.ID{}), true)
 }
 
-// unlessLeft is the error that ended a stream, none when the client or the server went.
+// unlessLeft is the error that ended a stream, none when the client went.
 func unlessLeft(c echo.Context, err error) error {
-	if c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft) || errors.Is(err, runs.ErrClosed) {
+	if c.Request().Context().Err() != nil || errors.Is(err, wire.ErrLeft) {
 		return nil
 	}
 	return err
@@ -209,7 +206,7 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *eventlog.Rea
 			return err
 		}
 		if len(events) == 0 {
-			// a run that goes on with the next server is read on behind what was seen
+			// a run whose end could not be stored ends behind what was seen
 			e.End(max(at, reader.Run().LastSeq))
 			return e.Send(out, true)
 		}

@@ -93,17 +93,19 @@ func Of(err error) (status int, detail any) {
 
 // Handler answers every error a handler returns with {"detail": ...}. Errors without
 // a status of their own are logged under an id, which is all the client gets to see. An answer that
-// had begun is cut off.
+// had begun is cut off when it fails because of the server.
 func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		status, detail := Of(err)
 		r := c.Request()
 		if c.Response().Committed {
-			if status == http.StatusInternalServerError && !httpx.Left(r, err) {
-				log.Error("an answer was cut off", "method", r.Method, "path", r.URL.Path, "err", err)
-				panic(http.ErrAbortHandler) // so that nobody takes it for whole: who follows a run comes back
+			if status < statusGone || httpx.Left(r, err) {
+				return
 			}
-			return
+			if status == http.StatusInternalServerError {
+				log.Error("an answer was cut off", "method", r.Method, "path", r.URL.Path, "err", err)
+			}
+			panic(http.ErrAbortHandler) // so that nobody takes it for whole: who follows a run comes back
 		}
 		if status >= http.StatusInternalServerError && detail == nil {
 			id := c.Response().Header().Get(echo.HeaderXRequestID)

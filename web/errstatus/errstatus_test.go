@@ -127,25 +127,32 @@ func TestWhoeverLeavesIsNoError(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatFailsIsCutOff, so that nobody takes it for whole.
+// TestAnAnswerThatFailsIsCutOff, so that nobody takes it for whole. One that is refused on its way just ends.
 func TestAnAnswerThatFailsIsCutOff(t *testing.T) {
-	e := echo.New()
-	e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
-	e.GET("/broken", func(c echo.Context) error {
-		if _, err := io.WriteString(c.Response(), "half"); err != nil {
-			return err
+	for name, c := range map[string]struct{ err, want error }{
+		"the disk broke":  {errors.New("the disk broke"), io.ErrUnexpectedEOF},
+		"the server left": {fmt.Errorf("read a run: %w", runs.ErrClosed), io.ErrUnexpectedEOF},
+		"while it read":   {fmt.Errorf("read a run: %w", context.Canceled), io.ErrUnexpectedEOF},
+		"gone":            {runs.ErrNotFound, nil},
+	} {
+		e := echo.New()
+		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
+		e.GET("/broken", func(ctx echo.Context) error {
+			if _, err := io.WriteString(ctx.Response(), "half"); err != nil {
+				return err
+			}
+			ctx.Response().Flush()
+			return c.err
+		})
+		s := httptest.NewServer(e)
+		resp, err := http.Get(s.URL + "/broken")
+		if err != nil {
+			t.Fatal(err)
 		}
-		c.Response().Flush()
-		return errors.New("the disk broke")
-	})
-	s := httptest.NewServer(e)
-	defer s.Close()
-	resp, err := http.Get(s.URL + "/broken")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); string(body) != "half" || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%q, %v", body, err)
+		if body, err := io.ReadAll(resp.Body); string(body) != "half" || !errors.Is(err, c.want) {
+			t.Errorf("%s: %q, %v", name, body, err)
+		}
+		resp.Body.Close()
+		s.Close()
 	}
 }

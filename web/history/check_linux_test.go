@@ -51,6 +51,9 @@ func (cs *clients) compare(t *testing.T) (shown, undone int) {
 // begins compares what a reader was shown with all there is: it is the same, up to where the reader left.
 func begins(t *testing.T, rec *record, all []frame) {
 	t.Helper()
+	if rec.early {
+		t.Errorf("run %s: an end was told, over %d cuts, before it had ended", rec.run, rec.cuts)
+	}
 	if rec.whole && len(rec.frames) != len(all) {
 		t.Errorf("run %s: %d frames were shown to the end, over %d cuts, and there are %d:\n%s", rec.run,
 			len(rec.frames), rec.cuts, len(all), firstDifference(rec.frames, all))

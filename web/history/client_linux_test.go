@@ -23,6 +23,8 @@ type record struct {
 	thread, run string
 	frames      []frame
 	whole       bool // it has read to the end
+	told        bool // that it has ended
+	early       bool // before it had
 	cuts        int
 }
 
@@ -178,6 +180,7 @@ func (cs *clients) follow(ctx context.Context, r *rand.Rand, rec *record) {
 			continue
 		}
 		ended := run.Status != "pending" && run.Status != "running"
+		rec.early = rec.early || rec.told && !ended
 		cursor := "-1"
 		if n := len(rec.frames); n > 0 {
 			cursor = rec.frames[n-1].id
@@ -216,6 +219,7 @@ func (cs *clients) take(resp *http.Response, r *rand.Rand, rec *record) (clean b
 	}
 	whole, frames := frames(resp.Body, left)
 	rec.frames = append(rec.frames, frames...)
+	rec.told = rec.told || whole
 	return whole
 }
 

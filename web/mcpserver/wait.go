@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/agent"
+	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 )
 
@@ -59,13 +61,13 @@ func (s *Server) follow(ctx context.Context, req *sdk.CallToolRequest, run strin
 				return err
 			}
 			continue
+		case err == nil && len(events) == 0, errors.Is(err, runs.ErrClosed) && ctx.Err() == nil:
+			return nil // rolled back, or another server goes on with it
 		case err != nil:
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
 			}
 			return err
-		case len(events) == 0: // rolled back, or the next server goes on with it
-			return nil
 		}
 		for _, ev := range events {
 			if at = ev.To; ev.Kind == runevent.KindEnd {

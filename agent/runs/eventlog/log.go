@@ -13,6 +13,9 @@ import (
 // Memory is how many bytes of stored events a live run keeps in memory for its readers.
 const Memory = 4 << 20
 
+// ErrClosed is what readers get when nothing more of a run comes at this server, though it has not ended.
+var ErrClosed = errors.New("the server is shutting down")
+
 // errAway means that a log was left for another.
 var errAway = errors.New("the log of the run is another one now")
 
@@ -25,12 +28,12 @@ type Log struct {
 	folded  int64 // greatest To that is in stored rows
 	durable int64
 	bytes   int
-	ended   bool // the terminal event is in events
-	away    bool // what comes is in another log
+	ended   bool  // the terminal event is in events
+	gone    error // nothing more comes here, though the run has not ended: errAway or ErrClosed
 	wake    chan struct{}
 	waiting bool
 
-	// Of a log of NewElsewhere only; others are never left.
+	// Of a log of NewElsewhere only.
 	elsewhere bool
 	readers   int       // that wait
 	left      time.Time // when one did not wait any more
@@ -118,12 +121,13 @@ func (l *Log) Fold(seq int64) {
 }
 
 // next returns durable events past after. When they are no longer in memory, stored is the
-// cursor up to which the caller reads rows. ended is true past the terminal event. The error may be errAway.
+// cursor up to which the caller reads rows. ended is true past the terminal event. The error may be errAway or
+// ErrClosed.
 func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stored int64, ended bool, err error) {
 	for {
-		evs, stored, ended, wake := l.take(after, true)
+		evs, stored, ended, wake, gone := l.take(after, true)
 		if wake == nil {
-			return evs, stored, ended, nil
+			return evs, stored, ended, gone
 		}
 		if err := l.wait(ctx, wake); err != nil {
 			return nil, 0, false, err
@@ -133,9 +137,6 @@ func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stor
 
 func (l *Log) wait(ctx context.Context, wake <-chan struct{}) error {
 	if l.elsewhere {
-		if l.Away() {
-			return errAway
-		}
 		l.count(1)
 		defer l.count(-1)
 	}
@@ -162,22 +163,26 @@ func (l *Log) count(readers int) {
 }
 
 // take is next without waiting: while there is nothing past after, it returns only what
-// is closed when there may be more. wait says that the caller will wait for it.
-func (l *Log) take(after int64, wait bool) (evs []runevent.Event, stored int64, ended bool, wake <-chan struct{}) {
+// is closed when there may be more, or why nothing more comes. wait says that the caller will wait for it.
+func (l *Log) take(after int64, wait bool) (evs []runevent.Event, stored int64, ended bool, wake <-chan struct{},
+	gone error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if after < l.dropped {
-		return nil, l.dropped, false, nil
+		return nil, l.dropped, false, nil, nil
 	}
 	more := l.events.after(after)
 	if n := sort.Search(len(more), func(i int) bool { return more[i].To > l.durable }); n > 0 {
-		return more[:n:n], 0, false, nil
+		return more[:n:n], 0, false, nil, nil
 	}
 	if l.ended && len(more) == 0 {
-		return nil, 0, true, nil
+		return nil, 0, true, nil, nil
+	}
+	if l.gone != nil {
+		return nil, 0, false, nil, l.gone
 	}
 	l.waiting = l.waiting || wait
-	return nil, 0, false, l.wake
+	return nil, 0, false, l.wake, nil
 }
 
 func eventSize(ev *runevent.Event) int {
@@ -198,11 +203,27 @@ func eventSize(ev *runevent.Event) int {
 func (l *Log) Abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for ev := l.events.last(); ev != nil && ev.To > l.durable; ev = l.events.last() {
-		l.events.dropLast()
-	}
+	l.dropHidden()
 	l.ended = true
 	l.rouse()
+}
+
+// Close lets readers go of a run that has not ended: another server goes on with it, or the next one. They still get
+// what is stored, and then ErrClosed.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropHidden()
+	l.gone = ErrClosed
+	l.rouse()
+}
+
+// dropHidden drops events that readers have not been shown. mu is held.
+func (l *Log) dropHidden() {
+	for ev := l.events.last(); ev != nil && ev.To > l.durable; ev = l.events.last() {
+		l.ended = l.ended && ev.Kind != runevent.KindEnd
+		l.events.dropLast()
+	}
 }
 
 // Store says that everything up to seq is in stored rows, and nowhere else.
@@ -228,11 +249,11 @@ func (l *Log) Finish() {
 	l.rouse()
 }
 
-// Leave says that what comes is in another log of the same run.
+// Leave says that what comes is in another log of the same run, which readers of [NewOpener] go on with.
 func (l *Log) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.away = true
+	l.gone = errAway
 	l.rouse()
 }
 
@@ -240,7 +261,7 @@ func (l *Log) Leave() {
 func (l *Log) Away() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.away
+	return errors.Is(l.gone, errAway)
 }
 
 // Idle says that nobody has waited for what comes for some time.

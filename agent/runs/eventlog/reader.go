@@ -48,7 +48,7 @@ func (r *Reader) Run() store.Run { return r.run }
 
 // Next returns the events past cursor after, blocking until there are some. It returns
 // nil, nil once the terminal event is behind the cursor. A cursor before the run (0, -1)
-// means from its first event.
+// means from its first event. Errors: ErrClosed.
 func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error) {
 	for after = max(after, 0); ; {
 		if r.log == nil {
@@ -84,23 +84,20 @@ func (r *Reader) Ready(ctx context.Context, after int64) ([]runevent.Event, erro
 		return r.Next(ctx, after)
 	}
 	after = max(after, 0)
-	evs, until, ended, wake := r.log.take(after, false)
-	if len(evs) > 0 || ended {
+	evs, until, ended, wake, gone := r.log.take(after, false)
+	switch {
+	case len(evs) > 0 || ended || wake != nil || errors.Is(gone, ErrClosed):
 		return evs, nil
-	}
-	if wake == nil {
-		if evs, err := r.dropped(ctx, after, until); err != nil || len(evs) > 0 || r.open == nil {
-			return evs, err
+	case gone != nil:
+		if err := r.reopen(ctx); err != nil {
+			return nil, err
 		}
-		return r.Ready(ctx, until)
+		return r.Ready(ctx, after)
 	}
-	if !r.log.Away() {
-		return nil, nil
+	if evs, err := r.dropped(ctx, after, until); err != nil || len(evs) > 0 || r.open == nil {
+		return evs, err
 	}
-	if err := r.reopen(ctx); err != nil {
-		return nil, err
-	}
-	return r.Ready(ctx, after)
+	return r.Ready(ctx, until)
 }
 
 // Step finds the run's last step that lies whole at or before a cursor, and its last number:

@@ -120,7 +120,7 @@ func (f *follower) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range f.fresh {
-		r.err = ErrClosed
+		r.err = eventlog.ErrClosed
 		delete(l.runs, r.id)
 		close(r.ready)
 	}

@@ -2,16 +2,12 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 
 	"fawn/agent/runs/eventlog"
 	"fawn/store"
 )
-
-// ErrClosed is what readers get when this server stops.
-var ErrClosed = errors.New("the server is shutting down")
 
 // Logs are the logs of runs elsewhere that are read here.
 type Logs struct {
@@ -125,7 +121,7 @@ func (l *Logs) attach(id, thread string, server int64) (*run, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, ErrClosed
+		return nil, eventlog.ErrClosed
 	}
 	if r := l.runs[id]; r != nil {
 		return r, nil
