@@ -24,6 +24,9 @@ import (
 // sandboxCloseTime is how long the processes of all sandboxes may take to end.
 const sandboxCloseTime = 5 * time.Second
 
+// sandboxStopTime is the same for a server that stops, which may have been about to try what works on this machine.
+const sandboxStopTime = 20 * time.Second
+
 // openSandbox picks the provider that runs commands and opens the way out of it. A host
 // where none works gets one that runs nothing and says why.
 func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
@@ -179,7 +182,7 @@ func (a *App) closeSandbox() error {
 	if a.sandbox == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
+	ctx, cancel := context.WithTimeout(context.Background(), sandboxStopTime)
 	defer cancel()
 	a.stopProxy()
 	err := a.sandbox.Close(ctx)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,8 +113,8 @@ func startWith(tb testing.TB, bin, fsync string) *Server {
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"),
-		port: freePort(tb), fsync: fsync}
-	s.URL = "postgres://fawn@127.0.0.1:" + s.port + "/postgres?sslmode=disable"
+		port: freePort(tb, host()), fsync: fsync}
+	s.URL = "postgres://fawn@" + host() + ":" + s.port + "/postgres?sslmode=disable"
 	if err := errors.Join(os.Mkdir(s.data, 0o700), os.Chmod(dir, 0o711), handOver(s.data)); err != nil {
 		tb.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func (s *Server) Run(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	defer logs.Close()
-	s.cmd = command(filepath.Join(s.bin, "postgres"), "-D", s.data, "-p", s.port, "-c", "listen_addresses=127.0.0.1",
+	s.cmd = command(filepath.Join(s.bin, "postgres"), "-D", s.data, "-p", s.port, "-c", "listen_addresses="+host(),
 		"-c", "unix_socket_directories=", "-c", "fsync="+s.fsync, "-c", "max_connections=200",
 		"-c", "shared_buffers=32MB")
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, logs, logs
@@ -191,9 +192,17 @@ func Deadlocks(tb testing.TB, address string) (n int) {
 	return n
 }
 
-func freePort(tb testing.TB) string {
+// host is where no other test takes the port of a server before it starts, or while it is down.
+func host() string {
+	if runtime.GOOS == "linux" {
+		return "127.83.12.8"
+	}
+	return "127.0.0.1"
+}
+
+func freePort(tb testing.TB, host string) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		tb.Fatal(err)
 	}

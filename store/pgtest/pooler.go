@@ -39,7 +39,7 @@ func Pooler(tb testing.TB, address string, size int) string {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	port := freePort(tb)
+	port := freePort(tb, "127.0.0.1")
 	user, password := u.User.Username(), ""
 	if p, ok := u.User.Password(); ok {
 		password = " password=" + p

@@ -19,8 +19,8 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	b := &Server{bin: s.bin, dir: dir, data: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"),
-		port: freePort(tb), fsync: s.fsync}
-	b.URL = "postgres://fawn@127.0.0.1:" + b.port + "/postgres?sslmode=disable"
+		port: freePort(tb, host()), fsync: s.fsync}
+	b.URL = "postgres://fawn@" + host() + ":" + b.port + "/postgres?sslmode=disable"
 	if err := errors.Join(os.Mkdir(b.data, 0o700), os.Chmod(dir, 0o711), handOver(b.data)); err != nil {
 		tb.Fatal(err)
 	}

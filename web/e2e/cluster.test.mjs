@@ -12,7 +12,7 @@ let fawn, browser;
 
 before(async () => {
   if (skip) return;
-  fawn = await start({ servers: 3 });
+  fawn = await start({ servers: 3, lease: 15 });
   browser = await launch();
 });
 after(async () => { await browser?.close(); await fawn?.stop(); });

@@ -144,9 +144,10 @@ export const startChat = async (dir) => {
 // of that, where the scripted model learns nothing by default. The same data folder
 // and port survive restart. A server that logs an error fails the test that stops it, unless a test
 // announced it: expects(/words of the line/). Several servers share a PostgreSQL, and base leads to the next of
-// them with each request.
+// them with each request. A busy machine may let nobody renew a lease for seconds, so it is short only where a test waits
+// for its end.
 export const start = async ({ model = true, scripted = '', models = {}, memory = 'model_name: offline', config = '', env = {},
-  servers = Number(process.env.FAWN_TEST_SERVERS ?? 1) } = {}) => {
+  servers = Number(process.env.FAWN_TEST_SERVERS ?? 1), lease = 60 } = {}) => {
   const dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
   const script = model ? await startModel(dir) : null;
   const file = join(dir, 'config.yaml');
@@ -158,7 +159,7 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
   // FAWN_TEST_PG is the address of a PostgreSQL to have the rows, those of each start in a schema of its own.
   const url = postgres?.url ?? process.env.FAWN_TEST_PG;
   const database = url ? `database: {url: "${url}", schema: ${basename(dir).toLowerCase()}}\n` : '';
-  const shared = servers > 1 ? `cluster: {enabled: true, lease: 6}\nfiles: {dir: ${join(dir, 'files')}}\n` : '';
+  const shared = servers > 1 ? `cluster: {enabled: true, lease: ${lease}}\nfiles: {dir: ${join(dir, 'files')}}\n` : '';
   if (servers > 1) mkdirSync(join(dir, 'files'));
   writeFileSync(file, written + database + shared + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));

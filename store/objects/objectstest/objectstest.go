@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func Start(tb testing.TB) *Server {
 		}
 		tb.Skip("versitygw is not installed")
 	}
-	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), addr: freePort(tb)}
+	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), addr: freeAddr(tb)}
 	if err := os.Mkdir(filepath.Join(s.dir, bucketName), 0o700); err != nil {
 		tb.Fatal(err)
 	}
@@ -62,9 +63,14 @@ func program() (string, error) {
 	return exec.LookPath(filepath.Join(string(path[:len(path)-1]), "bin", "versitygw"))
 }
 
-func freePort(tb testing.TB) string {
+// freeAddr is an address where no other test takes the port before the server starts, or while it is down.
+func freeAddr(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		host = "127.83.12.9"
+	}
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		tb.Fatal(err)
 	}
