@@ -153,7 +153,10 @@ func TestAServerOfSeveralThatIsGoneIsEvicted(t *testing.T) {
 // TestARunIsClaimedOnce whoever else claims, the oldest first.
 func TestARunIsClaimedOnce(t *testing.T) {
 	url := pgtest.URL(t)
-	servers := []*store.DB{joinCluster(t, url, longLease, nil), joinCluster(t, url, longLease, nil), joinCluster(t, url, longLease, nil)}
+	var servers []*store.DB
+	for range 3 {
+		servers = append(servers, joinCluster(t, url, longLease, nil))
+	}
 	var want []string
 	for i := range 240 {
 		want = append(want, fmt.Sprintf("t%03d", i))
