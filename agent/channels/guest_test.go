@@ -27,6 +27,17 @@ func (p *platform) awaitCount(t *testing.T, id string, n int) []string {
 	return p.chat(id)
 }
 
+// awaitLast waits for as many messages, the last of which is a whole answer: until then it may show a beginning.
+func (p *platform) awaitLast(t *testing.T, id string, n int, want string) {
+	t.Helper()
+	until(t, func() string {
+		if got := p.chat(id); len(got) != n || got[n-1] != want {
+			return fmt.Sprintf("chat %s shows %q, want %d messages with %q last", id, got, n, want)
+		}
+		return ""
+	})
+}
+
 // guestRuns are the runs of a thread that are for guests.
 func (w *world) guestRuns(t *testing.T, chatID string) (guest, all int) {
 	t.Helper()
@@ -60,9 +71,7 @@ func TestMembersOfAGroupAreGuestsWhereItSaysSo(t *testing.T) {
 	p.inGroup("g", "ada", "/allow")
 	p.awaitCount(t, "g", 1)
 	p.inGroup("g", "eve", "hello")
-	if got := p.awaitCount(t, "g", 2); got[1] != "re: [eve] hello" {
-		t.Errorf("shown: %q", got)
-	}
+	p.awaitLast(t, "g", 2, "re: [eve] hello")
 	p.inGroup("g", "eve", "/memory")
 	if got := p.awaitCount(t, "g", 3); !strings.Contains(got[2], "connected account") {
 		t.Errorf("shown: %q", got)
@@ -95,8 +104,6 @@ func TestAGroupMaySayItself(t *testing.T) {
 	}
 	p.inGroup("g", "eve", "hello")
 	p.inGroup("g", "ada", "hi")
-	if got := p.awaitCount(t, "g", 2); got[1] != "re: [ada] hi" {
-		t.Errorf("shown: %q", got)
-	}
+	p.awaitLast(t, "g", 2, "re: [ada] hi")
 	w.settled(t)
 }
