@@ -112,7 +112,7 @@ func (p *platform) await(t *testing.T, id string, want ...string) {
 // until waits for a condition that says what it misses.
 func until(t testing.TB, missing func() string) {
 	t.Helper()
-	soon(t, time.Now().Add(20*time.Second), missing)
+	soon(t, time.Now().Add(time.Minute), missing)
 }
 
 // soon is until with a time of its own.

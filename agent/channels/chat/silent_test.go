@@ -83,7 +83,7 @@ func fatal(t *testing.T, ended <-chan error, reason, remedy string) {
 		if !ok || f.Retry != 0 || !strings.Contains(f.Reason, reason) || !strings.Contains(f.Remedy, remedy) {
 			t.Errorf("it ended with %#v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it goes on")
 	}
 }

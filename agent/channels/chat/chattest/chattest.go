@@ -17,6 +17,9 @@ import (
 	"fawn/agent/channels/chat"
 )
 
+// patience is how long something may take on a busy machine.
+const patience = time.Minute
+
 // A Said is a message that someone writes where the bot can read it.
 type Said struct {
 	Chat    string // in the platform's own form; empty for the private chat of From
@@ -219,7 +222,7 @@ func (s *State) Acks() []time.Duration {
 // WaitConfirmed waits for it.
 func (s *State) WaitConfirmed(text string) {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.T.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.T.Context(), patience)
 	defer cancel()
 	if !s.wait(ctx, func() bool { return s.confirmed[text] }) {
 		s.T.Errorf("the bot did not confirm %q", text)
@@ -229,7 +232,7 @@ func (s *State) WaitConfirmed(text string) {
 // WaitAgain waits until the bot has signed in so many times and left all sockets but one.
 func (s *State) WaitAgain(times int) {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.T.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.T.Context(), patience)
 	defer cancel()
 	if !s.wait(ctx, func() bool { return s.calls["check"] >= times && (s.open == nil || s.open() == 1) }) {
 		s.T.Error("the bot did not connect again")
@@ -239,7 +242,7 @@ func (s *State) WaitAgain(times int) {
 // WaitClosed waits until the bot has no socket open.
 func (s *State) WaitClosed() {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.T.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.T.Context(), patience)
 	defer cancel()
 	if !s.wait(ctx, func() bool { return s.open == nil || s.open() == 0 }) {
 		s.T.Error("the bot did not close its socket")
@@ -344,7 +347,7 @@ func (b *Inbox) Updates() []chat.Update {
 // await waits until ok, under the lock.
 func (b *Inbox) await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(patience)
 	for {
 		b.mu.Lock()
 		done, changed := ok(), b.changed

@@ -173,7 +173,7 @@ func (s *suite) confirms() {
 	}
 	s.run()
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "keep me"})
-	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
 	if !refused.reach(ctx, 1) {
 		s.Error("the update never came")
@@ -287,7 +287,7 @@ func (s *suite) wrongToken() {
 		s.Errorf("Check says %#v", err)
 	}
 	s.hidden(err)
-	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
 	err = s.ch.Run(ctx, s.in)
 	f, ok := errors.AsType[*chat.Fatal](err)
