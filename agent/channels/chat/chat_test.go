@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"fawn/agent/agenttest"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { agenttest.Main(m) }
 
 // run starts a channel, until the end of the test.
 func run(t *testing.T, s chattest.Setup, in *chattest.Inbox) chat.Channel {
