@@ -163,12 +163,12 @@ func TestCommands(t *testing.T) {
 // TestStatusTellsWhyTheLastAnswerDidNotArrive: also when it was given up before.
 func TestStatusTellsWhyTheLastAnswerDidNotArrive(t *testing.T) {
 	p := newPlatform(t)
-	p.fault = func(op string) string {
+	p.misbehave(func(op string) string {
 		if op == "edit" {
 			return "gone"
 		}
 		return ""
-	}
+	})
 	w := start(t, setup{bot: newBot(p.url)})
 	p.say("ada", "hello")
 	until(t, func() string {
@@ -289,12 +289,12 @@ func TestFaultsOfThePlatformLoseNothing(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			p := newPlatform(t)
 			n := 0
-			p.fault = func(op string) string {
+			p.misbehave(func(op string) string {
 				if n++; op != "typing" && n%3 == 0 && n < 8 {
 					return fault
 				}
 				return ""
-			}
+			})
 			w := start(t, setup{bot: newBot(p.url)})
 			p.say("ada", "hello there")
 			p.await(t, "ada", "re: hello there")
@@ -314,9 +314,7 @@ func TestADeletedMessageIsReplacedAndABlockedBotGivesUp(t *testing.T) {
 	p.say("ada", "/stop")
 	p.await(t, "ada", "re: hang on\n\nStopped.")
 	w.settled(t)
-	p.mu.Lock()
-	p.fault = func(string) string { return "gone" }
-	p.mu.Unlock()
+	p.misbehave(func(string) string { return "gone" })
 	p.say("ada", "more")
 	until(t, func() string {
 		failed, err := w.db.Undelivered(t.Context(), 10)

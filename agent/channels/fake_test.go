@@ -56,6 +56,13 @@ func newPlatform(t testing.TB) *platform {
 	return p
 }
 
+// misbehave makes calls fail from now on. Whoever had the port of the platform last may be calling already.
+func (p *platform) misbehave(fault func(op string) string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault = fault
+}
+
 // write is somebody's message.
 func (p *platform) write(u chat.Update) {
 	p.mu.Lock()

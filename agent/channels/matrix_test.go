@@ -69,7 +69,7 @@ func TestEachFailureHasItsTests(t *testing.T) {
 
 func TestWhatWaitsGoesOnWithARepairedToken(t *testing.T) {
 	p := newPlatform(t)
-	p.fault = func(string) string { return "error" }
+	p.misbehave(func(string) string { return "error" })
 	dir := t.TempDir()
 	w := start(t, setup{dir: dir, bot: newBot(p.url)})
 	p.say("ada", "hello")
@@ -89,9 +89,7 @@ func TestWhatWaitsGoesOnWithARepairedToken(t *testing.T) {
 		}
 		return ""
 	})
-	p.mu.Lock()
-	p.fault = nil
-	p.mu.Unlock()
+	p.misbehave(nil)
 	w.hub.Apply(channels.Settings{Bots: []channels.Bot{{Provider: "telegram", Allowed: []string{"*"}, Stamp: "2",
 		Open: func() (chat.Channel, error) { return newBot(p.url), nil }}}})
 	p.await(t, "ada", "re: hello")

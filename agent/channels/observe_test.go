@@ -34,12 +34,12 @@ func (c *counts) Answer(p, how string, lag time.Duration) {
 func TestWhatABotDoesIsCounted(t *testing.T) {
 	p := newPlatform(t)
 	failures := map[string]int{"send": 1}
-	p.fault = func(op string) string {
+	p.misbehave(func(op string) string {
 		if failures[op]--; failures[op] >= 0 {
 			return "rate"
 		}
 		return ""
-	}
+	})
 	c := &counts{n: map[string]int{}}
 	w := start(t, setup{bot: newBot(p.url), observer: c, settings: func(s *channels.Settings) {
 		s.Bots[0].Allowed = []string{"ada"}
