@@ -49,23 +49,6 @@ func TestAnUpdateDeliveredAgainIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-func TestWaitingMessagesBecomeOneTurn(t *testing.T) {
-	p := newPlatform(t)
-	w := start(t, setup{bot: newBot(p.url)})
-	p.say("ada", "slow one")
-	until(t, func() string {
-		if p.orphans("ada") == 0 {
-			return "no placeholder"
-		}
-		return ""
-	})
-	p.say("ada", "two")
-	p.say("ada", "three")
-	p.say("ada", "four")
-	p.await(t, "ada", "re: slow one", "re: two + three + four")
-	w.settled(t)
-}
-
 func TestStrangersAreRefusedOnceAndPairedWithACode(t *testing.T) {
 	p := newPlatform(t)
 	w := start(t, setup{bot: newBot(p.url), settings: func(s *channels.Settings) { s.RequireBound = true }})
