@@ -27,6 +27,7 @@ type sockets struct {
 	items []*item
 	conns map[*websocket.Conn]bool
 	work  sync.WaitGroup
+	over  bool // no more are served
 	once  bool // events are not acknowledged: what was written is done
 }
 
@@ -36,9 +37,20 @@ func (q *sockets) start(t testing.TB, s *State, secret string, h http.Handler) {
 	s.open = q.open
 	s.serve(t, secret, h)
 	t.Cleanup(func() {
+		s.do(func() { q.over = true })
 		q.cut()
 		q.work.Wait()
 	})
+}
+
+// enter counts a handler, unless the server ends: a bot may have connected at the last moment.
+func (q *sockets) enter() bool {
+	q.s.mu.Lock()
+	defer q.s.mu.Unlock()
+	if !q.over {
+		q.work.Add(1)
+	}
+	return !q.over
 }
 
 // push queues an event. It needs the lock.
@@ -86,7 +98,9 @@ func (q *sockets) ack(envelope string) {
 func (q *sockets) serve(w http.ResponseWriter, r *http.Request, hello []byte,
 	encode func(*item) (websocket.MessageType, []byte), heard func(*websocket.Conn, []byte) (ready bool),
 	greeting ...[]byte) {
-	q.work.Add(1)
+	if !q.enter() {
+		return
+	}
 	defer q.work.Done()
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
