@@ -110,7 +110,7 @@ test('a killed server keeps the question and pauses nothing', { skip }, async (t
 
 test('nobody answers: the command goes on after the time that is set, once in a run', { skip }, async (t) => {
   if (!networked) return t.skip('no sandbox with a network');
-  const own = await start({ config: 'sandbox: {network: {allow_private: [127.77.0.0/16], ask_timeout: 2}}\n' });
+  const own = await start({ config: 'sandbox: {network: {allow_private: [127.77.0.0/16], ask_timeout: 15}}\n' });
   const page = await open(browser, own.base);
   const thread = await ask(page, own.base, scripted(bash(knock('127.77.6.1')), bash(knock('127.77.6.2')), { text: 'Blocked.' }));
   await page.getByText('The command is paused').waitFor();
