@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ask, clean, finished, launch, open, shot, violations } from './browser.mjs';
-import { chromium, lacks, scripted, start } from './harness.mjs';
+import { chromium, lacks, scripted, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const dir = '/mnt/user-data/workspace';
@@ -80,7 +80,7 @@ test('a wait for the provider counts down, and can be ended', { skip }, async ()
   assert.deepEqual(await violations(page), []);
   const other = await page.tab(); // and without a script, after a reload
   await other.goto(page.url());
-  assert.ok(Math.abs(Number((await other.innerText('.step.retry time')).match(/\d+/)[0]) - await left()) <= 2);
+  await until('both count down to the same moment', async () => Math.abs(Number((await other.innerText('.step.retry time')).match(/\d+/)[0]) - await left()) <= 2);
   await wait.getByRole('button', { name: 'Stop' }).click();
   await finished(page);
   assert.match(await page.innerText('.turn.last'), /You stopped this run/);
@@ -109,6 +109,7 @@ test('an opened step shows a plan, an edit and files as people read them, and it
     for (let i = 0; i < calls.length; i++) await step(i).locator('.head').click();
     await step(0).locator('.checks li.done', { hasText: 'Collect the prices' }).waitFor();
     assert.match(await step(0).locator('.checks li.run').innerText(), /^Write the report/);
+    await step(1).locator('.diff').waitFor(); // each step comes by itself
     assert.deepEqual(await step(1).locator('.diff > *').evaluateAll((all) => all.map((e) => `${e.tagName} ${e.textContent}`)),
       ['SPAN   one', 'DEL - two', 'INS + 2 & a half', 'SPAN   three']);
     assert.match(await step(2).locator('.cards .file').innerText(), /report\.md/);
