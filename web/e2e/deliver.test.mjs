@@ -80,6 +80,7 @@ test('an answer to a message from the browser is sent to the chat as well, when 
   const before = await texts('7');
   await page.goto(w.fawn.base + '/workspace/chats');
   await page.locator('.lrow', { hasText: 'Telegram' }).first().locator('a').first().click();
+  await page.waitForURL(/\/workspace\/chats\/./); // and its script, which sends
   const also = page.getByLabel('Also send the answer to Telegram');
   await also.waitFor();
   await send(page, scripted({ text: 'Only here.' }));

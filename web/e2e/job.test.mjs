@@ -57,6 +57,7 @@ test('the report survives a reload and a restart', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + '/workspace/chats');
   await page.locator('.lrow a').first().click();
+  await page.waitForURL(/\/workspace\/chats\/./); // until then parts of it may be missing
   await page.waitForSelector('article.turn .cards .file');
   const before = await page.innerText('#turns');
   await fawn.kill();

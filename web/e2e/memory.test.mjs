@@ -63,6 +63,7 @@ test('what one chat teaches is used in another, which says so', { skip }, async 
   await dialog.getByText('Prefers metric units').waitFor();
   await pictures(page, 'used');
   await dialog.getByRole('link', { name: 'From a chat' }).first().click();
+  await page.waitForURL((u) => u.pathname === new URL(first).pathname); // and its script, which opens dialogs
   await page.getByText('I moved to Lisbon, and I prefer metric units.').first().waitFor();
   assert.equal(new URL(page.url()).pathname, new URL(first).pathname);
 

@@ -94,7 +94,7 @@ for (const javaScriptEnabled of [true, false]) {
     assert.match(await page.getByLabel('SKILL.md').inputValue(), /Turns the sales table/);
     if (javaScriptEnabled) {
       await page.getByRole('link', { name: 'Use in a chat' }).click();
-      await page.locator('textarea').first().waitFor();
+      await page.waitForURL(/\/chats\/new/); // and its script, which sends
       await send(page, '/sales-report the March table');
       await finished(page);
       assert.match(await answer(page), /Here is the report/);
