@@ -120,7 +120,7 @@ test('an authenticator app, with its recovery codes', { skip }, async () => {
   assert.deepEqual(await violations(owner), []);
   await shot(owner, 'account-totp');
   const secret = await owner.locator('code.secret').innerText();
-  await owner.getByLabel('Code', { exact: true }).fill(code(secret, -1));
+  await owner.getByLabel('Code', { exact: true }).fill(code(secret)); // good for a period more, in which a busy machine gets it there
   await owner.getByRole('button', { name: 'Turn on' }).click();
   await owner.getByText('Save your recovery codes now').waitFor();
   await shot(owner, 'account-recovery');
