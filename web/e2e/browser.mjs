@@ -102,8 +102,9 @@ export const shot = async (page, name) => {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-// violations are the rules of accessibility that a page breaks.
+// violations are the rules of accessibility that a page breaks, once all of it is there.
 export const violations = async (page) => {
+  await page.waitForLoadState();
   await page.evaluate(axe);
   const found = await page.evaluate(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
   return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(' ')).join(' | ')}`);

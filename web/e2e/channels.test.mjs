@@ -54,6 +54,7 @@ test('a bot is set up, an account connected and disconnected', { skip }, async (
   await row.getByText('Telegram').waitFor();
   await page.locator('#threads').getByRole('img', { name: 'From Telegram' }).waitFor();
   await row.locator('a').first().click();
+  await page.waitForURL(/\/workspace\/chats\/./);
   await page.locator('header.bar').getByText('Telegram').waitFor();
   assert.deepEqual(await violations(page), []);
   await shot(page, 'channels-chat');
