@@ -30,9 +30,8 @@ test('a reload in the middle of an answer loses nothing', { skip }, async () => 
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, words(120, 40));
   await atLeast(page, 20);
-  await page.reload({ waitUntil: 'commit' });
-  await page.waitForSelector('article.turn.last .ans');
-  assert.ok(count(await answer(page)) >= 20, 'the page itself has the text so far');
+  const fresh = await (await page.reload()).text();
+  assert.ok(fresh.match(/\blorem\b/g)?.length >= 20, 'the page itself has the text so far');
   await finished(page);
   const live = await answerHTML(page);
   assert.equal(count(await answer(page)), 120);
