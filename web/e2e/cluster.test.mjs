@@ -34,9 +34,8 @@ test('a chat goes on from server to server, and streams from all of them', { ski
     await atLeast(other, 25);
   }
   await page.bringToFront();
-  await page.reload({ waitUntil: 'commit' });
-  await page.waitForSelector('article.turn.last .ans');
-  assert.ok(count(await answer(page)) >= 20, 'the page itself has the text so far');
+  const fresh = await (await page.reload()).text();
+  assert.ok(fresh.match(/\blorem\b/g)?.length >= 20, 'the page itself has the text so far');
   await finished(page);
   for (const other of others) {
     await other.bringToFront();
@@ -105,6 +104,7 @@ test('a chat that is deleted is gone everywhere, and can be had back', { skip },
   await page.click('[data-dialog="thread-menu-del"]');
   await page.click('dialog[open] .btn.rose');
   await page.waitForURL((u) => u.pathname === newChat);
+  await page.getByRole('button', { name: 'Undo' }).hover(); // while somebody looks at it, it stays
   assert.deepEqual(await statuses(), [404, 404, 404]);
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.waitForSelector('#tl-' + id);
@@ -116,13 +116,13 @@ test('a chat that is deleted is gone everywhere, and can be had back', { skip },
 for (const [how, gone] of [['is killed', 'kill'], ['stops', 'leave']]) {
   test(`when the server ${how} that writes an answer, another one goes on, and the page with it`, { skip }, async () => {
     const page = await open(browser, fawn.base);
-    await ask(page, fawn.base, words(300, 40));
+    await ask(page, fawn.base, words(800, 40)); // a busy machine takes its time to find who works
     await atLeast(page, 20);
     const server = await until('one of them works', () => worker(fawn));
     const left = server[gone](); // one that stops lets its run go on elsewhere, at the latest when it may wait no longer
     await finished(page);
     const live = await page.innerText('#turns');
-    assert.ok(count(live) >= 300, `the answer has ${count(live)} words`);
+    assert.ok(count(live) >= 800, `the answer has ${count(live)} words`);
     await page.reload();
     assert.equal(await page.innerText('#turns'), live);
     await left;
