@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { answer, atLeast, clean, finished, launch, newChat, open, send } from './browser.mjs';
-import { chromium, lacks, start, words } from './harness.mjs';
+import { chromium, held, lacks, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium)) || lacks('openssl', existsSync('/usr/bin/openssl'));
 const dir = mkdtempSync(join(tmpdir(), 'fawn-tls-'));
@@ -28,8 +28,8 @@ after(async () => {
 });
 
 test('one signs in, asks and reads the answer as it comes, all over TLS', { skip }, async () => {
-  const link = fawn.log().match(/https:\/\/\S+\/setup\?token=\S+/);
-  assert.ok(link?.[0].startsWith(base), fawn.log());
+  const link = await until('the link is in the log', () => fawn.log().match(/https:\/\/\S+\/setup\?token=\S+/));
+  assert.ok(link[0].startsWith(base), fawn.log());
   const page = await open(browser, base, { ignoreHTTPSErrors: true });
   await page.goto(link[0]);
   await page.getByLabel('Email').fill('ann@example.org');
@@ -38,9 +38,10 @@ test('one signs in, asks and reads the answer as it comes, all over TLS', { skip
   await page.getByRole('button', { name: 'Create account' }).click();
   await page.waitForURL(base + newChat);
 
-  await send(page, words(200, 50));
+  await send(page, held('tls', 5, 195));
   await atLeast(page, 5);
   const part = (await answer(page)).length;
+  await fawn.script.open('tls');
   await finished(page);
   assert.ok((await answer(page)).length > part, 'the answer came at once');
 
