@@ -25,6 +25,7 @@ before(async () => {
   [fawn, browser] = await Promise.all([start({ env: { DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST: allowed } }), launch()]);
   port = await freePort();
   http = spawn(bin('everything'), ['streamableHttp'], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
+  await until('the server listens', () => fetch(`http://127.0.0.1:${port}/mcp`).then(() => true, () => false));
 });
 after(async () => { await browser?.close(); await fawn?.stop(); http?.kill('SIGKILL'); });
 
