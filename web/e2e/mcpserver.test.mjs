@@ -122,7 +122,7 @@ const asClient = async () => {
   };
   const configure = (servers) => json('/api/mcp/config', 'PUT', { mcp_servers: servers });
   const reached = async (...states) => {
-    for (let n = 0; n < 400; n++) {
+    for (const limit = Date.now() + 100_000; Date.now() < limit;) {
       const found = (await json('/api/mcp/status')).servers.find((s) => s.name === 'suite');
       if (states.includes(found?.state)) return found.state;
       await new Promise((next) => setTimeout(next, 50));
@@ -166,7 +166,7 @@ test('the conformance suite passes for clients', async () => {
   process.env.FAWN = used.base;
   try {
     for (const scenario of clients) {
-      const said = await conform('client', '--command', `${process.execPath} ${client}`, '--scenario', scenario);
+      const said = await conform('client', '--command', `${process.execPath} ${client}`, '--scenario', scenario, '--timeout', '120000');
       assert.match(said, /OVERALL: PASSED/, scenario + '\n' + said);
     }
   } finally {
