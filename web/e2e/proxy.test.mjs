@@ -123,8 +123,8 @@ class Reader {
   words() { return [...this.messages.values()].join('').match(/lorem/g)?.length ?? 0; }
 
   async read() {
-    for (const until = Date.now() + 120_000; Date.now() < until; await delay(50)) {
-      // A server that leaves ends its streams, and the run goes on with the next one.
+    for (const until = Date.now() + 600_000; Date.now() < until; await delay(50)) {
+      // A server that leaves cuts its streams off, and the run goes on with the next one.
       if (await this.follow().catch(() => false) && await this.over().catch(() => false)) return;
     }
     throw new Error('the run did not end: ' + this.path);
