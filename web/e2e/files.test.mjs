@@ -164,7 +164,7 @@ test('a file shows itself while the model writes it, then as what was written', 
     }).observe(document, { subtree: true, childList: true, characterData: true });
   });
   const id = await ask(page, fawn.base, scripted(
-    { text: 'I write.', gate: 'grow', tokens: 1, rate: 40, arg_chunks: 160, tool_calls: [{ name: 'write_file', args: { description: 'write', path: `${out}/long.md`, content } }] },
+    { text: 'I write.', gate: 'grow', tokens: 1, rate: 20, arg_chunks: 160, tool_calls: [{ name: 'write_file', args: { description: 'write', path: `${out}/long.md`, content } }] },
     { text: 'Done.' }));
   await page.locator('article.turn', { hasText: 'I write.' }).waitFor();
   await fawn.script.open('grow');

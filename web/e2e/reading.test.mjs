@@ -29,7 +29,7 @@ test('at no moment of a stream are raw marks seen, and the end equals a fresh pa
       for (const re of bad) if (re.test(copy.textContent)) window.raw.push(`${re} in …${copy.textContent.slice(-80)}`);
     }).observe(document, { subtree: true, childList: true, characterData: true });
   });
-  await ask(page, fawn.base, scripted({ text: sample, rate: 90 }));
+  await ask(page, fawn.base, scripted({ text: sample, rate: 40 }));
   await finished(page);
   const [raw, looks] = await page.evaluate(() => [window.raw, window.looks]);
   t.diagnostic(`${looks} looks`);
