@@ -236,11 +236,27 @@ func killed(t *testing.T, name string, a app, kills int) {
 		}
 		kill()
 	}
+	if a.once {
+		state.WaitClosed() // what is written to the socket of a bot that was killed is lost
+	}
 	bot, err := a.keys.open(name, state.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := start(t, setup{dir: dir, provider: provider(name), bot: bot})
+	if a.once { // all that is delivered comes before what was said last
+		sent[0]++
+		last := fmt.Sprintf("ask-0-%d.", sent[0])
+		said = append(said, last)
+		a.fake.Say(chattest.Said{From: person(0), Name: "p", Text: last})
+		until(t, func() string {
+			all := state.Shown(a.fake.Chat(person(0)))
+			if !slices.ContainsFunc(all, func(m chattest.Shown) bool { return strings.Contains(m.Text, last) }) {
+				return fmt.Sprintf("%s is not answered: %+v", last, all)
+			}
+			return ""
+		})
+	}
 	until(t, func() string {
 		if i := slices.IndexFunc(said, func(s string) bool { return !a.once && !state.Confirmed(s) }); i >= 0 {
 			return said[i] + " is not confirmed"
