@@ -48,7 +48,7 @@ func TestHungStartEnds(t *testing.T) {
 	}
 	s.StartTimeout = 2 * patience
 	next := worldIn(t, w.dir, s)
-	soon, cancel := context.WithTimeout(t.Context(), time.Second)
+	soon, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if next.Await(soon); soon.Err() != nil {
 		t.Error("runs wait for it again after a restart")
