@@ -48,7 +48,7 @@ func TestServerAsksThePerson(t *testing.T) {
 	s := stdio("s", "good")
 	s.Env["API_TOKEN"] = canary
 	s.Secrets = []string{canary}
-	s.CallTimeout = 2 * time.Second // which does not run meanwhile
+	s.CallTimeout = 20 * time.Second // which does not run meanwhile
 	w := newWorld(t, s)
 	q, done := w.asked(t.Context(), "t")
 	if q.Server != "s" || q.Message != "Which size, ****?" || len(q.Fields) != 3 || q.Fields[0].Name != "size" ||
