@@ -151,8 +151,9 @@ func (w *world) status(name string) mcp.Status {
 
 func (w *world) state(name, state string) mcp.Status {
 	w.t.Helper()
-	until(w.t, name+" being "+state, func() bool { return w.status(name).State == state })
-	return w.status(name)
+	var s mcp.Status
+	until(w.t, name+" being "+state, func() bool { s = w.status(name); return s.State == state })
+	return s
 }
 
 // sink keeps what a call shows.
