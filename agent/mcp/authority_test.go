@@ -56,8 +56,9 @@ func newAuthority(t *testing.T) *authority {
 	mux.HandleFunc("/.well-known/openid-configuration", a.metadata(true))
 	mux.HandleFunc("/register", a.register)
 	mux.HandleFunc("/token", a.token)
-	srv := httptest.NewServer(mux)
-	a.base = srv.URL
+	srv := httptest.NewUnstartedServer(mux)
+	a.base = "http://" + srv.Listener.Addr().String() // whoever had its port last may be calling already
+	srv.Start()
 	t.Cleanup(func() {
 		for session := range s.Sessions() {
 			session.Close()

@@ -115,7 +115,9 @@ func TestLoginEnds(t *testing.T) {
 // TestTokenOfLoginIsRenewedOnce: before it ends, by one request for many calls.
 func TestTokenOfLoginIsRenewedOnce(t *testing.T) {
 	a := newAuthority(t)
+	a.mu.Lock()
 	a.life = 61 // a second more than the skew
+	a.mu.Unlock()
 	w := newWorld(t, a.server())
 	w.state("h", mcp.StateLogin)
 	w.login(a)
@@ -159,13 +161,17 @@ func TestWaysToLogIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newAuthority(t)
 			s := a.server()
+			a.mu.Lock()
 			set(a, &s)
+			a.mu.Unlock()
 			w := newWorld(t, s)
 			w.state("h", mcp.StateLogin)
 			w.login(a)
 			if got := w.says("t", "h_echo", "in"); got != "in" {
 				t.Errorf("echo says %q", got)
 			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
 			if s.Client != nil && a.basic[0] != "own:s-"+canary && a.forms[0].Get("client_secret") != "s-"+canary {
 				t.Errorf("the client is %v, %v", a.basic, a.forms)
 			}
@@ -203,7 +209,9 @@ func TestLoginsThatFail(t *testing.T) {
 			a := newAuthority(t)
 			s := a.server()
 			if c.set != nil {
+				a.mu.Lock()
 				c.set(a, &s)
+				a.mu.Unlock()
 			}
 			dir := t.TempDir()
 			w := worldIn(t, dir, s)
@@ -257,7 +265,7 @@ func TestALoginIsForOneAddress(t *testing.T) {
 	w.state("h", mcp.StateLogin)
 	w.login(a)
 	w.says("t", "h_echo", "in")
-	b.good = nil
+	b.revoke(false)
 	w.Set([]mcp.Server{b.server()})
 	w.state("h", mcp.StateLogin)
 	w.noCanary()
