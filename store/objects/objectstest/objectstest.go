@@ -125,8 +125,8 @@ func (s *Server) Again() {
 		s.tb.Fatal(err)
 	}
 	defer b.Close()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		_, err := b.Get(ctx, "nothing", 0, -1)
 		cancel()
 		if err != nil && errors.Is(err, objects.ErrNotFound) {
