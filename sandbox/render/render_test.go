@@ -200,9 +200,11 @@ func TestABrowserReachesOnlyWhatTheGuardOpens(t *testing.T) {
 		Guard: shut, Ports: ports}); err == nil && p.Status == 200 {
 		t.Errorf("a name that leads here shows %+v", p)
 	}
+	mu.Lock()
 	if turn == 0 {
 		t.Error("the browser looked the name up by itself")
 	}
+	mu.Unlock()
 	if asks := inner.asked(); asks != "" {
 		t.Errorf("the browser reached %s", asks)
 	}
