@@ -21,7 +21,7 @@ func TestManyThreadsAtOnceStayApart(t *testing.T) {
 	var wg sync.WaitGroup
 	start := time.Now()
 	for i := range n {
-		s := w.thread(fmt.Sprint("t", i))
+		s := w.thread(fmt.Sprint("t", i), func(p *sandbox.Policy) { p.Timeout = 5 * time.Minute })
 		wg.Go(func() {
 			for round := range 3 {
 				res := bash(t, s,
