@@ -268,21 +268,21 @@ func TestConnectionsOverTheLimitWait(t *testing.T) {
 
 func TestForwardTellsWhyNoAnswerCame(t *testing.T) {
 	t.Parallel() // it waits for most of its time
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := closed.Addr().(*net.TCPAddr).Port
-	closed.Close()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
 	silentPort := silent.Addr().(*net.TCPAddr).Port
+	closed, err := net.Dial("tcp", silent.Addr().String()) // has a port where nobody else can listen
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed.Close()
+	port := closed.LocalAddr().(*net.TCPAddr).Port
 	l := newLab(t, egress.Policy{Allow: []string{"*"}}, func(l *lab) {
 		l.Limits.HTTPPorts = []int{port, silentPort}
-		l.Limits.Idle = 3 * time.Second
+		l.Limits.Idle = 8 * time.Second
 	})
 	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", port)); err != nil ||
 		body != "502 the sandbox proxy could not connect to a.example\n" {
