@@ -57,7 +57,9 @@ func TestFeishuTopicsAndParts(t *testing.T) {
 
 func TestFeishuTakesAnotherTokenWhenOneIsRefused(t *testing.T) {
 	fake, s := feishu(t)
-	ch := run(t, s, chattest.NewInbox())
+	in := chattest.NewInbox()
+	ch := run(t, s, in)
+	in.WaitStatus(t, func(err error) bool { return err == nil }) // or it is the one that finds the token wrong
 	to := chat.Address{Chat: fake.Chat(s.Person)}
 	if _, err := ch.Send(t.Context(), to, chat.Post{Text: "one"}); err != nil {
 		t.Fatal(err)
