@@ -73,10 +73,14 @@ func TestAdaptersSayWhatTheTroubleIs(t *testing.T) {
 	html := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "<!doctype html><title>Sign in to this network</title>")
 	}))
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
 	defer html.Close()
-	for at, want := range map[string]chat.Cause{html.URL: chat.Foreign, down.URL: chat.NoConnection} {
+	held, err := net.Dial("tcp", html.Listener.Addr().String()) // has a port where nobody else can listen
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	down := "http://" + held.LocalAddr().String()
+	for at, want := range map[string]chat.Cause{html.URL: chat.Foreign, down: chat.NoConnection} {
 		b, err := chat.NewTelegram(chat.TelegramConfig{Token: chattest.TelegramToken,
 			Options: chat.Options{BaseURL: at}})
 		if err != nil {
