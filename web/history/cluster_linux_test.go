@@ -35,6 +35,12 @@ type cluster struct {
 
 func newCluster(t *testing.T, wake string) *cluster {
 	t.Helper()
+	return newClusterOf(t, wake, lease)
+}
+
+// newClusterOf is newCluster with leases that are as long as is said.
+func newClusterOf(t *testing.T, wake string, lease time.Duration) *cluster {
+	t.Helper()
 	c := &cluster{t: t, database: pgtest.Start(t), ledger: newLedger(t)}
 	config := fmt.Sprintf(`cluster: {enabled: true, lease: %d, wake: %s}
 files: {dir: %q}
@@ -143,7 +149,7 @@ func (c *cluster) watch() {
 func (c *cluster) check() {
 	c.t.Helper()
 	db, err := store.Open(c.t.Context(), store.Config{Dir: c.t.TempDir(), URL: c.database.URL, Schema: schema,
-		Cluster: true, Lease: lease})
+		Cluster: true, Lease: time.Minute})
 	if err != nil {
 		c.t.Fatal(err)
 	}
