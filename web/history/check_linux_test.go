@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -109,7 +110,7 @@ func (cs *clients) replay(t *testing.T, rec *record, stored map[string][]frame) 
 
 // all reads a run from its beginning. Servers may still end because of what has happened to them: then it asks again.
 func (cs *clients) all(rec *record) (status int, list []frame) {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		resp, err := cs.request(context.Background(), "GET", rec.stream(), "", "-1")
 		if err != nil {
 			continue
@@ -140,7 +141,7 @@ func parsePosition(id string) (p position, err error) {
 // quiet waits until all runs have ended.
 func (c *cluster) quiet() {
 	c.t.Helper()
-	for end := time.Now().Add(90 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		open := c.ask(`SELECT id, thread, status, node, front, held, wish, attempt FROM run
 			WHERE status IN ('pending', 'running')`)
 		if len(open) == 0 {
@@ -192,18 +193,23 @@ func (c *cluster) sound(threads []string) (called int) {
 // answered looks whether all calls of a thread have one answer, and whether what is said to have happened did.
 func (c *cluster) answered(thread string) (called int) {
 	c.t.Helper()
-	var resp *http.Response
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		var err error
-		if resp, err = http.Get(c.url + "/threads/" + thread + "/state"); err != nil {
-			c.t.Fatal(err)
+	// Servers may still end because of what has happened to them, also in the middle of an answer.
+	var status int
+	var body []byte
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		resp, err := http.Get(c.url + "/threads/" + thread + "/state")
+		if err == nil {
+			status = resp.StatusCode
+			body, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
 		}
-		if resp.StatusCode < http.StatusInternalServerError || time.Now().After(end) {
+		if err == nil && status < http.StatusInternalServerError {
 			break
 		}
-		resp.Body.Close()
+		if time.Now().After(end) {
+			c.t.Fatalf("the state of thread %s: %d, %v", thread, status, err)
+		}
 	}
-	defer resp.Body.Close()
 	var state struct {
 		Values struct {
 			Messages []struct {
@@ -214,11 +220,11 @@ func (c *cluster) answered(thread string) (called int) {
 			}
 		}
 	}
-	if resp.StatusCode == http.StatusNotFound {
+	if status == http.StatusNotFound {
 		return 0 // nobody has used it
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil || resp.StatusCode != http.StatusOK {
-		c.t.Errorf("the state of thread %s: %d, %v", thread, resp.StatusCode, err)
+	if err := json.Unmarshal(body, &state); err != nil || status != http.StatusOK {
+		c.t.Errorf("the state of thread %s: %d, %v", thread, status, err)
 		return 0
 	}
 	open := map[string]int{}

@@ -92,7 +92,7 @@ func (c *cluster) round(t *testing.T, r *rand.Rand, n int) (*clients, []string) 
 	for i := range threads {
 		cs.threads = append(cs.threads, fmt.Sprintf("r%d-%d", n, i))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var people, fate sync.WaitGroup
 	for range crowd {
@@ -113,7 +113,7 @@ func (c *cluster) round(t *testing.T, r *rand.Rand, n int) (*clients, []string) 
 	fate.Wait()
 	people.Wait()
 	if ctx.Err() != nil {
-		t.Errorf("round %d: clients still wait after two minutes: %s", n, strings.Join(what, ", "))
+		t.Errorf("round %d: clients still wait after four minutes: %s", n, strings.Join(what, ", "))
 	}
 	c.up()
 	c.quiet()
