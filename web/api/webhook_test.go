@@ -55,8 +55,8 @@ func (r *receiver) next(t *testing.T) map[string]any {
 	select {
 	case b := <-r.bodies:
 		return decode[map[string]any](t, b)
-	case <-time.After(30 * time.Second):
-		t.Fatal("the webhook was not called within 30 s")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the webhook was not called within two minutes")
 		return nil
 	}
 }

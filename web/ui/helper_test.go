@@ -140,7 +140,7 @@ func TestAWorkingHelperSaysWhatItDoes(t *testing.T) {
 	r := w.reader("t1")
 	until := func(want string) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !strings.Contains(r.dom.section("turns"), want); {
+		for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(r.dom.section("turns"), want); {
 			if time.Now().After(deadline) {
 				t.Fatalf("no card says %q:\n%s", want, r.dom.section("turns"))
 			}
