@@ -39,7 +39,7 @@ func TestAServerOfAServiceManagerBeginsAnew(t *testing.T) {
 	}
 	database := pgtest.Start(t)
 	config := filepath.Join(t.TempDir(), "config.yaml")
-	text := "database: {url: " + database.URL + "}\ncluster: {lease: 6}\n"
+	text := "database: {url: " + database.URL + "}\ncluster: {lease: 15}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
