@@ -124,7 +124,7 @@ func TestRunSaysByItsExitCodeHowItEnded(t *testing.T) {
 		t.Errorf("a question for people: %+v", r)
 	}
 
-	r = do(`SCRIPT{"turns": [{"text": "so far so good", "chunk": 7, "hang": true}]}`, "--timeout", "8s")
+	r = do(`SCRIPT{"turns": [{"text": "so far so good", "chunk": 7, "hang": true}]}`, "--timeout", "20s")
 	if r.code != exitTimeout || r.stdout != "so far so good\n" || !strings.Contains(r.stderr, "took too long") {
 		t.Errorf("a timeout: %+v", r)
 	}
