@@ -151,7 +151,7 @@ func (w *world) ok(t *testing.T, method, path, body string) map[string]any {
 // eventually waits for something the server does on its own.
 func (w *world) eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	for range 6000 {
+	for range 18000 {
 		if done() {
 			return
 		}
@@ -161,7 +161,7 @@ func (w *world) eventually(t *testing.T, done func() bool) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	t.Fatal("it did not happen within 60 s")
+	t.Fatal("it did not happen within three minutes")
 }
 
 func decode[T any](t *testing.T, s string) T {
