@@ -73,7 +73,7 @@ export const freePort = () => new Promise((resolve, reject) => {
 });
 
 const answers = async (child, url, log) => {
-  for (const until = Date.now() + 60_000; Date.now() < until; await delay(20)) {
+  for (const until = Date.now() + 120_000; Date.now() < until; await delay(20)) {
     if (!children.has(child)) break;
     const ok = await fetch(url).then((r) => r.ok, () => false);
     if (ok) return;
@@ -246,7 +246,7 @@ export const held = (gate, n, more = 1) => scripted({ text: 'lorem '.repeat(n), 
 export const scripted = (...turns) => 'SCRIPT' + JSON.stringify({ turns });
 
 // until waits for something to become true, and says what when it does not.
-export const until = async (what, check, ms = 60_000) => {
+export const until = async (what, check, ms = 120_000) => {
   for (const limit = Date.now() + ms; Date.now() < limit; await delay(25)) {
     const got = await check();
     if (got) return got;
