@@ -35,9 +35,9 @@ test('a chip says how far its document is read, and what came of it, without a r
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + newChat);
   const said = page.locator('#chips li[data-name="long.pdf"] [data-doc]');
-  await page.setInputFiles('#pick', [{ name: 'long.pdf', mimeType: 'application/pdf', buffer: pdf(300) },
+  await page.setInputFiles('#pick', [{ name: 'long.pdf', mimeType: 'application/pdf', buffer: pdf(600) },
     { name: 'broken.docx', mimeType: 'application/octet-stream', buffer: Buffer.from('PK\x03\x04 nothing') }]);
-  await page.getByText(/^Being read… page \d+ of 300$/).waitFor();
+  await page.getByText(/^Being read… page \d+ of 600$/).waitFor();
   await said.waitFor({ state: 'detached' });
   assert.equal(await page.locator('#chips li[data-name="long.pdf"]').innerText().then((t) => /Being read/.test(t)), false);
   await page.locator('#chips li[data-name="broken.docx"]').getByText('Damaged').waitFor();
@@ -51,7 +51,7 @@ test('a chip says how far its document is read, and what came of it, without a r
 
 test('a conversion that a kill ended is done after the restart, once', { timeout: 240_000 }, async () => {
   const form = new FormData();
-  form.append('files', new Blob([pdf(300)]), 'killed.pdf');
+  form.append('files', new Blob([pdf(600)]), 'killed.pdf');
   const sent = await fetch(`${fawn.base}/api/threads/killed/uploads`, { method: 'POST', body: form });
   assert.equal(sent.status, 200);
   const state = async () => (await list('killed')).files[0].conversion;
@@ -63,7 +63,7 @@ test('a conversion that a kill ended is done after the restart, once', { timeout
   assert.equal(done.state, 'converted');
   const [file] = (await list('killed')).files;
   const text = await fetch(fawn.base + file.markdown_artifact_url).then((r) => r.text());
-  assert.match(text, /Page 300 has a line with the number 29 /);
+  assert.match(text, /Page 600 has a line with the number 29 /);
   const folder = join(fawn.data, 'threads', 'killed', 'user-data', 'uploads');
   assert.deepEqual(readdirSync(folder).sort(), ['killed.pdf', 'killed.pdf.md']);
   assert.deepEqual(readdirSync(join(fawn.data, 'documents', 'threads')), []);
