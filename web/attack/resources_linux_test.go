@@ -39,7 +39,7 @@ func outputSize() int64 {
 const forks = `(ls /usr; id) | sort | wc -l > n; [ -s n ] && echo next`
 
 func hogs() []hog {
-	const tooLong = `Command timed out after 3 seconds and was terminated\.`
+	const tooLong = `Command timed out after ` + quickTime + ` seconds and was terminated\.`
 	size := outputSize()
 	return []hog{
 		{name: "fork bomb", plain: true, shell: `:(){ :|:& };:; wait; sleep 600`, endless: true, want: `Resource temporarily unavailable(.|\n)*` + tooLong},
@@ -99,9 +99,9 @@ except OSError as e: print(e.strerror)`), want: `^Too many references: cannot sp
 		{name: "a file with holes", shell: `truncate -s 8E big; truncate -s 1T big; python3 -c 'import os; os.posix_fallocate(os.open("x", os.O_CREAT | os.O_RDWR), 0, 1 << 40)'; du -s . | cut -f1`, want: `File too large(.|\n)*\n\d{1,3}\n?`},
 		{name: "all of the disk", plain: true, shell: `i=0; while :; do head -c 8M /dev/zero > f$i; i=$((i+1)); sleep 0.02; done`, want: `Thread storage is full \(\d+\.\d MiB of 96\.0 MiB\)\. Delete files under /mnt/user-data before writing\.`, next: `rm -f f*; echo next`},
 		{name: "a full thread", shell: `for i in 1 2 3 4 5 6 7; do head -c 15M /dev/zero > f$i; done; sleep 600`, want: `Thread storage is full`, next: `rm -f f*; echo next`},
-		// It writes 20 MB/s: how much passes before its end is seen depends on how busy the machine is.
+		// It writes 8 MB/s: how much passes before its end is seen depends on how busy the machine is.
 		{name: "a writer in the background", plain: true,
-			shell: `(i=0; while :; do head -c 4M /dev/zero > f$i; i=$((i+1)); sleep 0.2; done) >/dev/null 2>&1 & echo started`, want: `^started\n`,
+			shell: `(i=0; while :; do head -c 4M /dev/zero > f$i; i=$((i+1)); sleep 0.5; done) >/dev/null 2>&1 & echo started`, want: `^started\n`,
 			after: storage, next: `rm -f f*; echo next`,
 			told: `Processes in the background \((bash|head|sleep|, )+\) were ended because the thread's storage was full\.`},
 		{name: "files without a name", plain: true, shell: python(`
@@ -168,6 +168,10 @@ time.sleep(1); print("ended")`), want: `(^ended|memory limit exceeded|The sandbo
 	}
 }
 
+// quickTime is the time limit, in seconds, of commands that would not end: long enough for those after them that do, on
+// a machine that stalls.
+const quickTime = "8"
+
 // limits is the configuration of hogs, up to the time limit of commands.
 const limits = `
   limits: {memory: 128MiB, pids: 64, file_size: 16MiB, open_files: 128, tmp: 12MiB, shm: 8MiB, disk: 96MiB}
@@ -179,7 +183,7 @@ const limits = `
 func TestResourcesWithoutNamespaces(t *testing.T) {
 	t.Parallel()
 	w, quick := newWorld(t, "sandbox:\n  provider: landlock"+limits+"600\n"),
-		newWorld(t, "sandbox:\n  provider: landlock"+limits+"3\n")
+		newWorld(t, "sandbox:\n  provider: landlock"+limits+quickTime+"\n")
 	w.plain, quick.plain = true, true
 	w.must(t, sandbox.ProviderLandlock)
 	for _, h := range hogs() {
@@ -198,7 +202,7 @@ func TestResourcesWithoutNamespaces(t *testing.T) {
 
 func TestResourcesThroughTheChat(t *testing.T) {
 	t.Parallel() // most of them wait
-	w, quick := newWorld(t, "sandbox:"+limits+"600\n"), newWorld(t, "sandbox:"+limits+"3\n")
+	w, quick := newWorld(t, "sandbox:"+limits+"600\n"), newWorld(t, "sandbox:"+limits+quickTime+"\n")
 	w.must(t, sandbox.ProviderNamespace)
 	var before runtime.MemStats
 	runtime.ReadMemStats(&before)
