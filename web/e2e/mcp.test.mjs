@@ -49,9 +49,9 @@ test('servers are pasted, used and removed', { skip }, async () => {
   await page.goto(fawn.base + '/workspace/settings/tools');
   await page.locator('summary', { hasText: 'Add servers' }).click();
   await page.locator('#mcp-json').fill(JSON.stringify({ mcpServers: {
-    all: { command: bin('everything'), args: ['stdio'], env: { API_TOKEN: secret } },
-    files: { command: bin('filesystem'), args: ['/mnt/user-data/workspace'] },
-    graph: { command: bin('memory') },
+    all: { command: bin('everything'), args: ['stdio'], env: { API_TOKEN: secret }, session_init_timeout: 60 },
+    files: { command: bin('filesystem'), args: ['/mnt/user-data/workspace'], session_init_timeout: 60 },
+    graph: { command: bin('memory'), session_init_timeout: 60 },
     web: { type: 'http', url: `http://127.0.0.1:${port}/mcp` },
   } }));
   await page.getByRole('button', { name: 'Add', exact: true }).click();

@@ -15,7 +15,7 @@ before(async () => {
   if (skip) return;
   [fawn, browser] = await Promise.all([start({ env: { DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST: everything } }), launch()]);
   const res = await fetch(fawn.base + '/api/mcp/config', { method: 'PUT', headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ mcp_servers: { all: { type: 'stdio', command: everything, args: ['stdio'], enabled: true } } }) });
+    body: JSON.stringify({ mcp_servers: { all: { type: 'stdio', command: everything, args: ['stdio'], enabled: true, session_init_timeout: 60 } } }) });
   assert.equal(res.status, 200, await res.text());
   await until('the server is connected', async () => {
     const { servers } = await (await fetch(fawn.base + '/api/mcp/status')).json();

@@ -15,7 +15,7 @@ before(async () => {
   if (skip) return;
   [fawn, browser] = await Promise.all([start({ env: { DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST: everything } }), launch()]);
   const res = await fetch(fawn.base + '/api/mcp/config', { method: 'PUT', headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ mcp_servers: { all: { type: 'stdio', command: everything, args: ['stdio'], enabled: true } } }) });
+    body: JSON.stringify({ mcp_servers: { all: { type: 'stdio', command: everything, args: ['stdio'], enabled: true, session_init_timeout: 60 } } }) });
   assert.equal(res.status, 200, await res.text());
   await until('prompts and resources are listed', async () => {
     const list = await (await fetch(fawn.base + '/ui/commands?thread=any', { headers: { 'X-Fawn': '1' } })).text();

@@ -14,7 +14,7 @@ let fawn, browser;
 before(async () => {
   if (skip) return;
   [fawn, browser] = await Promise.all([start({ env: { DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST: ['everything', 'memory'].map(bin).join(',') } }), launch()]);
-  const stdio = (name, ...args) => ({ type: 'stdio', command: bin(name), args, enabled: true });
+  const stdio = (name, ...args) => ({ type: 'stdio', command: bin(name), args, enabled: true, session_init_timeout: 60 });
   const res = await fetch(fawn.base + '/api/mcp/config', { method: 'PUT', headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ mcp_servers: { all: stdio('everything', 'stdio'), graph: stdio('memory') } }) });
   assert.equal(res.status, 200, await res.text());
