@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/httpx"
@@ -43,7 +44,7 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	l := &live{out: out,
 		progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
-	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) {
+	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) && !errors.Is(err, runs.ErrClosed) { // it is about to stop
 		h.Log.Error("a page's stream was cut off", "thread", id, "err", err)
 	}
 	return nil // the headers are out, there is nobody to tell
