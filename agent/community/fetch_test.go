@@ -195,7 +195,10 @@ func TestReadersOfOthers(t *testing.T) {
 func TestARunThatIsStoppedIsNoFailureOfThePage(t *testing.T) {
 	w := newWorld(t, local(nil))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := serve(t, func(_ http.ResponseWriter, _ *http.Request, _ string) { cancel(context.Canceled) })
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request, _ string) {
+		cancel(context.Canceled)
+		<-r.Context().Done() // an answer could be read before the client sees that it was stopped
+	})
 	w.open(s.Server)
 	tool := w.s.Tools()[1]
 	if _, err := tool.Run(ctx, w.turn, callOf(community.WebFetch, fmt.Sprintf(`{"url":%q}`, s.URL))); err == nil {
