@@ -34,7 +34,9 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -modfile $(SLIM)/go.mod $(LEAN) -ld
 RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|heap|httpx|metrics|redact|tlsport|tracing|ui|ui/(chats|conversation|export|files|page|settings)))$$
 
 # The race detector needs a C compiler. Where there is none, the same tests run without, but not in CI.
-RACED = $(if $(FAWN_CI)$(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,$(warning \
+# SQLite is C that was translated: its own code isn't watched, which makes tests that use it five times as fast.
+UNWATCHED := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory,-gcflags=$(p)=-race=false)
+RACED = $(if $(FAWN_CI)$(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race $(UNWATCHED),$(warning \
   there is no C compiler: the tests run without the race detector)go test)
 
 .PHONY: help install generate build run gateway dev test fuzz lint cross format e2e bench bench-cluster soak docker release clean
@@ -126,7 +128,7 @@ bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite a
 	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 10000x ./agent/runs # at most 20 and 60 ms on another server
 
 soak: build ## the long version of the tests: many kill points, long fuzzing, 60 s of load
-	FAWN_CI=1 FAWN_SOAK=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -E '$(RACE)')
+	FAWN_CI=1 FAWN_SOAK=1 CGO_ENABLED=1 go test -race $(UNWATCHED) -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -E '$(RACE)')
 	FAWN_CI=1 FAWN_SOAK=1 go test -shuffle=on -count=1 -timeout 60m $$(go list ./... | grep -vE '$(RACE)')
 	FAWN_CI=1 FAWN_SOAK=1 go test -count=1 -timeout 60m -v -run '^(TestStorageGrowsWithTheContent|TestManyCutRunsAreTakenUpAtOnce)$$' ./agent/runs # times and sizes mean nothing under the race detector
 	@.ci/fuzz total 600
