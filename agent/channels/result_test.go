@@ -264,7 +264,7 @@ func TestRevokingStopsTheAnswerThatIsBeingWritten(t *testing.T) {
 	w := paired(t, p, setup{})
 	p.say("7", "hang here")
 	until(t, func() string {
-		if got := p.chat("7"); !strings.HasPrefix(got[len(got)-1], "re: hang") {
+		if got := p.chat("7"); got[len(got)-1] != "re: hang here" { // all so far: no call is on its way any more
 			return fmt.Sprintf("the chat shows %q", got)
 		}
 		return ""
