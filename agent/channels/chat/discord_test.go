@@ -56,6 +56,7 @@ func TestDiscordResumes(t *testing.T) {
 	run(t, s, in)
 	fake.Say(chattest.Said{From: s.Person, Text: "one"})
 	in.WaitText(t, "one")
+	first, _ := fake.Sessions() // a machine that was busy before READY came may have needed two
 	fake.Tell(`{"op":7,"d":null}`)
 	fake.Say(chattest.Said{From: s.Person, Text: "two"})
 	in.WaitText(t, "two")
@@ -63,8 +64,8 @@ func TestDiscordResumes(t *testing.T) {
 	fake.Cut()
 	fake.Say(chattest.Said{From: s.Person, Text: "three"})
 	in.WaitText(t, "three")
-	if began, resumed := fake.Sessions(); began != 1 || resumed < 2 {
-		t.Errorf("%d sessions began, %d were resumed", began, resumed)
+	if began, resumed := fake.Sessions(); began != first || resumed < 2 {
+		t.Errorf("%d sessions began, %d before, %d were resumed", began, first, resumed)
 	}
 }
 
