@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -12,12 +11,6 @@ import (
 
 // TestAFailedProbeHasOnePlainCause over real connections.
 func TestAFailedProbeHasOnePlainCause(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "http://" + closed.Addr().String() + "/v1"
-	closed.Close()
 	says := func(status int, body string, models ...string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if len(models) > 0 && r.URL.Path == "/v1/models" {
@@ -43,7 +36,7 @@ func TestAFailedProbeHasOnePlainCause(t *testing.T) {
 		name, url, key string
 		want           llm.Cause
 	}{
-		{"nobody there", nobody, "k", llm.CauseServer},
+		{"nobody there", nobody + "/v1", "k", llm.CauseServer},
 		{"no such host", "http://no-such-host.invalid/v1", "k", llm.CauseServer},
 		{"wrong key", says(401, refused), "sk-wrong", llm.CauseKey},
 		{"no key", says(401, refused), "", llm.CauseNoKey},

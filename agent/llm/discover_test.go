@@ -16,6 +16,9 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
+// nobody listens there: no program asks for this port, and the system gives it to none.
+const nobody = "http://127.0.0.1:1"
+
 // local is a server that answers some addresses; "POST /api/show" gets the model's name.
 func local(t *testing.T, answers map[string]string) string {
 	t.Helper()
@@ -61,14 +64,12 @@ func TestDiscoverReadsWhatEachServerSaysAboutItsModels(t *testing.T) {
 	vllm := local(t,
 		map[string]string{"GET /v1/models": `{"data":[{"id":"Qwen/Qwen3","owned_by":"vllm","max_model_len":40960}]}`})
 	page := local(t, map[string]string{"GET /v1/models": "<html>"})
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	elsewhere := httptest.NewServer(http.RedirectHandler(vllm+"/v1/models", http.StatusFound))
 	defer elsewhere.Close()
 
 	found := llm.DiscoverAt(t.Context(), []llm.Found{{Name: "a", BaseURL: ollama + "/v1", Use: "ollama"},
 		{Name: "b", BaseURL: studio + "/v1/"}, {Name: "page", BaseURL: page + "/v1"},
-		{Name: "c", BaseURL: llama + "/v1"}, {Name: "closed", BaseURL: closed.URL + "/v1"},
+		{Name: "c", BaseURL: llama + "/v1"}, {Name: "closed", BaseURL: nobody + "/v1"},
 		{Name: "d", BaseURL: vllm + "/v1"}, {Name: "e", BaseURL: elsewhere.URL + "/v1"}}, time.Minute)
 	want := []llm.Found{
 		{Name: "a", BaseURL: ollama + "/v1", Use: "ollama", Models: []string{"qwen3:8b", "llava", "odd"},
@@ -178,9 +179,7 @@ func TestProbeOfWhatCannotBeMadeOrReached(t *testing.T) {
 	if p := llm.Probe(t.Context(), llm.Config{Name: "m", Use: "nonsense"}); p.OK || !errors.Is(p.Err, llm.ErrClass) {
 		t.Errorf("an unknown class: %+v", p)
 	}
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
-	p := llm.Probe(t.Context(), llm.Config{Name: "m", BaseURL: closed.URL})
+	p := llm.Probe(t.Context(), llm.Config{Name: "m", BaseURL: nobody})
 	if _, class, _ := llm.Words(p.Err); p.OK || class != llmerr.ClassNetwork || len(p.Tried) != 1 {
 		t.Errorf("a closed port: %+v", p)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/agent"
 	"fawn/agent/llm"
@@ -43,9 +44,9 @@ func TestEveryClassOfTheTableMakesAModelOrSaysWhyNot(t *testing.T) {
 }
 
 func TestSuite(t *testing.T) {
-	llmtest.Suite(t, func(url string) agent.Model {
+	llmtest.Suite(t, func(url string, idle time.Duration) agent.Model {
 		m, err := llm.New(llm.Config{Name: "test-model", BaseURL: url + "/v1", APIKey: llmtest.Key,
-			IdleTimeout: llmtest.Idle})
+			IdleTimeout: idle})
 		if err != nil {
 			t.Fatal(err)
 		}

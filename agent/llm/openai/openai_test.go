@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/agent"
 	"fawn/agent/llm/llmtest"
@@ -26,8 +27,8 @@ func open(t testing.TB, cfg openai.Config) *openai.Model {
 }
 
 func TestSuite(t *testing.T) {
-	llmtest.Suite(t, func(url string) agent.Model {
-		return open(t, openai.Config{BaseURL: url, APIKey: llmtest.Key, IdleTimeout: llmtest.Idle})
+	llmtest.Suite(t, func(url string, idle time.Duration) agent.Model {
+		return open(t, openai.Config{BaseURL: url, APIKey: llmtest.Key, IdleTimeout: idle})
 	})
 }
 
