@@ -22,7 +22,7 @@ func TestTenThousandRowsGetRightNumbers(t *testing.T) {
 	file := "\ufeff" + sales(10_000)
 	begin := time.Now()
 	answer := d.say("Please analyse this file and make a report with a chart.", map[string]string{"sales.csv": file})
-	if took := time.Since(begin); took > 30*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 	t.Logf("%d bytes in %s, calls %v", len(file), time.Since(begin), d.calls())
