@@ -32,7 +32,8 @@ func TestTheEvictedWriteNothing(t *testing.T) {
 	url := pgtest.URL(t)
 	told := make(chan error, 8)
 	ctx := t.Context()
-	db := openAt(t, Config{URL: url, Lost: func(err error) { told <- err }})
+	db := openAt(t, Config{URL: url, Cluster: true, Lost: func(err error) { told <- err }})
+	beside(t, db)
 	other := connectTo(t, url)
 	lane := db.OpenLane("t", nil)
 	lane.Append(1, []byte("before"))
@@ -49,10 +50,10 @@ func TestTheEvictedWriteNothing(t *testing.T) {
 		return n
 	}
 	before := rows()
-	if _, err := other.Exec(ctx, `DELETE FROM node`); err != nil {
+	e := db.engine.(*postgresEngine)
+	if _, err := other.Exec(ctx, `DELETE FROM node WHERE id = $1`, e.node.id); err != nil {
 		t.Fatal(err)
 	}
-	e := db.engine.(*postgresEngine)
 	for range 2 { // refused by the database, then by itself
 		if err := db.Commit(ctx, Batch{Thread: &Thread{ID: "after"}}); !errors.Is(err, ErrFenced) {
 			t.Errorf("a commit of an evicted node: %v", err)
@@ -113,7 +114,7 @@ func TestWhoGaveUpTakesItsRowAway(t *testing.T) {
 // had begun to write is gone.
 func TestATransactionThatDoesNotEndIsEnded(t *testing.T) {
 	url := pgtest.URL(t)
-	db := openAt(t, Config{URL: url, Lease: 3 * time.Second})
+	db := openAt(t, Config{URL: url, Lease: 6 * time.Second})
 	e := db.engine.(*postgresEngine)
 	e.node.stop() // as if paused: nothing is renewed
 	<-e.node.done
@@ -122,9 +123,13 @@ func TestATransactionThatDoesNotEndIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
+	list, err := nodes(t.Context(), connectTo(t, url))
+	if err != nil || len(list) != 1 || list[0].Left <= 0 {
+		t.Fatalf("%+v, %v", list, err)
+	}
 	next := openAt(t, Config{URL: url})
-	if took := time.Since(began); took < time.Second || took > 20*time.Second {
-		t.Errorf("replaced after %v", took)
+	if took := time.Since(began); took < list[0].Left || took > time.Minute {
+		t.Errorf("replaced after %v, with a lease that was good for %v", took, list[0].Left)
 	}
 	if err := e.exec("COMMIT"); err == nil {
 		t.Error("what was under way is committed")
