@@ -65,6 +65,8 @@ type Config struct {
 
 	folder     string // id of the data folder that is held, "" for none
 	migrations fs.FS  // of PostgreSQL, nil for those of this program
+
+	readTime, sayTime time.Duration // instead of readPatience and wakeTime; 0 is those
 }
 
 // DB is an open data folder. Its methods are safe for concurrent use.

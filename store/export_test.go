@@ -56,6 +56,12 @@ func (db *DB) Remembered() int {
 	return len(db.w.tails)
 }
 
+// ReadsFor lets reads be tried again for so long.
+func ReadsFor(cfg Config, d time.Duration) Config {
+	cfg.readTime = d
+	return cfg
+}
+
 // Migrate runs the migrations of files on the database in dir.
 func Migrate(ctx context.Context, dir string, files fs.FS) error {
 	pool, err := openPool(dir, "journal_mode(WAL)")

@@ -17,7 +17,7 @@ import (
 
 func openAt(t *testing.T, cfg Config) *DB {
 	t.Helper()
-	cfg.Dir, cfg.Log = t.TempDir(), slog.New(slog.DiscardHandler)
+	cfg.Dir, cfg.Log, cfg.sayTime = t.TempDir(), slog.New(slog.DiscardHandler), time.Minute
 	db, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

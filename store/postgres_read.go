@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -28,8 +29,8 @@ func (db *DB) again(ctx context.Context, read func() (final bool, err error)) er
 	if err == nil || !ok {
 		return err
 	}
-	pause := readPause
-	for end := time.Now().Add(readPatience); !final && lostConnection(err) && time.Now().Before(end); {
+	pause, end := readPause, time.Now().Add(cmp.Or(db.cfg.readTime, readPatience))
+	for !final && lostConnection(err) && time.Now().Before(end) {
 		if pg.node != nil && pg.node.ended() != nil {
 			break
 		}

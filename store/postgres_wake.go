@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -18,7 +19,7 @@ import (
 const (
 	wakeEvery  = 20 * time.Millisecond // what is said meanwhile is said together
 	wakeBytes  = 7900                  // of a payload, which must have less than 8,000
-	wakeTime   = 2 * time.Second       // then what could not be said is not said
+	wakeTime   = 2 * time.Second       // for what is said to others
 	wakeAgain  = 100 * time.Millisecond
 	followedBy = 10 * time.Second // how long it holds that somebody follows
 )
@@ -33,6 +34,7 @@ type wakeWire struct {
 	prefix  string // of channels; those of other schemas are in the same database
 	log     *slog.Logger
 	meter   Meter
+	sayTime time.Duration // then what could not be said is not said
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -63,7 +65,7 @@ func newWakes(e engine, cfg Config) *wakes {
 	class := fnv.New64a()
 	class.Write([]byte(pg.schema))
 	w.wire = &wakeWire{wakes: w, node: pg.node, conf: pg.direct.Copy(), readers: pg.readers, log: pg.log,
-		meter:  pg.meter,
+		meter: pg.meter, sayTime: cmp.Or(cfg.sayTime, wakeTime),
 		prefix: fmt.Sprintf("fawn_%x", class.Sum64()), spoken: make(chan struct{}, 1),
 		pending: map[wakeTopic]*saying{}}
 	w.wire.ctx, w.wire.stop = context.WithCancel(context.Background())
@@ -156,7 +158,7 @@ func (w *wakeWire) sayAll() error {
 		}
 		channels, payloads = append(channels, w.channel(topic)), append(payloads, string(body))
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, wakeTime)
+	ctx, cancel := context.WithTimeout(w.ctx, w.sayTime)
 	defer cancel()
 	began, waited := time.Now(), time.Duration(0)
 	for _, s := range said {
