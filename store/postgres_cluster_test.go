@@ -94,6 +94,7 @@ func leaseOf(db *store.DB) time.Duration {
 
 // TestAServerOfSeveralThatIsGoneIsEvicted by the others, while they work, and its runs can be claimed.
 func TestAServerOfSeveralThatIsGoneIsEvicted(t *testing.T) {
+	waits(t)
 	url, ctx := pgtest.URL(t), t.Context()
 	wire := pgtest.NewWire(t, url)
 	lost := make(chan error, 1)

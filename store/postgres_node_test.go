@@ -24,8 +24,8 @@ const (
 	nodeSchema       = "nodes"
 	exitFenced       = 75
 
-	nodeLease = 6 * time.Second // of those whose lease ends
-	longLease = time.Minute     // of others, as a busy machine may let nobody renew theirs for seconds
+	nodeLease = 10 * time.Second // of those whose lease ends, but not when they stand still for three seconds
+	longLease = time.Minute      // of others, as a busy machine may let nobody renew theirs for seconds
 )
 
 // nodeChild is a server that writes message after message until it may not any more, and prints the number of each
@@ -115,6 +115,13 @@ func openNode(t *testing.T, url, dir string, lease time.Duration, lost func(erro
 	return db
 }
 
+// waits lets tests that mostly wait for the end of a lease do so at the same time, each with a database of its own.
+func waits(t *testing.T) {
+	if os.Getenv("FAWN_TEST_PG") == "" {
+		t.Parallel()
+	}
+}
+
 // leaseLeft is how long the lease of the only server is good, by the database's clock.
 func leaseLeft(t *testing.T, url string) time.Duration {
 	t.Helper()
@@ -144,6 +151,7 @@ func greatest(t *testing.T, db *store.DB) int64 {
 // TestAKilledServerIsReplaced: by one on another folder after the lease and not before it, with all it was told is
 // durable; by one on its own folder at once.
 func TestAKilledServerIsReplaced(t *testing.T) {
+	waits(t)
 	url, dir := pgtest.URL(t), t.TempDir()
 	c := startChild(t, url, dir, nodeLease)
 	if err := c.cmd.Process.Kill(); err != nil {
@@ -175,6 +183,7 @@ func TestAKilledServerIsReplaced(t *testing.T) {
 
 // TestAServerThatIsCutOffEnds before anybody else may take over, and writes nothing later. A short cut is a pause.
 func TestAServerThatIsCutOffEnds(t *testing.T) {
+	waits(t)
 	url, lost := pgtest.URL(t), make(chan error, 1)
 	wire := pgtest.NewWire(t, url)
 	db := openNode(t, wire.URL, t.TempDir(), nodeLease, func(err error) { lost <- err })
@@ -183,7 +192,7 @@ func TestAServerThatIsCutOffEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	wire.Freeze()
-	time.AfterFunc(nodeLease/4, wire.Thaw)
+	time.AfterFunc(500*time.Millisecond, wire.Thaw)
 	if err := put("paused"); err != nil {
 		t.Errorf("across a pause: %v", err)
 	}

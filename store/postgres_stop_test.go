@@ -15,6 +15,7 @@ import (
 
 // TestAStoppedServerWritesNothing once another has taken its place, however soon after it goes on.
 func TestAStoppedServerWritesNothing(t *testing.T) {
+	waits(t)
 	url := pgtest.URL(t)
 	c := startChild(t, url, t.TempDir(), nodeLease)
 	signal(t, c, syscall.SIGSTOP)
