@@ -212,9 +212,10 @@ func TestAnInterruptedRunKeepsWhatWasSaid(t *testing.T) {
 	}
 	data := t.TempDir()
 	s := serve(t, nil, "--data", data, "--config", configured(t, "title: {enabled: false}"))
-	cmd := program(t, nil, "run", "--data", data, "--json",
-		script(t, calls("ls", map[string]any{"description": "look", "path": "/mnt/user-data/workspace"}),
-			map[string]any{"text": "first words", "chunk": 5, "hang": true}))
+	task := script(t, calls("ls", map[string]any{"description": "look", "path": "/mnt/user-data/workspace"}),
+		map[string]any{"text": "first words", "chunk": 5, "hang": true})
+	task = strings.Replace(task, "first words", `first\u0020words`, 1) // on the page they are those of the answer
+	cmd := program(t, nil, "run", "--data", data, "--json", task)
 	var stdout, stderr bytesSoFar
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
@@ -227,7 +228,8 @@ func TestAnInterruptedRunKeepsWhatWasSaid(t *testing.T) {
 		}](t, s, "GET", "/threads", "") {
 			thread = th.ID
 		}
-		return thread != "" && strings.Contains(page(t, s, "/workspace/chats/"+thread), "first words")
+		return thread != "" && strings.Contains(page(t, s, "/workspace/chats/"+thread), "first words") &&
+			stderr.String() != ""
 	})
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
