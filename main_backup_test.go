@@ -399,13 +399,13 @@ func TestTheServerBacksItselfUp(t *testing.T) {
 		return names
 	}
 	until(t, func() bool { return len(kept()) > 0 })
-	first := kept()[0]
+	newest := kept()[len(kept())-1] // which may be from before there was a chat
 	for _, name := range []string{"fawn-mine.tar.gz", "other"} {
 		if err := os.WriteFile(filepath.Join(to, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	until(t, func() bool { _, err := os.Stat(first); return os.IsNotExist(err) })
+	until(t, func() bool { _, err := os.Stat(newest); return os.IsNotExist(err) })
 	s.end(t, os.Interrupt)
 	names := kept()
 	if len(names) < 2 || len(names) > 4 || names[len(names)-1] != filepath.Join(to, "fawn-mine.tar.gz") {
@@ -414,7 +414,8 @@ func TestTheServerBacksItselfUp(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(to, "other")); err != nil {
 		t.Error(err)
 	}
-	r := finished(t, program(t, nil, "restore", names[0], "--data", filepath.Join(t.TempDir(), "x")))
+	last := names[len(names)-2]
+	r := finished(t, program(t, nil, "restore", last, "--data", filepath.Join(t.TempDir(), "x")))
 	if r.code != exitOK || !strings.Contains(r.stdout, "Restored 1 chats") {
 		t.Errorf("%+v", r)
 	}
