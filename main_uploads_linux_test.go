@@ -94,7 +94,7 @@ func TestAFileOfTwoGigabytes(t *testing.T) {
 				}
 				defer res.Body.Close()
 				said, err := io.ReadAll(res.Body)
-				if err != nil {
+				if err != nil && c.status == http.StatusOK { // else it may hang up before all is read
 					t.Fatal(err)
 				}
 				return res.StatusCode, said
