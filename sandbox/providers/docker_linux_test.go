@@ -238,7 +238,7 @@ func TestContainerKeepsBackgroundProcesses(t *testing.T) {
 		}
 		// Not every engine keeps the output of a command open for them.
 		bash(t, s, "sleep 1000 >/dev/null 2>&1 & sleep 1000 >/dev/null 2>&1 &")
-		if st := s.Status(); !st.Running || st.Procs < 2 || st.MemBytes <= 0 {
+		if st := stateOf(t, s); !st.Running || st.Procs < 2 || st.MemBytes <= 0 {
 			t.Errorf("%+v", st)
 		}
 		if len(marked(t, m)) < 2 {

@@ -118,12 +118,12 @@ func TestStepsHaveSecondWays(t *testing.T) {
 			}
 			s := w.thread("a")
 			res := bash(t, s, "echo ok; touch /usr/x /x 2>&1; ls -A /root 2>&1; cat "+w.cfg.Dirs.Root+
-				"/threads/x 2>&1; cat <(echo sub); echo $$ >/dev/null; touch y; sleep 300 >/dev/null 2>&1 &")
+				"/threads/x 2>&1; cat <(echo sub); wait $!; echo $$ >/dev/null; touch y; sleep 300 >/dev/null 2>&1 &")
 			if out := string(res.Output); !strings.Contains(out, "ok\n") || strings.Count(out, "Read-only") != 2 ||
 				strings.Count(out, "No such file") != 2 || !strings.Contains(out, "sub\n") || res.Background != 1 {
 				t.Errorf("%q %+v", out, res)
 			}
-			if st := s.Status(); st.Procs != 1 || st.MemBytes == 0 {
+			if st := stateOf(t, s); st.Procs != 1 || st.MemBytes == 0 {
 				t.Errorf("status %+v", st)
 			}
 			// The ways to end processes work too.
@@ -131,7 +131,7 @@ func TestStepsHaveSecondWays(t *testing.T) {
 				Timeout: 300_000_000}); !res.TimedOut || res.SandboxRestarted || res.Signal != "SIGKILL" {
 				t.Errorf("%+v", res)
 			}
-			if st := s.Status(); st.Procs != 1 {
+			if st := stateOf(t, s); st.Procs != 1 {
 				t.Errorf("after a timeout: %+v", st)
 			}
 			if res := bash(t, s, "sleep 1; kill -9 $PPID; sleep 300"); !res.SandboxRestarted {

@@ -184,7 +184,7 @@ func TestSandboxStaysWarm(t *testing.T) {
 	if string(res.Output) != "kept\n[] /mnt/user-data/workspace\n2\n" || res.SandboxRestarted {
 		t.Errorf("%q %+v", res.Output, res)
 	}
-	if st := s.Status(); !st.Running || st.Procs != 2 || st.Calls != 0 || st.MemBytes <= 0 || st.Restarts != 0 ||
+	if st := stateOf(t, s); !st.Running || st.Procs != 2 || st.Calls != 0 || st.MemBytes <= 0 || st.Restarts != 0 ||
 		st.Started.IsZero() {
 		t.Errorf("status: %+v", st)
 	}
@@ -208,7 +208,7 @@ func TestBackgroundJobsMayGoOnWriting(t *testing.T) {
 	}
 	// It would die of a closed pipe.
 	bash(t, s, "sleep 0.5")
-	if st := s.Status(); st.Procs == 0 {
+	if st := stateOf(t, s); st.Procs == 0 {
 		t.Errorf("status: %+v", st)
 	}
 }

@@ -134,6 +134,13 @@ func mustWrite(t testing.TB, name, content string) {
 	}
 }
 
+// stateOf is a status with what the sandbox itself says, for which a busy one may lack the time.
+func stateOf(t testing.TB, s sandbox.Sandbox) (st sandbox.Status) {
+	t.Helper()
+	waitFor(t, "an answer of the sandbox", func() bool { st = s.Status(); return st.MemBytes > 0 })
+	return st
+}
+
 // waitFor asks until it is so, or for a minute.
 func waitFor(t testing.TB, what string, so func() bool) {
 	t.Helper()
