@@ -42,18 +42,7 @@ func versionForm(page, label string) string {
 // do posts an action as the page's script does, and brings the reader's page up to date.
 func (r *reader) do(action string, form url.Values) {
 	r.w.Helper()
-	a := r.w.post("/ui/threads/"+r.thread+"/"+action, form, script()...)
-	f := decodeFrame(r.w.T, a.body)
-	if a.StatusCode != http.StatusOK || f.Error != "" {
-		r.w.Fatalf("%s = %d %s", action, a.StatusCode, a.body)
-	}
-	if err := r.dom.apply(f); err != nil {
-		r.w.Fatal(err)
-	}
-	if f.Running {
-		r.cursor, r.dom.done = f.Cursor, false
-		r.read(0)
-	}
+	r.follow("/ui/threads/"+r.thread+"/"+action, form)
 	r.w.settle(r.thread)
 	// Where turns are taken away, a fresh page may have more turns from before in their place.
 	if !strings.Contains(r.w.page("/workspace/chats/"+r.thread), `id="earlier"`) {
