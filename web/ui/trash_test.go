@@ -55,6 +55,7 @@ func (w *world) cleaner() (stop func()) {
 
 func TestDeletedChatsCanBeHadBack(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("Hello.")}, 3)})
+	w.ui.SetTrashTime(time.Hour)
 	w.cleaner()
 	for _, id := range []string{"t1", "t2", "t3"} {
 		w.begin(id, "Chat "+id)
@@ -102,13 +103,14 @@ func TestDeletedChatsGoForGood(t *testing.T) {
 
 func TestTheNextStartRemovesWhatWasDeleted(t *testing.T) {
 	w := open(t, &agenttest.Script{Replies: slices.Repeat([]agenttest.Reply{agenttest.Say("Hello.")}, 3)})
+	w.ui.SetTrashTime(time.Hour)
 	for _, id := range []string{"old", "new", "kept"} {
 		w.begin(id, "x")
 		w.settle(id)
 	}
 	now := time.Now()
 	// as an earlier process left them
-	for id, at := range map[string]time.Time{"old": now.Add(-time.Minute), "kept": now.Add(-time.Second)} {
+	for id, at := range map[string]time.Time{"old": now.Add(-2 * time.Hour), "kept": now.Add(-time.Second)} {
 		if err := w.db.Discard(t.Context(), principal.Default, id, at); err != nil {
 			t.Fatal(err)
 		}
