@@ -46,7 +46,7 @@ func hogs() []hog {
 		{name: "fork bomb of sessions", shell: `f() { setsid bash -c "$(declare -f f); f & f & sleep 600" & }; f; f; sleep 600`, endless: true, want: `Resource temporarily unavailable(.|\n)*` + tooLong},
 		{name: "threads", shell: python(`
 import threading, time
-for i in range(10000): threading.Thread(target=time.sleep, args=(3,)).start()`),
+for i in range(10000): threading.Thread(target=time.sleep, args=(6,)).start()`),
 			want: `can't start new thread(.|\n)*process limit 64 reached: no more processes or threads could start`},
 		{name: "dead children", shell: python(`
 import os, time
@@ -54,7 +54,7 @@ try:
     while True:
         if os.fork() == 0: os._exit(0)
 except OSError as e: print(e.strerror)
-time.sleep(3)`), want: `Resource temporarily unavailable(.|\n)*process limit 64 reached`},
+time.sleep(6)`), want: `Resource temporarily unavailable(.|\n)*process limit 64 reached`},
 		{name: "memory", plain: true, shell: `python3 -c 'b = bytearray(600 << 20); import time; time.sleep(600)'`, want: `Exit Code: 137\nmemory limit exceeded \(\d+ MiB > 128 MiB\): killed python3`},
 		{name: "memory of many", shell: `for i in 1 2 3 4; do python3 -c 'b = bytearray(90 << 20); import time; time.sleep(600)' & done; wait -n; kill $(jobs -p)`, want: `memory limit exceeded \(`},
 		{name: "memory that is shared", shell: python(`
