@@ -17,6 +17,15 @@ import (
 // this process to find.
 var mark = fmt.Sprintf("fawn-attack-%d-", os.Getpid())
 
+// mark is what the attacks of a world leave. Without namespaces it is another one: processes of such a world are
+// those of the host, and attacks in others are made at the same time.
+func (w *world) mark() string {
+	if w.plain {
+		return fmt.Sprintf("fawn-plain-%d-", os.Getpid())
+	}
+	return mark
+}
+
 // state describes everything on the host that attacks go for and that must stay as it is.
 func (w *world) state() string {
 	var b strings.Builder
@@ -29,15 +38,19 @@ func (w *world) state() string {
 		content, err := os.ReadFile(name)
 		fmt.Fprintf(&b, "%s %x %v\n", name, sha256.Sum256(content), err)
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.neighbour.Process.Pid))
-	alive := strings.Contains(string(stat), ") S ")
-	fmt.Fprintf(&b, "the process of the host sleeps: %v %v\n", alive, err)
+	fmt.Fprintf(&b, "the process of the host sleeps: %v\n", w.asleep())
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.neighbour.Process.Pid))
 	_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
 	cpus, _, _ := strings.Cut(rest, "\n")
 	nice, _ := syscall.Getpriority(syscall.PRIO_PROCESS, w.neighbour.Process.Pid)
 	fmt.Fprintf(&b, "it runs on %s at %d %v\n", cpus, nice, err)
 	return b.String()
+}
+
+// asleep tells whether the process of the host sleeps, as it does once it has started.
+func (w *world) asleep() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.neighbour.Process.Pid))
+	return err == nil && strings.Contains(string(stat), ") S ")
 }
 
 // tree lists a folder with modes and contents.
@@ -115,7 +128,7 @@ func marks(w *world) (all []string) {
 		"/etc/cron.d", "/etc/profile.d", "/run", "/var", "/var/tmp", "/var/run", "/tmp", "/dev", "/dev/shm", "/home",
 		"/root", "/srv", "/mnt", "/proc/sys", w.data, filepath.Join(w.data, "threads"), filepath.Dir(w.data),
 		os.TempDir(), filepath.Join(w.data, "run")} {
-		found, err := filepath.Glob(filepath.Join(dir, mark+"*"))
+		found, err := filepath.Glob(filepath.Join(dir, w.mark()+"*"))
 		if err != nil {
 			all = append(all, err.Error())
 		}

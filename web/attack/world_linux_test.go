@@ -68,6 +68,8 @@ func newWorld(t *testing.T, conf string) *world {
 	})
 	w.open(t, config)
 	put(t, filepath.Join(w.data, "threads", "victim", "user-data", "workspace", "private"), secret+"private")
+	for end := time.Now().Add(patience); !w.asleep() && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	}
 	w.before = w.state()
 	return w
 }
@@ -305,7 +307,7 @@ func (w *world) script(text string) [][]use {
 	for name, value := range map[string]any{"SECRET": w.outside + "/secret", "OUTSIDE": w.outside, "DATA": w.data,
 		"PORT":   w.port,
 		"SERVER": strings.TrimPrefix(w.url, "http://127.0.0.1:"), "SERVERPID": os.Getpid(),
-		"HOSTPID": w.neighbour.Process.Pid, "ABSTRACT": w.abstract, "MARK": mark} {
+		"HOSTPID": w.neighbour.Process.Pid, "ABSTRACT": w.abstract, "MARK": w.mark()} {
 		head += fmt.Sprintf("export %s='%v'\n", name, value)
 	}
 	const name = "/mnt/user-data/workspace/.attack.sh"
