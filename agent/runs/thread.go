@@ -53,7 +53,7 @@ func (m *Manager) FollowThread(ctx context.Context, thread string, after int64) 
 
 // Next opens the next run for reading and waits until there is one. A run that waits for
 // its turn is not there yet. The reader is nil when the thread got another title meanwhile,
-// outside of a run: [ThreadReader.Title].
+// outside of a run: [ThreadReader.Title]. The error is ErrClosed when the manager is.
 func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 	for {
 		more, leave := r.m.listen(r.thread)
@@ -90,6 +90,8 @@ func (r *ThreadReader) wait(ctx context.Context, more <-chan struct{}) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-r.m.ctx.Done():
+		return ErrClosed
 	}
 }
 

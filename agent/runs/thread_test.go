@@ -125,3 +125,18 @@ func (s suite) ACursorChoosesWhatIsFollowed(t *testing.T) {
 		})
 	}
 }
+
+// WhoWaitsForTheNextRunIsLetGoByAStop, not only who reads one.
+func (s suite) WhoWaitsForTheNextRunIsLetGoByAStop(t *testing.T) {
+	w := s.open(t, t.TempDir(), parrotAgent())
+	r, err := w.m.FollowThread(t.Context(), "t1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.m.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := r.Next(ctx); !errors.Is(err, runs.ErrClosed) {
+		t.Errorf("told %v", err)
+	}
+}
