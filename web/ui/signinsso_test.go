@@ -149,7 +149,7 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 	eve.want(eve.get(back), http.StatusBadRequest, "started in another browser")
 	s.Refuse("access_denied")
 	ann.want(ann.through("/api/v1/auth/oauth/corp"), http.StatusForbidden, "Corp refused the sign-in")
+	gone := openGuarded(t, f).guest() // first: it could get the port that is free then
 	s.Close()
-	gone := openGuarded(t, f).guest()
 	gone.want(gone.get("/api/v1/auth/oauth/corp"), http.StatusBadGateway, "can’t be reached")
 }
