@@ -183,7 +183,7 @@ func (p *Pool) heard(names []string) error {
 			continue
 		}
 		if s, err := p.find(name); err == nil {
-			s.heard(p.memory.get(name))
+			s.heard()
 			p.offer()
 		}
 	}

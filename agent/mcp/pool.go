@@ -256,8 +256,8 @@ func (p *Pool) Approve(name string) error {
 	for _, l := range k.Tools {
 		approved[l.Name] = l.hash()
 	}
-	s.remember(func(k *known) { k.Approved = approved })
-	s.take(k.Tools, approved)
+	kept := s.remember(func(k *known) { k.Approved = approved })
+	s.take(k.Tools, approved, kept)
 	p.offer()
 	return nil
 }

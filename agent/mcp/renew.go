@@ -106,8 +106,9 @@ func (s *server) takeTokens(k known) bool {
 }
 
 // heard takes what another server has learned of this one's.
-func (s *server) heard(k known) {
+func (s *server) heard() {
 	s.mu.Lock()
+	k := s.pool.memory.get(s.name)
 	if k.Signature == s.conf.signature() {
 		s.sort(k.Tools, k.Approved)
 	}

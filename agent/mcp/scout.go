@@ -82,7 +82,7 @@ func (p *Pool) newServer(conf Server) *server {
 	s.ctx, s.stop = context.WithCancel(p.ctx)
 	k := p.memory.get(conf.Name)
 	if k.Signature == conf.signature() {
-		s.take(k.Tools, k.Approved)
+		s.take(k.Tools, k.Approved, false)
 		s.have = true
 	}
 	s.late = k.Late == conf.signature()
@@ -236,7 +236,7 @@ func (s *server) learn() error {
 // owner. Those that have become others wait for the owner.
 func (s *server) accept(list []listed, conf Server) {
 	var approved map[string]string
-	s.remember(func(k *known) {
+	kept := s.remember(func(k *known) {
 		if k.Signature != conf.signature() {
 			k.Approved = nil
 		}
@@ -251,18 +251,21 @@ func (s *server) accept(list []listed, conf Server) {
 		}
 		approved = k.Approved
 	})
-	s.take(list, approved)
+	s.take(list, approved, kept)
 	s.pool.offer()
 }
 
-// take keeps what is offered of a listing.
-func (s *server) take(list []listed, approved map[string]string) {
+// take keeps what is offered of a listing; of one that was kept, as it is by now: others may have listed or approved.
+func (s *server) take(list []listed, approved map[string]string, kept bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if k := s.pool.memory.get(s.name); kept && k.Signature == s.conf.signature() {
+		list, approved = k.Tools, k.Approved
+	}
 	s.sort(list, approved)
 }
 
-// sort is take, with the lock held.
+// sort keeps what is offered of a listing; the lock is held.
 func (s *server) sort(list []listed, approved map[string]string) {
 	var offered []listed
 	var withheld []string
@@ -280,12 +283,13 @@ func (s *server) sort(list []listed, approved map[string]string) {
 	s.listed, s.withheld, s.have = offered, withheld, true
 }
 
-// remember changes what is known of the server.
-func (s *server) remember(change func(k *known)) {
+// remember changes what is known of the server. It is false if that was not kept.
+func (s *server) remember(change func(k *known)) bool {
 	err := s.pool.memory.put(s.name, func(k *known) bool { change(k); return true })
 	if err != nil {
 		s.pool.o.Log.Warn("couldn't remember an MCP server", "server", s.name, "err", err)
 	}
+	return err == nil
 }
 
 // session is that of a thread, which is started if there is none. Whoever gets one calls its end.
