@@ -21,8 +21,8 @@ import (
 	"fawn/sandbox/jail"
 )
 
-// startTime bounds the start of a sandbox, which takes milliseconds.
-const startTime = 15 * time.Second
+// startTime bounds the start of a sandbox, which takes milliseconds, and seconds where many start on a busy machine.
+const startTime = 30 * time.Second
 
 // Box is a running sandbox in namespaces of its own.
 type Box struct {
