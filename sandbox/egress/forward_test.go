@@ -282,7 +282,7 @@ func TestForwardTellsWhyNoAnswerCame(t *testing.T) {
 	port := closed.LocalAddr().(*net.TCPAddr).Port
 	l := newLab(t, egress.Policy{Allow: []string{"*"}}, func(l *lab) {
 		l.Limits.HTTPPorts = []int{port, silentPort}
-		l.Limits.Idle = 8 * time.Second
+		l.Limits.Idle = 5 * time.Second
 	})
 	if body, err := fetch(t, l.client("http"), fmt.Sprintf("http://a.example:%d/", port)); err != nil ||
 		body != "502 the sandbox proxy could not connect to a.example\n" {

@@ -124,7 +124,8 @@ func TestTunnelToAnHTTPPortCarriesOneCheckedRequest(t *testing.T) {
 
 func TestIdleConnectionsEnd(t *testing.T) {
 	t.Parallel() // it waits for most of its time
-	l := newLab(t, egress.Policy{Allow: []string{"example.com"}}, func(l *lab) { l.Limits.Idle = 8 * time.Second })
+	const idle = 5 * time.Second
+	l := newLab(t, egress.Policy{Allow: []string{"example.com"}}, func(l *lab) { l.Limits.Idle = idle })
 	silent := l.dial()
 	c, _, _ := l.connect(net.JoinHostPort("example.com", strconv.Itoa(portOf(t, l.tls))))
 	conn := tls.Client(c, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
@@ -133,7 +134,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(2 * time.Second)
+		<-time.After(idle / 4)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -141,7 +142,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 	}
 	resp.Body.Close()
 	_, _ = io.ReadAll(conn) // ends when the proxy does
-	if r := l.record(); r.Verdict != egress.Allowed || r.Took < 8*time.Second {
+	if r := l.record(); r.Verdict != egress.Allowed || r.Took < idle {
 		t.Errorf("record %+v", r)
 	}
 	if _, err := io.ReadAll(silent); err != nil {
