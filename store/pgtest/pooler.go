@@ -39,17 +39,17 @@ func Pooler(tb testing.TB, address string, size int) string {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	port := freePort(tb, "127.0.0.1")
+	port := freePort(tb, host())
 	user, password := u.User.Username(), ""
 	if p, ok := u.User.Password(); ok {
 		password = " password=" + p
 	}
 	conf, users, logs := filepath.Join(dir, "pgbouncer.ini"), filepath.Join(dir, "users"), filepath.Join(dir, "log")
 	text := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s%s\n"+
-		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\n"+
+		"[pgbouncer]\nlisten_addr = %s\nlisten_port = %s\n"+
 		"unix_socket_dir =\nauth_type = trust\nauth_file = %s\nadmin_users = %s\npool_mode = transaction\n"+
 		"max_client_conn = 500\ndefault_pool_size = %d\n",
-		u.Hostname(), u.Port(), user, password, port, users, user, size)
+		u.Hostname(), u.Port(), user, password, host(), port, users, user, size)
 	err = errors.Join(os.WriteFile(conf, []byte(text), 0o644), os.WriteFile(users, []byte(`"`+user+`" ""`), 0o644),
 		os.WriteFile(logs, nil, 0o666), os.Chmod(dir, 0o755))
 	if err != nil {
@@ -68,7 +68,7 @@ func Pooler(tb testing.TB, address string, size int) string {
 		cmd.Wait()
 	})
 	through := *u
-	through.Host = "127.0.0.1:" + port
+	through.Host = host() + ":" + port
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := pgconn.Connect(context.Background(), through.String())
 		if err == nil {
