@@ -10,9 +10,13 @@ export const start = (sc, hold, said) => {
   const watch = (root) => { for (const g of root.querySelectorAll('.gap')) near.observe(g); };
 
   // A gap with two ends fills from the one the reader is at.
+  const below = (gap) => {
+    const {top, height} = sc.getBoundingClientRect();
+    return gap.getBoundingClientRect().top > top + height / 2;
+  };
   const endOf = (gap) => {
-    const {top, height} = sc.getBoundingClientRect(), links = gap.querySelectorAll('[data-turns]');
-    return links[gap.getBoundingClientRect().top > top + height / 2 ? 0 : links.length - 1];
+    const links = gap.querySelectorAll('[data-turns]');
+    return links[below(gap) ? 0 : links.length - 1];
   };
 
   const fill = async (gap, link = endOf(gap)) => {
@@ -25,8 +29,12 @@ export const start = (sc, hold, said) => {
       t.innerHTML = await res.text();
       const down = link.nextElementSibling, stays = down ? gap.previousElementSibling : gap.nextElementSibling;
       const now = [...t.content.children], focused = gap.contains(document.activeElement);
-      for (const el of now) document.getElementById(el.id)?.remove(); // came in the meantime, or the gap itself
-      hold(stays, () => { (down ? stays.after(...now) : stays.before(...now)); gap.remove(); });
+      const read = below(gap) ? gap.previousElementSibling : gap.nextElementSibling; // the reader may have gone past it
+      hold(!read || now.some((el) => el.id === read.id) ? stays : read, () => {
+        for (const el of now) document.getElementById(el.id)?.remove(); // came in the meantime, or the gap itself
+        (down ? stays.after(...now) : stays.before(...now));
+        gap.remove();
+      });
       for (const el of now) window.htmx?.process(el);
       if (focused) {
         const to = now.find((el) => el.matches('.gap'))?.querySelector('a:last-child') ?? stays;

@@ -145,6 +145,32 @@ test('a search hit opens at its message, and the conversation fills from there',
   await page.context().close();
 });
 
+test('a reader who has gone past a gap stays in place when it fills', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  let go;
+  const held = new Promise((r) => { go = r; });
+  await page.route('**/turns?*', async (route) => { await held; await route.continue(); });
+  await page.goto(fawn.base + '/workspace/chats?q=zebra');
+  await page.click('.lrow a[href*="at="]');
+  await page.waitForURL(/[?&]at=/);
+  await page.evaluate(() => [...document.querySelectorAll('.gap')].at(-1).scrollIntoView({ block: 'end' }));
+  await page.waitForFunction(() => [...document.querySelectorAll('.gap')].at(-1).ariaBusy);
+  const where = () => page.evaluate(async () => {
+    for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+    return window.read.getBoundingClientRect().top;
+  });
+  await page.evaluate(() => {
+    window.read = document.querySelector('article.turn:nth-last-of-type(12)');
+    window.read.scrollIntoView({ block: 'center' });
+  });
+  const was = await where(), shown = await page.locator('article.turn').count();
+  go();
+  await page.waitForFunction((n) => document.querySelectorAll('article.turn').length > n, shown);
+  assert.ok(Math.abs(await where() - was) <= 2, `what stood at ${was} stands at ${await where()}`);
+  clean(page);
+  await page.context().close();
+});
+
 test('without JavaScript links lead to earlier messages, with the newest on the page', { skip }, async () => {
   const page = await open(browser, fawn.base, { javaScriptEnabled: false });
   await page.goto(fawn.base + path);
