@@ -3,10 +3,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, chmodSync, chownSync, rmSync } from 'node:fs';
 import { execFileSync, spawn } from 'node:child_process';
 import http from 'node:http';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './ports.mjs';
 
 // programs is the folder of PostgreSQL's server, the newest there is; Debian's are not in the path.
 const programs = () => {
@@ -23,12 +23,6 @@ const owner = () => {
   const [, , uid, gid] = readFileSync('/etc/passwd', 'utf8').split('\n').map((l) => l.split(':')).find(([name]) => name === 'postgres');
   return { uid: Number(uid), gid: Number(gid) };
 };
-
-const freePort = () => new Promise((resolve, reject) => {
-  const s = net.createServer();
-  s.once('error', reject);
-  s.listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => resolve(port)); });
-});
 
 const running = new Set();
 process.on('exit', () => { for (const child of running) child.kill('SIGQUIT'); });
@@ -56,7 +50,7 @@ export const startPostgres = async () => {
       if (/ready to accept connections/.test(said)) ready();
     });
   }
-  await Promise.race([up, ended, delay(60_000, null, { ref: false })]);
+  await Promise.race([up, ended, delay(120_000, null, { ref: false })]);
   if (!running.has(child) || !/ready to accept/.test(said)) throw new Error('PostgreSQL does not start:\n' + said);
   return {
     url: `postgres://fawn@127.0.0.1:${port}/postgres?sslmode=disable`,

@@ -4,12 +4,12 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, closeSync } from 'node:fs';
 import http from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { roundRobin, startPostgres } from './cluster.mjs';
+import { freePort } from './ports.mjs';
 
 export const here = fileURLToPath(new URL('.', import.meta.url));
 const root = join(here, '..', '..');
@@ -66,12 +66,6 @@ export const end = async (child, signal = 'SIGTERM') => {
   return out;
 };
 
-export const freePort = () => new Promise((resolve, reject) => {
-  const s = createServer();
-  s.once('error', reject);
-  s.listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => resolve(port)); });
-});
-
 const answers = async (child, url, log) => {
   for (const until = Date.now() + 120_000; Date.now() < until; await delay(20)) {
     if (!children.has(child)) break;
@@ -81,9 +75,9 @@ const answers = async (child, url, log) => {
   throw new Error(`${url} does not answer; log:\n${readFileSync(log, 'utf8').slice(-4000)}`);
 };
 
-// begin starts a server at an address and waits until it answers. Another process may have
-// taken the port since it was found free: then it gives another chance, with a new address
-// unless the old one must be kept.
+// begin starts a server at an address and waits until it answers. Another one may have been told
+// to use the port in the meantime: then it gives another chance, with a new address unless the old one
+// must be kept.
 const begin = async (log, bin, args, env, addr, path) => {
   for (let left = 20; ; left--) {
     const at = addr ?? `127.0.0.1:${await freePort()}`, from = existsSync(log) ? statSync(log).size : 0;

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { freePort, here, lacks } from './harness.mjs';
+import { here, lacks } from './harness.mjs';
+import { freePort } from './ports.mjs';
 
 const top = join(here, '..', '..');
 const has = (tool) => { try { execFileSync('sh', ['-c', `command -v ${tool}`], { stdio: 'ignore' }); return true; } catch { return false; } };

@@ -3,21 +3,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { clean, launch, open, shot, violations } from './browser.mjs';
 import { chromium, here, lacks, scripted, start, until } from './harness.mjs';
+import { freePort } from './ports.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const bin = (name) => join(here, 'node_modules', '.bin', 'mcp-server-' + name);
 const secret = 'sk-canary-e2e-40917';
 let fawn, browser, http, port;
-
-const freePort = () => new Promise((done) => {
-  const s = createServer();
-  s.listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => done(port)); });
-});
 
 before(async () => {
   if (skip) return;

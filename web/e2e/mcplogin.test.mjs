@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ask, clean, launch, open, shot, violations } from './browser.mjs';
 import { chromium, here, lacks, scripted, start, until } from './harness.mjs';
+import { freePort } from './ports.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const secret = 'sk-canary-login-77120';
@@ -55,9 +56,7 @@ const listening = (s) => new Promise((done) => s.listen(0, '127.0.0.1', () => do
 before(async () => {
   if (skip) return;
   [fawn, browser] = await Promise.all([start(), launch()]);
-  const probe = createServer();
-  const port = await listening(probe);
-  await new Promise((done) => probe.close(done));
+  const port = await freePort();
   target = 'http://127.0.0.1:' + port;
   inner = spawn(join(here, 'node_modules', '.bin', 'mcp-server-everything'), ['streamableHttp'],
     { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });

@@ -11,7 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { answer, ask, finished, launch, open, send } from './browser.mjs';
-import { chromium, end, freePort, held, here, lacks, launch as run, start, until, words } from './harness.mjs';
+import { chromium, end, held, here, lacks, launch as run, start, until, words } from './harness.mjs';
+import { freePort } from './ports.mjs';
 
 const name = 'fawn.example.org', base = '/fawn';
 const docs = readFileSync(join(here, '..', '..', 'docs', 'proxy.md'), 'utf8');
