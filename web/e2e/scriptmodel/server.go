@@ -227,7 +227,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := m.choose(&q)
-	m.record(c.kind, c.index, body)
+	n := m.record(c.kind, c.index, body)
 	if !pause(r.Context(), time.Duration(c.turn.FirstByteMS)*time.Millisecond) {
 		return
 	}
@@ -246,7 +246,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		writeError(w, status, message)
 		return
 	}
-	a := &answer{turn: c.turn, model: q.Model, id: fmt.Sprintf("chatcmpl-%d-%d", m.number(), c.index),
+	a := &answer{turn: c.turn, model: q.Model, id: fmt.Sprintf("chatcmpl-%d-%d", n, c.index),
 		promptBytes: len(body), passed: m.passed}
 	if q.Stream {
 		a.usageFrame = q.StreamOptions.IncludeUsage
@@ -270,13 +270,8 @@ func (m *Model) fails(key string, f *Failure) bool {
 	return m.attempts[key] <= f.Times
 }
 
-func (m *Model) number() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.count
-}
-
-func (m *Model) record(kind string, turn int, body json.RawMessage) {
+// record keeps a request and returns its number.
+func (m *Model) record(kind string, turn int, body json.RawMessage) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.count++
@@ -286,6 +281,7 @@ func (m *Model) record(kind string, turn int, body json.RawMessage) {
 		m.keptSize -= len(m.kept[0].Body)
 		m.kept = m.kept[1:]
 	}
+	return m.count
 }
 
 func (m *Model) models(w http.ResponseWriter, _ *http.Request) {
