@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Client } from '@langchain/langgraph-sdk';
-import { answer, ask, atLeast, clean, finished, launch, newChat, open, shot, violations } from './browser.mjs';
+import { answer, ask, atLeast, clean, copies, finished, launch, newChat, open, shot, violations } from './browser.mjs';
 import { chromium, lacks, start, until, words } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -194,8 +194,7 @@ test('the same in the dialog over a chat', { skip }, async () => {
   await dialog.getByRole('button', { name: 'Create token' }).click();
   await dialog.getByText('Copy it now').waitFor();
   await owner.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: base });
-  await dialog.getByRole('button', { name: 'Copy' }).click();
-  await dialog.getByRole('button', { name: 'Copied' }).waitFor();
+  await copies(dialog.getByRole('button', { name: 'Copy' }));
   assert.match(await owner.evaluate(() => navigator.clipboard.readText()), /^fawn_/);
   await dialog.getByRole('button', { name: 'Revoke: Dialog' }).click();
   await gone('Revoke: Dialog');

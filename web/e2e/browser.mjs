@@ -100,6 +100,16 @@ export const shot = async (page, name) => {
   if (process.env.FAWN_SHOTS) await page.screenshot({ path: join(process.env.FAWN_SHOTS, name + '.png') });
 };
 
+// copies clicks a button that copies, and waits until it has said so, which it does for a moment only.
+export const copies = async (button) => {
+  await button.evaluate((el) => {
+    window.copied = false;
+    new MutationObserver(() => { window.copied ||= el.innerText.includes('Copied'); }).observe(el, { childList: true, characterData: true, subtree: true });
+  });
+  await button.click();
+  await button.page().waitForFunction(() => window.copied);
+};
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 // violations are the rules of accessibility that a page breaks, once all of it is there.

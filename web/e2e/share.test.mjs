@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, open, send, shot } from './browser.mjs';
+import { ask, clean, copies, finished, launch, open, send, shot } from './browser.mjs';
 import { chromium, lacks, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -34,8 +34,7 @@ test('the dialog makes a link, copies it, and brings it up to date', { skip }, a
   await modal.getByRole('button', { name: 'Create link' }).click();
   link = await modal.getByLabel('Link').inputValue();
   assert.match(link, new RegExp(`^${fawn.base}/share/[A-Z2-7]{26,}$`));
-  await modal.getByText('Copy link').click();
-  await modal.getByText('Copied').waitFor();
+  await copies(modal.getByText('Copy link'));
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link);
   await shot(page, 'share-dialog');
   await page.keyboard.press('Escape');
@@ -79,8 +78,7 @@ test('whoever has the link reads the chat and its files, and nothing else', { sk
     const found = await page.evaluate(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
     assert.deepEqual(found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(' | ')}`), []);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
-    await page.locator('[data-copy=code]').click();
-    await page.getByText('Copied').first().waitFor();
+    await copies(page.locator('[data-copy=code]'));
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'print(1)\n');
     await page.getByRole('link', { name: 'the report' }).click();
     await page.locator('.filepage .md').waitFor();
