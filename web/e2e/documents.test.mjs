@@ -31,15 +31,28 @@ after(async () => { await browser?.close(); await fawn?.stop(); });
 
 const list = (thread) => fetch(`${fawn.base}/api/threads/${thread}/uploads/list`).then((r) => r.json());
 
-test('a chip says how far its document is read, and what came of it, without a reload', { timeout: 240_000 }, async () => {
+// sizes are how many pages documents have in turn: one may be read before a busy machine has got to look, then a longer one is not.
+const sizes = [300, 1200, 2400];
+
+test('a chip says how far its document is read, and what came of it, without a reload', { timeout: 600_000 }, async () => {
   const page = await open(browser, fawn.base);
+  await page.addInitScript(() => {
+    window.said = [];
+    new MutationObserver(() => {
+      for (const el of document.querySelectorAll('#chips .meta')) if (el.textContent !== window.said.at(-1)) window.said.push(el.textContent);
+    }).observe(document, { childList: true, characterData: true, subtree: true });
+  });
   await page.goto(fawn.base + newChat);
-  const said = page.locator('#chips li[data-name="long.pdf"] [data-doc]');
-  await page.setInputFiles('#pick', [{ name: 'long.pdf', mimeType: 'application/pdf', buffer: pdf(600) },
-    { name: 'broken.docx', mimeType: 'application/octet-stream', buffer: Buffer.from('PK\x03\x04 nothing') }]);
-  await page.getByText(/^Being read… page \d+ of 600$/).waitFor();
-  await said.waitFor({ state: 'detached' });
-  assert.equal(await page.locator('#chips li[data-name="long.pdf"]').innerText().then((t) => /Being read/.test(t)), false);
+  await page.setInputFiles('#pick', [{ name: 'broken.docx', mimeType: 'application/octet-stream', buffer: Buffer.from('PK\x03\x04 nothing') }]);
+  for (const pages of sizes) {
+    const name = `long-${pages}.pdf`, chip = page.locator(`#chips li[data-name="${name}"]`);
+    await page.setInputFiles('#pick', [{ name, mimeType: 'application/pdf', buffer: pdf(pages) }]);
+    await page.locator(`#chips li[data-name="${name}"]:not(:has(progress))`).waitFor();
+    await chip.locator('[data-doc]').waitFor({ state: 'detached', timeout: 200_000 });
+    assert.doesNotMatch(await chip.innerText(), /Being read/);
+    if (await page.evaluate((n) => window.said.some((t) => new RegExp(`^Being read… page \\d+ of ${n}$`).test(t)), pages)) break;
+    assert.notEqual(pages, sizes.at(-1), 'no chip said which page is read');
+  }
   await page.locator('#chips li[data-name="broken.docx"]').getByText('Damaged').waitFor();
   // The message keeps what there is to say.
   await send(page, 'echo 3 tokens at 0 tok/s');
@@ -49,22 +62,27 @@ test('a chip says how far its document is read, and what came of it, without a r
   assert.deepEqual(page.wrong, []);
 });
 
-test('a conversion that a kill ended is done after the restart, once', { timeout: 240_000 }, async () => {
-  const form = new FormData();
-  form.append('files', new Blob([pdf(600)]), 'killed.pdf');
-  const sent = await fetch(`${fawn.base}/api/threads/killed/uploads`, { method: 'POST', body: form });
-  assert.equal(sent.status, 200);
-  const state = async () => (await list('killed')).files[0].conversion;
-  await until('some pages are read', async () => (await state()).done > 0);
-  await fawn.kill();
-  await fawn.restart();
-  assert.equal((await state()).state, 'pending');
-  const done = await until('it is converted', async () => { const c = await state(); return c.state !== 'pending' && c; }, 120_000);
+test('a conversion that a kill ended is done after the restart, once', { timeout: 600_000 }, async () => {
+  let thread, pages;
+  const state = async () => (await list(thread)).files[0].conversion;
+  for (pages of sizes) {
+    thread = `killed-${pages}`;
+    const form = new FormData();
+    form.append('files', new Blob([pdf(pages)]), 'killed.pdf');
+    const sent = await fetch(`${fawn.base}/api/threads/${thread}/uploads`, { method: 'POST', body: form });
+    assert.equal(sent.status, 200);
+    await until('some pages are read', async () => { const c = await state(); return c.done > 0 || c.state !== 'pending'; });
+    await fawn.kill();
+    await fawn.restart();
+    if ((await state()).state === 'pending') break;
+    assert.notEqual(pages, sizes.at(-1), 'no kill came while a document was read');
+  }
+  const done = await until('it is converted', async () => { const c = await state(); return c.state !== 'pending' && c; }, 240_000);
   assert.equal(done.state, 'converted');
-  const [file] = (await list('killed')).files;
+  const [file] = (await list(thread)).files;
   const text = await fetch(fawn.base + file.markdown_artifact_url).then((r) => r.text());
-  assert.match(text, /Page 600 has a line with the number 29 /);
-  const folder = join(fawn.data, 'threads', 'killed', 'user-data', 'uploads');
+  assert.ok(text.includes(`Page ${pages} has a line with the number 29 `));
+  const folder = join(fawn.data, 'threads', thread, 'user-data', 'uploads');
   assert.deepEqual(readdirSync(folder).sort(), ['killed.pdf', 'killed.pdf.md']);
   assert.deepEqual(readdirSync(join(fawn.data, 'documents', 'threads')), []);
 });
