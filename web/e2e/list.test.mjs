@@ -22,6 +22,10 @@ const api = async (path, body) => {
 };
 const say = (text) => ({ assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: text }] }, if_not_exists: 'create' });
 const run = (thread, text, more = {}) => api(`/threads/${thread}/runs`, { ...say(text), ...more });
+// ended waits for runs: while one works the list comes anew, with the row whose menu is open.
+const ended = async (...ids) => {
+  for (const id of ids) await until(id + ' has ended', async () => (await (await fetch(`${fawn.base}/threads/${id}`)).json()).status === 'idle');
+};
 const dot = (page, thread) => page.evaluate((id) => document.querySelector(`#tl-${id} .dot`)?.getAttribute('aria-label') ?? '', thread);
 const dots = (page, thread, want) => until(`${thread} is ${want || 'read'}`, async () => (await dot(page, thread)) === want);
 const front = (page) => page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
@@ -105,9 +109,7 @@ test('a run at a breakpoint says so and goes on', { skip }, async () => {
 test('the menu of a row renames in place, pins, shares and deletes without leaving the page', { skip }, async () => {
   await run('row-a', scripted({ text: 'A.' }));
   await run('row-b', scripted({ text: 'B.' }));
-  for (const id of ['row-a', 'row-b']) { // while one works the list comes anew, with the row whose menu is open
-    await until(id + ' has ended', async () => (await (await fetch(`${fawn.base}/threads/${id}`)).json()).status === 'idle');
-  }
+  await ended('row-a', 'row-b');
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + '/workspace/chats/row-a');
   const menu = async () => {
@@ -152,6 +154,7 @@ test('the menu of a row renames in place, pins, shares and deletes without leavi
 
 test('on a phone the menu opens in the sheet; without JavaScript it is a page', { skip }, async () => {
   await run('row-c', scripted({ text: 'C.' }));
+  await ended('row-c');
   const phone = await open(browser, fawn.base, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   await phone.goto(fawn.base + newChat);
   await phone.getByRole('link', { name: 'Open menu' }).tap();
