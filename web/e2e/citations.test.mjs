@@ -14,6 +14,7 @@ before(async () => {
   if (skip) return;
   [fawn, bare, browser] = await Promise.all([start(), start({ model: false }), launch()]);
   const page = await browser.newPage();
+  page.setDefaultTimeout(90_000);
   const pages = Array.from({ length: 9 }, (_, i) => `<section style="break-after:page"><h1>Part ${i + 1}</h1>
     <p>The lighthouse number ${i + 1} was built by the harbour office in the year ${1900 + i}.</p></section>`);
   await page.setContent(pages.join(''));

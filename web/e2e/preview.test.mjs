@@ -49,6 +49,7 @@ before(async () => {
   if (skip) return;
   [fawn, browser] = await Promise.all([start(), launch()]);
   const page = await browser.newPage();
+  page.setDefaultTimeout(90_000);
   await page.setContent(Array.from({ length: 9 }, (_, i) => `<section style="break-after:page"><h1>Part ${i + 1}</h1>
     ${`<p>The lighthouse number ${i + 1} was built by the harbour office in the year ${1900 + i}.</p>`.repeat(12)}</section>`).join(''));
   files['photo.png'] = await page.screenshot({ clip: { x: 0, y: 0, width: 1200, height: 700 } });
