@@ -59,6 +59,7 @@ func TestAKilledServerAnswersEachMessageOnce(t *testing.T) {
 		return ""
 	}
 	for kill := range kills {
+		conns := p.open()
 		child := exec.CommandContext(t.Context(), os.Args[0])
 		child.Env = append(os.Environ(), crashDir+"="+dir, crashURL+"="+p.url)
 		child.Stderr = os.Stderr
@@ -76,8 +77,7 @@ func TestAKilledServerAnswersEachMessageOnce(t *testing.T) {
 		} else {
 			time.Sleep(time.Duration(20+rand.IntN(250)) * time.Millisecond)
 		}
-		_ = child.Process.Kill()
-		_ = child.Wait()
+		p.kill(t, child, conns)
 	}
 	w := start(t, setup{dir: dir, bot: newBot(p.url)})
 	until(t, answered)

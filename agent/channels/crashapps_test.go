@@ -208,6 +208,7 @@ func killed(t *testing.T, name string, a app, kills int) {
 	sent := make([]int, chats)
 	var said []string
 	for n := range kills {
+		conns := state.Conns()
 		kill, what := child(t, dir, name, state.URL)
 		for range 4 {
 			who := rand.IntN(chats)
@@ -235,9 +236,7 @@ func killed(t *testing.T, name string, a app, kills int) {
 			time.Sleep(time.Duration(20+rand.IntN(250)) * time.Millisecond)
 		}
 		kill()
-	}
-	if a.once {
-		state.WaitClosed() // what is written to the socket of a bot that was killed is lost
+		state.WaitLeft(conns) // and what is written to the socket of a bot that was killed is lost
 	}
 	bot, err := a.keys.open(name, state.URL)
 	if err != nil {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +37,7 @@ type platform struct {
 	fault    func(op string) string // "rate", "gone", "message", "error", "drop" (act, then cut the connection)
 	calls    map[string]int
 	page     int                     // most updates of a poll
+	conns    int                     // connections that are open
 	saw      func(chat, text string) // is told what people see; mu is held
 }
 
@@ -49,11 +52,44 @@ func (s *shown) text() string { return s.Texts[len(s.Texts)-1] }
 
 func newPlatform(t testing.TB) *platform {
 	p := &platform{wake: make(chan struct{}), calls: map[string]int{}, byID: map[string]*shown{}, page: 3}
-	server := httptest.NewServer(p)
+	server := httptest.NewUnstartedServer(p)
+	server.Config.ConnState = p.count
+	server.Start()
 	p.url = server.URL
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
 	return p
+}
+
+func (p *platform) count(_ net.Conn, s http.ConnState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch s {
+	case http.StateNew:
+		p.conns++
+	case http.StateClosed:
+		p.conns--
+	}
+}
+
+func (p *platform) open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conns
+}
+
+// kill ends a server that came to so many connections, and waits until what it said is heard: it must not come behind
+// what the next one says.
+func (p *platform) kill(t *testing.T, server *exec.Cmd, conns int) {
+	t.Helper()
+	_ = server.Process.Kill()
+	_ = server.Wait()
+	until(t, func() string {
+		if n := p.open(); n > conns {
+			return fmt.Sprint(n-conns, " connections of a killed server are open")
+		}
+		return ""
+	})
 }
 
 // misbehave makes calls fail from now on. Whoever had the port of the platform last may be calling already.

@@ -42,6 +42,7 @@ func TestAKilledServerSendsEachResultOnce(t *testing.T) {
 	}
 	for kill := range kills {
 		due := time.Now()
+		conns := p.open()
 		child := exec.CommandContext(t.Context(), os.Args[0])
 		child.Env = append(os.Environ(), crashDir+"="+dir, crashURL+"="+p.url)
 		child.Stderr = os.Stderr
@@ -61,8 +62,7 @@ func TestAKilledServerSendsEachResultOnce(t *testing.T) {
 		} else {
 			time.Sleep(time.Duration(30+rand.IntN(250)) * time.Millisecond)
 		}
-		_ = child.Process.Kill()
-		_ = child.Wait()
+		p.kill(t, child, conns)
 	}
 	last := start(t, setup{dir: dir, bot: newBot(p.url), tasks: true})
 	until(t, func() string {

@@ -100,6 +100,7 @@ type State struct {
 
 	mu        sync.Mutex
 	open      func() int    // counts sockets, under the lock; nil where there are none
+	conns     int           // other connections
 	changed   chan struct{} // closed and made anew with each change
 	shown     map[string][]*Shown
 	faults    []Fault
@@ -116,6 +117,7 @@ func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 	s.changed, s.shown, s.confirmed = make(chan struct{}), map[string][]*Shown{}, map[string]bool{}
 	s.calls, s.last = map[string]int{}, 1000
 	server := httptest.NewUnstartedServer(h)
+	server.Config.ConnState = s.count
 	s.URL = "http://" + server.Listener.Addr().String()
 	server.Start()
 	t.Cleanup(func() {
