@@ -140,7 +140,7 @@ func TestNewFormsOfEventsWaitForAllServers(t *testing.T) {
 	if err := old.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		n, _ := db.Node()
 		if n.Format == nodeFormat {
 			return

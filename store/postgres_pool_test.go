@@ -98,7 +98,7 @@ func TestWakesPassBesideAPooler(t *testing.T) {
 		}
 	})
 	defer stop()
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		a.Say(store.WakeRuns, 0, "t") // until it is known there that b is here
 		select {
 		case <-heard:
