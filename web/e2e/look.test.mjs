@@ -55,17 +55,21 @@ before(async () => {
 });
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
-for (const form of forms) {
-  test(`every page, ${form.name}: no accessibility violation, no sideways scroll`, { skip }, async (t) => {
+for (const [form, dark] of [forms.slice(0, 2), forms.slice(2)]) {
+  test(`every page, ${form.name} and ${dark.name}: no accessibility violation, no sideways scroll`, { skip }, async (t) => {
     const page = await open(browser, fawn.base, form);
     for (const [name, path] of pages) {
       await t.test(name, async () => {
+        await page.emulateMedia({ colorScheme: form.colorScheme });
         await page.goto(fawn.base + path());
         await page.evaluate(() => document.fonts.ready);
-        await shot(page, `${name}-${form.name}`);
-        assert.deepEqual(await violations(page), []);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(wide <= 0, `the page is ${wide} px too wide`);
+        for (const { name: look, colorScheme } of [form, dark]) {
+          await page.emulateMedia({ colorScheme });
+          await shot(page, `${name}-${look}`);
+          assert.deepEqual(await violations(page), [], look);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          assert.ok(wide <= 0, `${look}: the page is ${wide} px too wide`);
+        }
         clean(page);
       });
     }
