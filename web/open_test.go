@@ -40,6 +40,7 @@ func TestLoopbackAlsoListensOnSix(t *testing.T) {
 func TestOneLineSaysThatItIsReady(t *testing.T) {
 	t.Parallel()
 	s := start(t, "")
+	eventually(t, func() bool { return s.out.String() != "" }, func() string { return "it says nothing" })
 	s.works(t)
 	if got, want := s.out.String(), "Fawn is ready at "+s.url+"\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
