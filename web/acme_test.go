@@ -45,17 +45,6 @@ func pebble(t *testing.T) string {
 	return ""
 }
 
-// free is a port that nobody had a moment ago.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // resolver says that every name is this machine; Pebble asks it over TCP.
 func resolver(t *testing.T) string {
 	t.Helper()
@@ -72,7 +61,7 @@ func resolver(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			if err := errors.Join(c.SetDeadline(time.Now().Add(5*time.Second)), resolve(c), c.Close()); err != nil {
+			if err := errors.Join(c.SetDeadline(time.Now().Add(patience)), resolve(c), c.Close()); err != nil {
 				t.Log("resolver:", err)
 			}
 		}
@@ -113,7 +102,7 @@ func resolve(c io.ReadWriter) error {
 // authority runs Pebble, whose proofs come from a port of this machine, until stop.
 func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.CertPool, stop func()) {
 	t.Helper()
-	manage := free(t)
+	manage := freeAddr(t)
 	proof, err := strconv.Atoi(port)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +131,7 @@ func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.Cert
 			t.Logf("Pebble:\n%s", &said)
 		}
 	})
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		res, err := client.Get("https://" + manage + "/roots/0")
@@ -167,7 +156,7 @@ func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.Cert
 func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 	path := pebble(t)
 	cert, key, _ := certificate(t) // of the authority's own page: for 127.0.0.1
-	at, data := free(t), t.TempDir()
+	at, data := freeAddr(t), t.TempDir()
 	conf := fmt.Sprintf("server: {tls: {domains: [fawn.test], email: a@fawn.test, directory: %q, directory_ca: %q}}",
 		"https://"+at+"/dir", cert)
 	open := func() (*server, string) {
@@ -181,7 +170,7 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 	s, port := open()
 	roots, stop := authority(t, path, at, cert, key, port)
 	ask := func(name string) (*x509.Certificate, error) {
-		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Minute},
+		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: patience},
 			Config: &tls.Config{RootCAs: roots, ServerName: name}}
 		c, err := d.DialContext(t.Context(), "tcp", "127.0.0.1:"+port)
 		if err != nil {

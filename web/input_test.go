@@ -283,7 +283,7 @@ func TestErrorsFitWhoAsks(t *testing.T) {
 
 func TestAClosedModelEndpointFailsTheRunInASentence(t *testing.T) {
 	t.Parallel()
-	addr := freeAddr(t)
+	addr := closedAddr(t)
 	s := start(t, fmt.Sprintf("models: [{name: gone, use: openai, model: x, base_url: \"http://%s/v1\", api_key: secret-key-1}]\n", addr))
 	st := s.stream(t, t.Context(), "/threads/t1/runs/stream", human("hi", `"stream_mode": "values"`))
 	st.until(t, "event: error")
