@@ -40,7 +40,7 @@ func (p probe) try() (string, error) {
 	case p.Write != "":
 		return "written", os.WriteFile(p.Write, []byte("by the server"), 0o600)
 	case p.Dial != "":
-		c, err := net.DialTimeout("tcp", p.Dial, 5*time.Second)
+		c, err := net.DialTimeout("tcp", p.Dial, time.Minute)
 		if err == nil {
 			err = c.Close()
 		}
@@ -50,7 +50,7 @@ func (p probe) try() (string, error) {
 	if err != nil || u.Host == "" {
 		return "", fmt.Errorf("no proxy, %v", err)
 	}
-	c, err := net.DialTimeout("tcp", u.Host, 5*time.Second)
+	c, err := net.DialTimeout("tcp", u.Host, time.Minute)
 	if err != nil {
 		return "", err
 	}
