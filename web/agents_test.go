@@ -24,6 +24,7 @@ func startAgents(t *testing.T) *agents {
 	t.Helper()
 	a := &agents{script: scriptmodel.Start(t), data: t.TempDir()}
 	conf := fmt.Sprintf(`title: {model_name: offline}
+memory: {model_name: offline}
 agents_api: {enabled: true}
 models:
 - {name: one, use: openai, model: one, base_url: %[1]q, api_key: test}

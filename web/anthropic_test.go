@@ -137,7 +137,7 @@ func TestAnthropicThroughTheWholeServer(t *testing.T) {
 	}
 	provider := startClaude(t, claudeAnswer("tool_use", calls...), claudeAnswer("end_turn", words("It is written.")...),
 		claudeAnswer("end_turn", words("You are welcome.")...))
-	s := start(t, fmt.Sprintf("title: {enabled: false}\nmodels: [{name: claude, use: 'langchain_anthropic:ChatAnthropic', model: claude-test-1, base_url: %q, api_key: sk-ant-0123456789, supports_thinking: true, betas: [a-1, b-2]}]\n",
+	s := start(t, fmt.Sprintf("title: {enabled: false}\nmemory: {enabled: false}\nmodels: [{name: claude, use: 'langchain_anthropic:ChatAnthropic', model: claude-test-1, base_url: %q, api_key: sk-ant-0123456789, supports_thinking: true, betas: [a-1, b-2]}]\n",
 		provider.URL))
 	thread := "/threads/" + decoded[struct {
 		ID string `json:"thread_id"`

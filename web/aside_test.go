@@ -19,8 +19,8 @@ func priced(url string, input, output float64) string {
 		return fmt.Sprintf("  - {name: %s, use: openai, model: %s-1, base_url: %q, api_key: test, pricing: {currency: EUR, input_per_million: %g, output_per_million: %g}}\n",
 			name, name, url+"/v1", in, out)
 	}
-	return "title: {model_name: cheap}\ninput_polish: {model_name: cheap}\nmodels:\n" + entry("script", input, output) +
-		entry("cheap", 1, 1)
+	return "title: {model_name: cheap}\nmemory: {model_name: offline}\ninput_polish: {model_name: cheap}\nmodels:\n" +
+		entry("script", input, output) + entry("cheap", 1, 1)
 }
 
 // spent is what the token-usage route says of a thread.

@@ -205,7 +205,7 @@ func TestEveryKindOfProviderFailureEndsWell(t *testing.T) {
 	}
 	f := moods(t, list)
 	var conf strings.Builder
-	conf.WriteString("title: {enabled: false}\nllm_call: {retry_max_attempts: 3, retry_base_delay_ms: 1, retry_cap_delay_ms: 2, burst_retry_base_delay_ms: 1}\n" +
+	conf.WriteString("title: {enabled: false}\nmemory: {enabled: false}\nllm_call: {retry_max_attempts: 3, retry_base_delay_ms: 1, retry_cap_delay_ms: 2, burst_retry_base_delay_ms: 1}\n" +
 		"circuit_breaker: {failure_threshold: 1000}\nmodels:\n")
 	for _, m := range list {
 		url := m.url
@@ -299,7 +299,7 @@ func TestARetryWaitsAsLongAsTheProviderAsks(t *testing.T) {
 		{name: "date", answer: once("Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))}}
 	want := map[string][2]int{"seconds": {1000, 1000}, "milliseconds": {40, 40}, "date": {1, 2}}
 	f := moods(t, list)
-	conf := "title: {enabled: false}\nllm_call: {retry_base_delay_ms: 1, retry_cap_delay_ms: 2, burst_retry_base_delay_ms: 1}\nmodels:\n"
+	conf := "title: {enabled: false}\nmemory: {enabled: false}\nllm_call: {retry_base_delay_ms: 1, retry_cap_delay_ms: 2, burst_retry_base_delay_ms: 1}\nmodels:\n"
 	for _, m := range list {
 		conf += fmt.Sprintf("- {name: %s, use: openai, base_url: %q}\n", m.name, f.url+"/"+m.name+"/v1")
 	}

@@ -36,7 +36,7 @@ func noise(t *testing.T) string {
 // model does, and they go with the last message that has them.
 func TestPicturesInMessagesAreStoredOnce(t *testing.T) {
 	model, dir := scriptmodel.Start(t), t.TempDir()
-	conf := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
+	conf := fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
 		model.URL+"/v1")
 	s := start(t, conf, func(o *web.Options) { o.Data = dir })
 	picture := noise(t)
@@ -142,7 +142,8 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 		return fmt.Sprintf("{name: %s, use: openai, model: script, base_url: %q, api_key: test, supports_vision: %s}", name,
 			model.URL+"/v1", sees)
 	}
-	s := start(t, "title: {model_name: offline}\nmodels: ["+entry("blind", "false")+", "+entry("seeing", "true")+"]\n")
+	s := start(t, "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: ["+entry("blind", "false")+", "+
+		entry("seeing", "true")+"]\n")
 	picture := noise(t)
 	data, err := base64.StdEncoding.DecodeString(picture)
 	if err != nil {
@@ -180,7 +181,7 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 // the reader are told that it is not seen.
 func TestAPictureThatCannotBeCleanedGoesToNoModel(t *testing.T) {
 	model := scriptmodel.Start(t)
-	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
+	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
 		model.URL+"/v1"))
 	heic := "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00 Exif GPS 48.8584N"
 	s.uploadAll(t, "p", "IMG_1.HEIC", heic)

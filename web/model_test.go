@@ -15,7 +15,7 @@ import (
 func TestModelOfARunIsTheFirstThatSomebodyChose(t *testing.T) {
 	t.Parallel()
 	script := scriptmodel.Start(t)
-	conf := "title: {model_name: offline}\ndefault_model: e\nmodels:\n"
+	conf := "title: {model_name: offline}\nmemory: {model_name: offline}\ndefault_model: e\nmodels:\n"
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		conf += fmt.Sprintf("  - {name: %s, use: openai, model: script-%s, base_url: %q, api_key: test}\n", name, name,
 			script.URL+"/v1")

@@ -72,7 +72,7 @@ func isClean(t *testing.T, data []byte) {
 // send. What the person gave stays as it was.
 func TestModelsSeePhotosUprightAndNotWhereTheyWereTaken(t *testing.T) {
 	model := scriptmodel.Start(t)
-	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
+	s := start(t, fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test, supports_vision: true}]\n",
 		model.URL+"/v1"))
 	data := photo(t)
 	files := s.uploadAll(t, "p", "holiday.jpg", string(data))
@@ -214,7 +214,7 @@ func TestThumbnails(t *testing.T) {
 // message, and never as bytes in the state. Another one is told of a file.
 func TestPicturesThatComeWithAMessageAreShown(t *testing.T) {
 	model := scriptmodel.Start(t)
-	conf := "title: {model_name: offline}\nmodels:\n"
+	conf := "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels:\n"
 	for _, m := range []string{"{name: sees, supports_vision: true", "{name: blind"} {
 		conf += fmt.Sprintf("- %s, use: openai, model: script, base_url: %q, api_key: test}\n", m, model.URL+"/v1")
 	}

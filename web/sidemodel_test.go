@@ -39,7 +39,7 @@ func TestTitlesAreMadeByTheCheapestLightweightModel(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			script := scriptmodel.Start(t)
-			conf := c.conf + "\nmodels:\n"
+			conf := c.conf + "\nmemory: {model_name: offline}\nmodels:\n"
 			for _, m := range []struct{ name, more string }{
 				{"main", ""}, {"free", c.light},
 				{"dear", c.light + ", pricing: {input_per_million: 5, output_per_million: 9}"},
@@ -80,7 +80,7 @@ func TestTitlesAreMadeByTheCheapestLightweightModel(t *testing.T) {
 func TestATitleWaitsForAnAnswerWithWords(t *testing.T) {
 	t.Parallel()
 	script := scriptmodel.Start(t)
-	s := start(t, fmt.Sprintf("models: [{name: m, use: openai, model: m, base_url: %q, api_key: test}]\n",
+	s := start(t, fmt.Sprintf("memory: {model_name: offline}\nmodels: [{name: m, use: openai, model: m, base_url: %q, api_key: test}]\n",
 		script.URL+"/v1"))
 	message, err := json.Marshal(`SCRIPT{"turns": [{"tool_calls": [{"name": "ls", "args": {"path": "/mnt/user-data/workspace"}}]}, {"text": "The folder is empty."}]}`)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestATitleWaitsForAnAnswerWithWords(t *testing.T) {
 func TestEffortsAndAgentsThatDoNotExist(t *testing.T) {
 	t.Parallel()
 	script := scriptmodel.Start(t)
-	models := fmt.Sprintf("title: {model_name: offline}\nmodels: [{name: m, use: openai, dialect: openai, model: m, base_url: %q, api_key: test, supports_reasoning_effort: true}]\n",
+	models := fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: m, use: openai, dialect: openai, model: m, base_url: %q, api_key: test, supports_reasoning_effort: true}]\n",
 		script.URL+"/v1")
 	for _, c := range []struct {
 		degrade bool
