@@ -92,11 +92,15 @@ func TestARunThatIsHandedOverHasNotEnded(t *testing.T) {
 	t.Parallel()
 	model := scriptmodel.Start(t)
 	conf := clusteredWith(t, model, 200)
-	a := start(t, conf)
+	a := start(t, conf, web.Patient(patience))
 	var turns strings.Builder // so many that some of them end while the server stops
 	for i := range 60 {
-		fmt.Fprintf(&turns, `{"text": "step %d. ", "first_byte_ms": 50,
-			"tool_calls": [{"name": "look", "args": {"n": %d}}]},`, i, i)
+		gate := ""
+		if i == 2 {
+			gate = "stop"
+		}
+		fmt.Fprintf(&turns, `{"text": "step %d. ", "first_byte_ms": 200, "gate": %q,
+			"tool_calls": [{"name": "look", "args": {"n": %d}}]},`, i, gate, i)
 	}
 	l := a.stream(t, t.Context(), "/threads/t1/runs/stream",
 		human(`SCRIPT{"turns": [`+turns.String()+`{"text": "the last", "gate": "end", "tokens": 3}]}`,
@@ -106,6 +110,7 @@ func TestARunThatIsHandedOverHasNotEnded(t *testing.T) {
 	b := start(t, conf)
 	stopped := make(chan error, 1)
 	go func() { stopped <- a.stop() }()
+	model.Open("stop")
 	before = append(before, framesUntil(t, l.line, "")...)
 	if !errors.Is(l.line.Err(), io.ErrUnexpectedEOF) {
 		t.Errorf("the stream is not cut off: %v", l.line.Err())

@@ -2,12 +2,16 @@ package web
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
 	"fawn/store"
 )
+
+// Patient gives what must be done at a stop so much time.
+func Patient(d time.Duration) func(*Options) { return func(o *Options) { o.patience = d } }
 
 // Poll makes the program look at its configuration now.
 func (a *App) Poll() bool { return a.config.Poll() }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"math"
@@ -71,7 +72,7 @@ func (a *App) closeTracing() {
 	if a.tracer == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), traceTime)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(a.opts.patience, traceTime))
 	defer cancel()
 	if err := a.tracer.Close(ctx); err != nil {
 		a.opts.Log.Warn("the last traces couldn't be sent", "err", err)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -82,6 +83,8 @@ type Options struct {
 
 	anew   bool // whoever serves begins anew after [ErrReplaced]
 	served bool // Listeners are those of a life before this one
+	// patience is how long requests, runs and traces may go on at a stop; 0 is as long as usual.
+	patience time.Duration
 }
 
 // App is the running program. Its parts are built bottom-up and closed top-down.

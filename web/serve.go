@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (a *App) Run(ctx context.Context) error {
 		<-gctx.Done()
 		most := anewTime
 		if !a.bequeath(context.Cause(gctx)) {
-			most = drainTime
+			most = a.drainTime()
 			a.manage(a.opts.Manager.Stopping())
 		}
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
@@ -123,6 +124,9 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	return err
 }
+
+// drainTime is how long requests may go on at a stop.
+func (a *App) drainTime() time.Duration { return cmp.Or(a.opts.patience, drainTime) }
 
 // bequeath keeps the sockets when this server can begin anew after what has ended it.
 func (a *App) bequeath(err error) bool {
@@ -185,7 +189,7 @@ func (a *App) stopRuns(ctx context.Context) {
 		if a.db.Clustered() { // else nobody else is there to do it
 			a.caretaker.Leave()
 		}
-		handing, cancel := context.WithTimeout(ctx, drainTime/2)
+		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
 		a.runs.Drain(handing)
 		cancel()
 		a.runs.Close()

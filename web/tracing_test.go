@@ -120,7 +120,7 @@ func paintedRun(t *testing.T, conf string, headers ...string) (*server, string) 
 		turn(2000, 100, "Painted with "+canary("model")+".")}})
 	model.When("mix the colour", scriptmodel.Script{Turns: []scriptmodel.Turn{turn(5000, 300, "Mixed.")}})
 	conf = strings.Replace(priced(model.URL, 2, 10), "title: {model_name: cheap}", "title: {enabled: false}", 1) + conf
-	s := start(t, strings.Replace(conf, "api_key: test", "api_key: "+canary("model"), 1))
+	s := start(t, strings.Replace(conf, "api_key: test", "api_key: "+canary("model"), 1), web.Patient(patience))
 	const thread = "11111111-1111-4111-8111-111111111111"
 	res := s.send(t, "POST", "/threads/"+thread+"/runs/wait",
 		human("paint it", `"context":{"subagent_enabled":true}`), headers...)
@@ -270,9 +270,9 @@ func TestADeadCollectorCostsARunNothing(t *testing.T) {
 	release := make(chan struct{})
 	dead := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release); dead.Close() })
-	s, thread := paintedRun(t, fmt.Sprintf("tracing: {endpoint: %q}\n", dead.URL))
+	s := start(t, scripted(t)+fmt.Sprintf("tracing: {endpoint: %q}\n", dead.URL))
 	for range 20 {
-		if res := s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("hello")); res.status != http.StatusOK {
+		if res := s.send(t, "POST", "/threads/t1/runs/wait", human("hello")); res.status != http.StatusOK {
 			t.Fatalf("%d %s", res.status, res.body)
 		}
 	}
