@@ -16,8 +16,12 @@ import (
 func chaos() map[string]any {
 	all := map[string]any{}
 	for _, kind := range mcptest.Kinds() {
+		limit := 60
+		if kind == "hangs" || kind == "floods" {
+			limit = 3
+		}
 		all[kind] = map[string]any{"command": os.Args[0], "args": []string{mcpServerArg, kind},
-			"env": map[string]string{"API_TOKEN": mcpCanary}}
+			"session_init_timeout": limit, "env": map[string]string{"API_TOKEN": mcpCanary}}
 	}
 	return all
 }
@@ -108,8 +112,8 @@ func (s *server) tellsOfBroken(t *testing.T) {
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		now = s.toolServers(t)
-		if strings.Contains(now["hangs"].Error, "did not answer within 10s") &&
-			strings.Contains(now["floods"].Error, "did not answer within 10s") {
+		if strings.Contains(now["hangs"].Error, "did not answer within 3s") &&
+			strings.Contains(now["floods"].Error, "did not answer within 3s") {
 			break
 		}
 		if time.Now().After(end) {
