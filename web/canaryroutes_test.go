@@ -165,6 +165,8 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 // used makes sure that the secrets were used, without which the test would show nothing.
 func (x *strangers) used(t *testing.T) {
 	t.Helper()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	for _, place := range []string{"mcp-url", "mcp-header", "client-secret", "token-param", "access", "refresh",
 		"closed-url", "closed-header", "model", "closed-model-header"} {
 		if !x.seen[place] {
