@@ -158,8 +158,9 @@ func (c *crawler) all(t *testing.T) {
 	}
 }
 
-// follow reads the stream of a page to its end. It returns the events by their kinds.
-func (c *crawler) follow(t *testing.T, page string, once func()) map[string]int {
+// follow reads the stream of a page to its end, and tells saw of the data of each event, at first of none. It returns
+// the events by their kinds.
+func (c *crawler) follow(t *testing.T, page string, saw func(data string)) map[string]int {
 	t.Helper()
 	body := c.send(t, "GET", page, "", "Accept", "text/html").body
 	c.html(t, page, body)
@@ -173,7 +174,7 @@ func (c *crawler) follow(t *testing.T, page string, once func()) map[string]int 
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	once()
+	saw("")
 	kinds, kind := map[string]int{}, ""
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 16<<20)
@@ -187,6 +188,7 @@ func (c *crawler) follow(t *testing.T, page string, once func()) map[string]int 
 				kinds[kind+" with address"]++
 			}
 			c.frame(t, "event "+kind+" of "+page, data)
+			saw(data)
 		}
 	}
 	return kinds
@@ -220,7 +222,7 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 			file("p.svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`), file("t.csv", "a,b\n1,2\n")}},
 		{ToolCalls: []scriptmodel.Call{{Name: "present_files", Args: json.RawMessage(
 			`{"filepaths": ["/mnt/user-data/outputs/report.md", "/mnt/user-data/outputs/p.svg", "/mnt/user-data/outputs/t.csv"]}`)}}},
-		{Text: answerText, Rate: 40, Chunk: 2}}}) // in pieces, so that it is patched
+		{Text: "Behold. ", Gate: "shown", Rest: answerText, Rate: 40, Chunk: 2}}}) // in pieces, so that it is patched
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,16 +243,11 @@ func TestEverythingStandsBelowTheBasePath(t *testing.T) {
 		t.Fatalf("the new chat is at %q", thread)
 	}
 	id := strings.TrimPrefix(thread, base+"/workspace/chats/")
-	kinds := c.follow(t, thread, func() {
-		req, err := http.NewRequestWithContext(t.Context(), "PUT", model.URL+"/script/gates/go", nil)
-		if err != nil {
-			t.Fatal(err)
+	kinds := c.follow(t, thread, func(data string) {
+		model.Open("go")
+		if strings.Contains(data, "Behold") {
+			model.Open("shown")
 		}
-		res, err := s.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
 	})
 	if kinds["html with address"] == 0 || kinds["md with address"] == 0 || kinds["done"] != 1 {
 		t.Errorf("the stream didn't show what it should: %v", kinds)

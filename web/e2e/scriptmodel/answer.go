@@ -39,7 +39,7 @@ func (a *answer) usage() string {
 	t := &a.turn
 	prompt := a.promptBytes / 4
 	thought := t.ReasoningTokens + len(t.Reasoning)/4
-	completion := t.Tokens + thought + (len(t.Text)+3)/4
+	completion := t.Tokens + thought + (len(t.Text)+len(t.Rest)+3)/4
 	for _, c := range t.ToolCalls {
 		completion += 10 + len(c.arguments())/4
 	}
@@ -74,7 +74,7 @@ func (a *answer) whole(w http.ResponseWriter, r *http.Request) {
 	}
 	message := map[string]any{"role": "assistant", "content": ""}
 	if !t.Empty {
-		message["content"] = t.Text + strings.Repeat(generatedWord, t.Tokens)
+		message["content"] = t.Text + strings.Repeat(generatedWord, t.Tokens) + t.Rest
 		if thought := t.Reasoning + strings.Repeat(thoughtWord, t.ReasoningTokens); thought != "" {
 			message["reasoning_content"] = thought
 		}
@@ -110,7 +110,7 @@ func (a *answer) stream(w http.ResponseWriter, r *http.Request) {
 	if !t.Empty {
 		ok = ok && a.words("reasoning_content", t.Reasoning, thoughtWord, t.ReasoningTokens) &&
 			a.words("content", t.Text, "", 0) && (t.Gate == "" || a.passed(r, t.Gate)) &&
-			a.words("content", "", generatedWord, t.Tokens) && a.calls()
+			a.words("content", "", generatedWord, t.Tokens) && a.words("content", t.Rest, "", 0) && a.calls()
 	}
 	if !ok {
 		return

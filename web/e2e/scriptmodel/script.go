@@ -30,6 +30,7 @@
 //
 //	text             string   the content
 //	tokens           int      this many "lorem " after the text
+//	rest             string   more text behind those
 //	rate             float    tokens per second; 0 = no pause
 //	chunk            int      tokens in one frame (default 1); text is cut into pieces of 4*chunk runes
 //	reasoning        string   sent as reasoning_content before the text
@@ -78,6 +79,7 @@ type Script struct {
 type Turn struct {
 	Text            string   `json:"text,omitempty"`
 	Tokens          int      `json:"tokens,omitempty"`
+	Rest            string   `json:"rest,omitempty"`
 	Rate            float64  `json:"rate,omitempty"`
 	Chunk           int      `json:"chunk,omitempty"`
 	Reasoning       string   `json:"reasoning,omitempty"`
