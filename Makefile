@@ -86,7 +86,7 @@ test: ## unit tests, with the race detector where it counts, and each fuzz targe
 	$(initbin)
 	$(RACED) -shuffle=$(SHUFFLE) -timeout 25m $$(go list ./... | grep -E '$(RACE)')
 	go test -shuffle=$(SHUFFLE) -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
-	go test -timeout 15m -run '^(TestStorageGrowsWithTheContent|TestPostgreSQL)$$' ./agent/runs # too slow under the race detector
+	go test -timeout 15m -run '^(TestStorageGrowsWithTheContent$$|TestPostgreSQL$$|TestCluster)' ./agent/runs # too slow under the race detector
 	@.ci/fuzz seeded $(FUZZTIME)
 
 fuzz: ## each fuzz target for FUZZTIME, with new questions each time

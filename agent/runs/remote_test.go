@@ -23,6 +23,9 @@ import (
 
 // newRemoteCluster has a database of its own.
 func newRemoteCluster(t *testing.T) cluster {
+	if !strings.HasPrefix(t.Name(), "TestCluster") {
+		t.Fatal("make test runs what begins with TestCluster without the race detector")
+	}
 	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
 		t.Skip("make test runs it without the race detector")
 	}
@@ -90,9 +93,9 @@ func talker() *agent.Agent {
 	})}
 }
 
-// TestARunElsewhereIsReadAsItIsThere: 200 runs, while the reader's server stands still now and then and loses the
+// TestClusterRunsAreReadElsewhereAsTheyAreThere: 200 runs, while the reader's server stands still now and then and loses the
 // connection on which it hears of others.
-func TestARunElsewhereIsReadAsItIsThere(t *testing.T) {
+func TestClusterRunsAreReadElsewhereAsTheyAreThere(t *testing.T) {
 	c := newRemoteCluster(t)
 	wire := pgtest.NewWire(t, c.url)
 	a, b := c.join(t, c.url, 0, always(talker())), c.join(t, wire.URL, 1, always(talker()))
@@ -187,8 +190,8 @@ func disturb(t *testing.T, url string, wire *pgtest.Wire, node int64, stop chan 
 	}
 }
 
-// TestLateReadersElsewhere see an open step whole: from the beginning, and from its middle.
-func TestLateReadersElsewhere(t *testing.T) {
+// TestClusterLateReaders see an open step whole: from the beginning, and from its middle.
+func TestClusterLateReaders(t *testing.T) {
 	c := newRemoteCluster(t)
 	a, b := c.join(t, c.url, 0, always(parrotAgent())), c.join(t, c.url, 1, always(parrotAgent()))
 	run := a.start(t, "t", "hang after many a word that was said")
@@ -222,8 +225,8 @@ func TestLateReadersElsewhere(t *testing.T) {
 	whole(t, a, b)
 }
 
-// TestReadersStayWhenARunChangesItsServer: they have what it had shown, and what comes after, wherever it goes on.
-func TestReadersStayWhenARunChangesItsServer(t *testing.T) {
+// TestClusterReadersStayWhenARunChangesItsServer: they have what it had shown, and what comes after, wherever it goes on.
+func TestClusterReadersStayWhenARunChangesItsServer(t *testing.T) {
 	for _, here := range []bool{false, true} {
 		t.Run(fmt.Sprintf("to the reader's server=%v", here), func(t *testing.T) {
 			c := newRemoteCluster(t)
@@ -272,8 +275,8 @@ func TestReadersStayWhenARunChangesItsServer(t *testing.T) {
 	}
 }
 
-// TestWhatIsGoneFromTheTailIsReadInRows: a reader's server that stood still finds rows of the tail swept.
-func TestWhatIsGoneFromTheTailIsReadInRows(t *testing.T) {
+// TestClusterWhatIsGoneFromTheTailIsReadInRows: a reader's server that stood still finds rows of the tail swept.
+func TestClusterWhatIsGoneFromTheTailIsReadInRows(t *testing.T) {
 	c := newRemoteCluster(t)
 	wire := pgtest.NewWire(t, c.url)
 	gate := make(chan struct{})
@@ -323,8 +326,8 @@ func TestWhatIsGoneFromTheTailIsReadInRows(t *testing.T) {
 	whole(t, a, b)
 }
 
-// TestServersThatOnlyLookReadEachOther, where nobody is told that there is something.
-func TestServersThatOnlyLookReadEachOther(t *testing.T) {
+// TestClusterServersThatOnlyLookReadEachOther, where nobody is told that there is something.
+func TestClusterServersThatOnlyLookReadEachOther(t *testing.T) {
 	c := newRemoteCluster(t)
 	var both []*server
 	for range 2 {
