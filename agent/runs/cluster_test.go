@@ -385,7 +385,7 @@ func (c cluster) AServerThatStopsHandsItsRunsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	drained := make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // for the answer that hangs; the others don't take it
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // for what hangs, and no other takes it
 	defer cancel()
 	go func() { a.m.Drain(ctx); close(drained) }()
 	eventually(t, "it drains", a.m.Draining)

@@ -93,8 +93,8 @@ func talker() *agent.Agent {
 	})}
 }
 
-// TestClusterRunsAreReadElsewhereAsTheyAreThere: 200 runs, while the reader's server stands still now and then and loses the
-// connection on which it hears of others.
+// TestClusterRunsAreReadElsewhereAsTheyAreThere: 200 runs, while the reader's server stands still now and then and
+// loses the connection on which it hears of others.
 func TestClusterRunsAreReadElsewhereAsTheyAreThere(t *testing.T) {
 	c := newRemoteCluster(t)
 	wire := pgtest.NewWire(t, c.url)
@@ -225,7 +225,8 @@ func TestClusterLateReaders(t *testing.T) {
 	whole(t, a, b)
 }
 
-// TestClusterReadersStayWhenARunChangesItsServer: they have what it had shown, and what comes after, wherever it goes on.
+// TestClusterReadersStayWhenARunChangesItsServer: they have what it had shown, and what comes after, wherever it goes
+// on.
 func TestClusterReadersStayWhenARunChangesItsServer(t *testing.T) {
 	for _, here := range []bool{false, true} {
 		t.Run(fmt.Sprintf("to the reader's server=%v", here), func(t *testing.T) {
