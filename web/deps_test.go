@@ -117,7 +117,7 @@ func imports() map[string][]string {
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/caretaker":           {"store"},
 		"web/converter":           {"sandbox", "sandbox/files", "sandbox/ns", "sandbox/providers", "uploads", "uploads/convert", "uploads/documents"},
-		"web/bots":                {"agent/channels", "agent/channels/chat", "agent/config", "store"},
+		"web/bots":                {"agent/channels", "agent/channels/chat", "agent/config", "agent/runs", "store"},
 		"web/audit":               {"agent", "agent/command", "agent/middleware", "sandbox", "sandbox/egress", "store"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only

@@ -67,17 +67,23 @@ func (a *App) runBots(ctx context.Context) {
 // pulse has those look who would hear in their own process only that there is something to do.
 func (a *App) pulse(ctx context.Context) {
 	heard := make(chan struct{}, 1)
-	defer a.db.Hear(store.WakeRuns, 0, func(store.Wake) {
+	hear := func(store.Wake) {
 		select {
 		case heard <- struct{}{}:
 		default: // not yet seen the last one
 		}
-	})()
+	}
+	defer a.db.Hear(store.WakeRuns, 0, hear)()
+	defer a.db.Hear(store.WakeNote, 0, hear)()
+	apps := a.chatApps()
 	for told := map[string]string{}; ; {
 		a.memory.Look()
 		a.tellOfBots(ctx, told)
 		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't look for answers to chats", "err", err)
+		}
+		if err := apps.Asked(ctx); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't do what other servers asked of the bots", "err", err)
 		}
 		timer := time.NewTimer(pulseEvery)
 		select {

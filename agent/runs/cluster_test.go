@@ -385,7 +385,7 @@ func (c cluster) AServerThatStopsHandsItsRunsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	drained := make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // for what hangs, and no other takes it
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // what hangs holds it up that long
 	defer cancel()
 	go func() { a.m.Drain(ctx); close(drained) }()
 	eventually(t, "it drains", a.m.Draining)

@@ -113,7 +113,11 @@ func (g *Gateway) restartChannel(c echo.Context) error {
 		}
 		return httpx.Errorf(http.StatusServiceUnavailable, noChannels)
 	}
-	ok, message := g.Channels.Hub.Restart(name), "Channel "+name+" restarted"
+	ok, err := g.Channels.Restart(c.Request().Context(), name)
+	if err != nil {
+		return err
+	}
+	message := "Channel " + name + " restarted"
 	if !ok {
 		message = "Channel " + name + " is not configured"
 	}

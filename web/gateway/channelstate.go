@@ -152,7 +152,7 @@ func (g *Gateway) retryDelivery(c echo.Context) error {
 	if !g.Channels.Available() {
 		return httpx.Errorf(http.StatusNotFound, "Delivery not found")
 	}
-	if err := g.Channels.Hub.Retry(c.Request().Context(), route.Param(c, "rid")); err != nil {
+	if err := g.Channels.Retry(c.Request().Context(), route.Param(c, "rid")); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusAccepted)

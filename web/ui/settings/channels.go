@@ -304,7 +304,9 @@ func (h *Handlers) removeChannel(c echo.Context, p channels.Provider) error {
 
 // restartChannel is POST /ui/channels/by-name/:name/restart.
 func (h *Handlers) restartChannel(c echo.Context, p channels.Provider) error {
-	h.Bots.Hub.Restart(p.Name)
+	if _, err := h.Bots.Restart(c.Request().Context(), p.Name); err != nil {
+		return err
+	}
 	return channelDone(c, p.Name)
 }
 
@@ -387,7 +389,7 @@ func (h *Handlers) retryDelivery(c echo.Context) error {
 	if !h.Bots.Available() {
 		return store.ErrNotFound
 	}
-	err := h.Bots.Hub.Retry(c.Request().Context(), page.Param(c, "run"))
+	err := h.Bots.Retry(c.Request().Context(), page.Param(c, "run"))
 	switch {
 	case errors.Is(err, channels.ErrNoBot):
 		return httpx.Errorf(http.StatusConflict, "%s", page.Say(c, "channels.retry.stopped"))

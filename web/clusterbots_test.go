@@ -1,0 +1,60 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent/channels/chat/chattest"
+)
+
+// TestBotsAreLookedAfterAtEveryServer: at one that doesn't have the bot, an answer is sent again and the bot is restarted.
+func TestBotsAreLookedAfterAtEveryServer(t *testing.T) {
+	t.Parallel()
+	f := chattest.NewTelegram(t)
+	conf := clustered(t, 200) +
+		fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
+			chattest.TelegramToken, f.State().URL)
+	a := start(t, conf)
+	awaitRunning(t, a, true)
+	b := start(t, conf)
+	awaitRunning(t, b, true)
+	if got := b.send(t, "POST", "/api/channels/deliveries/none/retry", ""); got.status != http.StatusNotFound {
+		t.Errorf("no such answer: %d %s", got.status, got.body)
+	}
+
+	f.State().Fail(chattest.Fault{Op: "send", Kind: chattest.ChatGone})
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "say hello to the bridge"})
+	var failed struct {
+		Deliveries []struct {
+			Run string `json:"run_id"`
+		}
+	}
+	for end := time.Now().Add(patience); len(failed.Deliveries) == 0; time.Sleep(10 * time.Millisecond) {
+		got := b.send(t, "GET", "/api/channels/deliveries", "")
+		if err := json.Unmarshal([]byte(got.body), &failed); err != nil || time.Now().After(end) {
+			t.Fatalf("no failed answer: %s %v", got.body, err)
+		}
+	}
+	again := "/api/channels/deliveries/" + failed.Deliveries[0].Run + "/retry"
+	if got := b.send(t, "POST", again, ""); got.status != http.StatusAccepted {
+		t.Errorf("sent again at the other server: %d %s", got.status, got.body)
+	}
+	shows(t, a, f, "7", "Scripted reply.")
+
+	before := f.State().Calls("check")
+	if got := b.send(t, "POST", "/api/channels/telegram/restart", ""); !strings.Contains(got.body, `"success":true`) {
+		t.Errorf("restarted at the other server: %d %s", got.status, got.body)
+	}
+	for end := time.Now().Add(patience); f.State().Calls("check") == before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the bot was not restarted")
+		}
+	}
+	if got := b.send(t, "POST", "/api/channels/slack/restart", ""); !strings.Contains(got.body, `"success":false`) {
+		t.Errorf("a bot that nobody has: %d %s", got.status, got.body)
+	}
+}
