@@ -15,6 +15,7 @@ import (
 	"fawn/agent/channels/chat"
 	"fawn/agent/config"
 	"fawn/agent/schedule"
+	"fawn/agent/shared"
 	"fawn/sandbox/netguard"
 	"fawn/store"
 	"fawn/uploads"
@@ -40,6 +41,7 @@ func (a *App) openChannels() *channels.Hub {
 			all, err := a.memory.All(ctx, owner)
 			return len(all), err
 		}}
+	c.Notes = shared.NotesIn(a.shared)
 	if a.db.Clustered() {
 		c.Elsewhere = a.botElsewhere
 	}

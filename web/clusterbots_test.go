@@ -11,7 +11,7 @@ import (
 	"fawn/agent/channels/chat/chattest"
 )
 
-// TestBotsAreLookedAfterAtEveryServer: at one that doesn't have the bot, an answer is sent again and the bot is restarted.
+// TestBotsAreLookedAfterAtEveryServer: one that doesn't have the bot has an answer sent again, and the bot restarted.
 func TestBotsAreLookedAfterAtEveryServer(t *testing.T) {
 	t.Parallel()
 	f := chattest.NewTelegram(t)
@@ -57,4 +57,38 @@ func TestBotsAreLookedAfterAtEveryServer(t *testing.T) {
 	if got := b.send(t, "POST", "/api/channels/slack/restart", ""); !strings.Contains(got.body, `"success":false`) {
 		t.Errorf("a bot that nobody has: %d %s", got.status, got.body)
 	}
+}
+
+// TestASignInByQRCodeGoesOnAtEveryServer, where what they share can be sealed.
+func TestASignInByQRCodeGoesOnAtEveryServer(t *testing.T) {
+	t.Parallel()
+	f := chattest.NewWeChat(t)
+	const path = "/api/channels/wechat/qr-login"
+	wechat := fmt.Sprintf("channels: {wechat: {qrcode_login_enabled: true, base_url: %q, allowed_users: [ada]}}\n",
+		f.State().URL)
+	if got := start(t, clustered(t, 200)+wechat).send(t, "POST", path, ""); got.status < 400 || got.status > 499 ||
+		!strings.Contains(got.body, "FAWN_SECRET_KEY") {
+		t.Errorf("begun without a key: %d %s", got.status, got.body)
+	}
+	conf := clustered(t, 200) + wechat
+	a, b := start(t, conf, sealing(t)), start(t, conf, sealing(t))
+	var scan struct{ ID, Status string }
+	ask := func(s *server, path, body string) {
+		t.Helper()
+		got := s.send(t, "POST", path, body)
+		if err := json.Unmarshal([]byte(got.body), &scan); got.status != 200 || err != nil {
+			t.Fatalf("%d %s %v", got.status, got.body, err)
+		}
+	}
+	ask(a, path, "")
+	f.Scan("scaned", "confirmed")
+	ask(b, path+"/"+scan.ID+"/poll", "{}")
+	if scan.Status != "scanned" {
+		t.Errorf("at the other server: %+v", scan)
+	}
+	ask(a, path+"/"+scan.ID+"/poll", "{}")
+	if scan.Status != "confirmed" {
+		t.Errorf("at the first: %+v", scan)
+	}
+	b.shows(t, "/api/channels/wechat/status", `"running":true`, true)
 }

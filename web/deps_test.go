@@ -28,10 +28,11 @@ func imports() map[string][]string {
 		".":                       {"web", "web/cli", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/agenttest":         {"agent"},
-		"agent/channels":          {"agent", "agent/channels/chat", "agent/channels/pace", "agent/channels/slots", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/runevent", "sandbox/files", "store", "uploads"},
+		"agent/channels":          {"agent", "agent/channels/chat", "agent/channels/pace", "agent/channels/signin", "agent/channels/slots", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/runevent", "agent/shared", "sandbox/files", "store", "uploads"},
 		"agent/channels/chat":     leaf,
 		"agent/channels/chat/...": {"agent/channels/chat"},
 		"agent/channels/pace":     {"agent/channels/chat"},
+		"agent/channels/signin":   {"agent/channels/chat", "agent/shared"},
 		"agent/channels/slots":    leaf,
 		"agent/community/...":     {"agent", "agent/tools", "sandbox/netguard"},
 		"agent/command":           leaf,
@@ -117,7 +118,7 @@ func imports() map[string][]string {
 		"web/account":             {"store", "web/httpx", "web/principal", "web/proxy"},
 		"web/caretaker":           {"store"},
 		"web/converter":           {"sandbox", "sandbox/files", "sandbox/ns", "sandbox/providers", "uploads", "uploads/convert", "uploads/documents"},
-		"web/bots":                {"agent/channels", "agent/channels/chat", "agent/config", "agent/runs", "store"},
+		"web/bots":                {"agent/channels", "agent/channels/chat", "agent/channels/signin", "agent/config", "agent/runs", "store"},
 		"web/audit":               {"agent", "agent/command", "agent/middleware", "sandbox", "sandbox/egress", "store"},
 		"web/attack":              leaf, // tests only
 		"web/chain":               leaf, // tests only

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"fawn/agent/channels/chat"
+	"fawn/agent/channels/signin"
 	"fawn/agent/channels/slots"
 	"fawn/agent/runs"
+	"fawn/agent/shared"
 	"fawn/store"
 	"fawn/uploads"
 )
@@ -35,6 +37,8 @@ type Config struct {
 	Facts func(ctx context.Context, owner string) (int, error)
 	// Elsewhere tells how the bot of a platform does that another server has; nil where there are no others.
 	Elsewhere func(provider string) (s Status, ok bool)
+	// Notes are those of all servers; nil where there are no others.
+	Notes shared.Notes
 	// Observer is told what the bots do; nil for nobody.
 	Observer Observer
 }
@@ -70,7 +74,7 @@ type Hub struct {
 	slots  *slots.Slots // of runs
 	writes *slots.Slots // of turns that are being stored
 
-	scans Scans
+	scans *signin.Scans
 
 	applying sync.Mutex // held by who starts and stops bots
 
@@ -88,7 +92,8 @@ func New(cfg Config) *Hub {
 	if cfg.Observer == nil {
 		cfg.Observer = nobody{}
 	}
-	return &Hub{cfg: cfg, bots: map[string]*bot{}, slots: slots.New(0), writes: slots.New(writesAtOnce)}
+	return &Hub{cfg: cfg, bots: map[string]*bot{}, scans: signin.New(cfg.Notes),
+		slots: slots.New(0), writes: slots.New(writesAtOnce)}
 }
 
 // writesAtOnce is how many turns are stored at a time, so that a commit is not so long that what a platform delivers
@@ -166,6 +171,9 @@ func (h *Hub) Look(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Scans are the sign-ins by QR code.
+func (h *Hub) Scans() *signin.Scans { return h.scans }
 
 // Restart opens a bot anew. It tells whether there is one.
 func (h *Hub) Restart(provider string) bool {

@@ -1,10 +1,12 @@
 package channels
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"fawn/agent/channels/chat"
+	"fawn/agent/channels/signin"
 )
 
 // Provider is a chat app that Fawn knows.
@@ -15,8 +17,9 @@ type Provider struct {
 	// what its owner should know before it is switched on; empty if there is nothing
 	Warning string
 	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
-	// Scan signs a bot in by QR code where its owner switched that on; nil where there are none.
-	Scan func(o chat.Options) (Scanner, error)
+	// Scan signs a bot in by QR code where its owner switched that on, or goes on from a state; nil where there are
+	// none.
+	Scan func(o chat.Options, state json.RawMessage) (signin.Scanner, error)
 	open func(k Keys, o chat.Options) (chat.Channel, error)
 }
 
@@ -77,7 +80,9 @@ func Providers() []Provider {
 			}},
 		{Name: "wechat", Display: "WeChat", Fields: []Field{secret("bot_token", "Bot token")},
 			Warning: "WeChat's protocol for bots is not documented by WeChat and may end any day.",
-			Scan:    func(o chat.Options) (Scanner, error) { return chat.NewWeChatScan(o) },
+			Scan: func(o chat.Options, state json.RawMessage) (signin.Scanner, error) {
+				return chat.NewWeChatScan(o, state)
+			},
 			open: func(k Keys, o chat.Options) (chat.Channel, error) {
 				return chat.NewWeChat(chat.WeChatConfig{Token: k.Text("bot_token"), BotID: k.Text("ilink_bot_id"),
 					CDN: k.Text("cdn_base_url"), Options: o})

@@ -24,6 +24,14 @@ var ErrChanged = fmt.Errorf("these settings: %w; look at them again", shared.Err
 // errNoKey is ErrNoKey for the field that a form has for it.
 var errNoKey = &EditError{"api_key", NoSecretKey, shared.ErrNoKey.Error()}
 
+// KeepsSecrets says why no secrets can be stored, if so.
+func (s *Store) KeepsSecrets() error {
+	if s.rows != nil && !s.rows.Sealing() {
+		return errNoKey
+	}
+	return nil
+}
+
 const (
 	swapTime  = 15 * time.Second // for one edit
 	swapTries = 10               // when other servers change the same

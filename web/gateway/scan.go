@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
+	"fawn/agent/channels/signin"
 	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -26,7 +27,7 @@ func (g *Gateway) onScan(do func(echo.Context, channels.Provider) error) echo.Ha
 }
 
 // answerScan answers in DeerFlow's shape.
-func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s channels.Scan) error {
+func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s signin.Scan) error {
 	out := map[string]any{"id": s.ID, "status": s.State, "qrcode_content": s.Code,
 		"expires_in": max(0, int(time.Until(s.Until).Seconds())), "provider": nil, "error": orNull(s.Problem)}
 	if s.State == "confirmed" {
@@ -43,9 +44,9 @@ func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s channels.Sca
 func refusedScan(err error) error {
 	var no *bots.Refused
 	switch {
-	case errors.Is(err, channels.ErrNoScan):
+	case errors.Is(err, signin.ErrNoScan):
 		return httpx.Errorf(http.StatusNotFound, "WeChat QR login session not found. Start again.")
-	case errors.Is(err, channels.ErrScanning):
+	case errors.Is(err, signin.ErrScanning):
 		return httpx.Errorf(http.StatusConflict, "Another administrator is connecting WeChat. Try again later.")
 	case errors.As(err, &no) && no.Cause == bots.Failing:
 		return httpx.Errorf(http.StatusBadGateway, "%s", no.Error())
@@ -87,7 +88,7 @@ func (g *Gateway) lookScan(c echo.Context) error {
 }
 
 func (g *Gateway) cancelScan(c echo.Context, _ channels.Provider) error {
-	if err := g.Channels.Hub.Scans().Cancel(g.Owner(c), route.Param(c, "sid")); err != nil {
+	if err := g.Channels.Hub.Scans().Cancel(c.Request().Context(), g.Owner(c), route.Param(c, "sid")); err != nil {
 		return refusedScan(err)
 	}
 	return c.NoContent(http.StatusNoContent)

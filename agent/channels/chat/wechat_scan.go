@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -43,13 +44,40 @@ type WeChatScan struct {
 
 const weChatLook = 10 * time.Second // of a look, which WeChat answers when something happens
 
-// NewWeChatScan makes a sign-in. It makes no call.
-func NewWeChatScan(o Options) (*WeChatScan, error) {
+// weChatState is what is kept of a sign-in.
+type weChatState struct {
+	Code string
+	Past ScanState
+	Base string // where WeChat led it; empty for the address that it began at
+}
+
+// NewWeChatScan makes a sign-in, or goes on with one from its state. It makes no call.
+func NewWeChatScan(o Options, state json.RawMessage) (*WeChatScan, error) {
 	c, err := newClient(o, "https://ilinkai.weixin.qq.com", []string{".weixin.qq.com"})
 	if err != nil {
 		return nil, err
 	}
-	return &WeChatScan{c: c, own: c.base, past: ScanWaits}, nil
+	w := &WeChatScan{c: c, own: c.base, past: ScanWaits}
+	if state == nil {
+		return w, nil
+	}
+	var was weChatState
+	if err := json.Unmarshal(state, &was); err != nil || was.Code == "" || was.Base != "" && !w.move(was.Base) {
+		return nil, errors.Join(errors.New("this sign-in can't go on"), err)
+	}
+	w.code, w.past = was.Code, was.Past
+	w.c.hide(w.code)
+	return w, nil
+}
+
+// State is what [NewWeChatScan] needs to go on.
+func (w *WeChatScan) State() json.RawMessage {
+	was := weChatState{Code: w.code, Past: w.past}
+	if w.c.base != w.own {
+		was.Base = w.c.base
+	}
+	body, _ := json.Marshal(was) // texts
+	return body
 }
 
 func (w *WeChatScan) get(ctx context.Context, method string, query url.Values, into any) error {

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
+	"fawn/agent/channels/signin"
 	"fawn/views"
 	"fawn/views/settings"
 	"fawn/web/bots"
@@ -18,7 +19,7 @@ import (
 )
 
 // showScan answers with how far a sign-in by QR code is. One that is done leads to the bot.
-func (h *Handlers) showScan(c echo.Context, p channels.Provider, s channels.Scan, problem string) error {
+func (h *Handlers) showScan(c echo.Context, p channels.Provider, s signin.Scan, problem string) error {
 	if s.State == chat.ScanDone {
 		if !page.WantsFragment(c.Request()) {
 			return channelDone(c, p.Name)
@@ -47,15 +48,15 @@ func (h *Handlers) showScan(c echo.Context, p channels.Provider, s channels.Scan
 }
 
 // scanned shows a sign-in, or why there is none.
-func (h *Handlers) scanned(c echo.Context, p channels.Provider, s channels.Scan, err error) error {
+func (h *Handlers) scanned(c echo.Context, p channels.Provider, s signin.Scan, err error) error {
 	var no *bots.Refused
-	failed := channels.Scan{State: chat.ScanFailed}
+	failed := signin.Scan{State: chat.ScanFailed}
 	switch {
 	case err == nil:
 		return h.showScan(c, p, s, s.Problem)
-	case errors.Is(err, channels.ErrNoScan):
-		return h.showScan(c, p, channels.Scan{State: chat.ScanExpired}, "")
-	case errors.Is(err, channels.ErrScanning):
+	case errors.Is(err, signin.ErrNoScan):
+		return h.showScan(c, p, signin.Scan{State: chat.ScanExpired}, "")
+	case errors.Is(err, signin.ErrScanning):
 		return h.showScan(c, p, failed, "others")
 	case errors.As(err, &no) && no.Cause == bots.Failing:
 		return h.showScan(c, p, failed, "fails")
@@ -89,8 +90,9 @@ func (h *Handlers) cancelScan(c echo.Context, p channels.Provider) error {
 	if err != nil {
 		return err
 	}
-	owner := principal.Owner(c.Request().Context())
-	if err := h.Bots.Hub.Scans().Cancel(owner, form.Get("id")); err != nil && !errors.Is(err, channels.ErrNoScan) {
+	ctx := c.Request().Context()
+	err = h.Bots.Hub.Scans().Cancel(ctx, principal.Owner(ctx), form.Get("id"))
+	if err != nil && !errors.Is(err, signin.ErrNoScan) {
 		return err
 	}
 	if page.WantsFragment(c.Request()) {

@@ -1,8 +1,10 @@
-package channels_test
+package signin_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
+	"fawn/agent/channels/signin"
+	"fawn/agent/shared"
 )
 
 // TestABotIsSignedInByQRCode: what each status of iLink's becomes, and that the token is handed over once.
@@ -37,9 +41,9 @@ func TestABotIsSignedInByQRCode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			fake, scans, id := scanOf(t)
 			fake.Scan(c.statuses...)
-			kept := 0
+			ctx, kept := t.Context(), 0
 			for i, digits := range c.digits {
-				s, err := scans.Look(t.Context(), "ada", id, digits, func(keys map[string]string) error {
+				s, err := scans.Look(ctx, "ada", id, digits, goesOn(t, fake), func(keys map[string]string) error {
 					if kept++; keys["bot_token"] != chattest.WeChatToken || keys["base_url"] != "" ||
 						keys["ilink_bot_id"] == "" {
 						t.Errorf("it brought %v", keys)
@@ -58,9 +62,9 @@ func TestABotIsSignedInByQRCode(t *testing.T) {
 }
 
 // scanOf is a sign-in of ada's that has begun.
-func scanOf(t *testing.T) (*chattest.WeChat, *channels.Scans, string) {
+func scanOf(t *testing.T) (*chattest.WeChat, *signin.Scans, string) {
 	t.Helper()
-	fake, scans := chattest.NewWeChat(t), &channels.Scans{}
+	fake, scans := chattest.NewWeChat(t), signin.New(nil)
 	s, err := scans.Start(t.Context(), "ada", scanner(t, fake))
 	if err != nil || s.State != chat.ScanWaits || s.Code == "" || s.ID == "" {
 		t.Fatalf("%+v, %v", s, err)
@@ -68,14 +72,77 @@ func scanOf(t *testing.T) (*chattest.WeChat, *channels.Scans, string) {
 	return fake, scans, s.ID
 }
 
-func scanner(t *testing.T, fake *chattest.WeChat) channels.Scanner {
+func scanner(t *testing.T, fake *chattest.WeChat) signin.Scanner {
 	t.Helper()
-	p, _ := channels.ProviderOf("wechat")
-	s, err := p.Scan(chat.Options{BaseURL: fake.State().URL})
+	s, err := goesOn(t, fake)(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// goesOn makes scanners from their states.
+func goesOn(t *testing.T, fake *chattest.WeChat) func(json.RawMessage) (signin.Scanner, error) {
+	t.Helper()
+	p, _ := channels.ProviderOf("wechat")
+	return func(state json.RawMessage) (signin.Scanner, error) {
+		return p.Scan(chat.Options{BaseURL: fake.State().URL}, state)
+	}
+}
+
+// is always has the same scanner.
+func is(s signin.Scanner) func(json.RawMessage) (signin.Scanner, error) {
+	return func(json.RawMessage) (signin.Scanner, error) { return s, nil }
+}
+
+// TestASignInGoesOnAtAnyServer: each look is at another one, and what it brings is stored once.
+func TestASignInGoesOnAtAnyServer(t *testing.T) {
+	fake, ctx := chattest.NewWeChat(t), t.Context()
+	notes := &shared.Alone{}
+	servers := []*signin.Scans{signin.New(notes), signin.New(notes)}
+	s, err := servers[0].Start(ctx, "ada", scanner(t, fake))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := servers[1].Start(ctx, "bob", scanner(t, fake)); !errors.Is(err, signin.ErrScanning) {
+		t.Errorf("somebody else begins at the other server: %v", err)
+	}
+	fake.Scan("scaned", "need_verifycode", "confirmed")
+	var states []chat.ScanState
+	kept := 0
+	for i, digits := range []string{"", "", chattest.WeChatDigits, "", ""} {
+		now, err := servers[(i+1)%2].Look(ctx, "ada", s.ID, digits, goesOn(t, fake), func(map[string]string) error {
+			kept++
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, now.State)
+	}
+	want := []chat.ScanState{chat.ScanSeen, chat.ScanDigits, chat.ScanSeen, chat.ScanDone, chat.ScanDone}
+	if !slices.Equal(states, want) || kept != 1 {
+		t.Errorf("%v, stored %d times", states, kept)
+	}
+	if now, err := servers[1].Get(ctx, "ada", s.ID); err != nil || now.Code != s.Code {
+		t.Errorf("the other server knows %+v, %v", now, err)
+	}
+	if err := servers[1].Cancel(ctx, "ada", s.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := servers[0].Get(ctx, "ada", s.ID); !errors.Is(err, signin.ErrNoScan) {
+		t.Errorf("after it was ended at the other: %v", err)
+	}
+}
+
+// TestAStateThatIsNoneIsRefused, also one that leads to another host.
+func TestAStateThatIsNoneIsRefused(t *testing.T) {
+	fake := chattest.NewWeChat(t)
+	for _, state := range []string{`{}`, `nonsense`, `{"Code": "c", "Base": "https://weixin.qq.com.example"}`} {
+		if _, err := goesOn(t, fake)(json.RawMessage(state)); err == nil {
+			t.Errorf("%s is taken", state)
+		}
+	}
 }
 
 // TestASignInBelongsToWhoBeganIt: others neither see nor replace it, and what was cancelled brings nothing.
@@ -83,13 +150,13 @@ func TestASignInBelongsToWhoBeganIt(t *testing.T) {
 	fake, scans, id := scanOf(t)
 	ctx := t.Context()
 	keep := func(map[string]string) error { t.Error("it was stored"); return nil }
-	if _, err := scans.Look(ctx, "bob", id, "", keep); !errors.Is(err, channels.ErrNoScan) {
+	if _, err := scans.Look(ctx, "bob", id, "", goesOn(t, fake), keep); !errors.Is(err, signin.ErrNoScan) {
 		t.Errorf("somebody else looks: %v", err)
 	}
-	if err := scans.Cancel("bob", id); !errors.Is(err, channels.ErrNoScan) {
+	if err := scans.Cancel(t.Context(), "bob", id); !errors.Is(err, signin.ErrNoScan) {
 		t.Errorf("somebody else cancels: %v", err)
 	}
-	if _, err := scans.Start(ctx, "bob", scanner(t, fake)); !errors.Is(err, channels.ErrScanning) {
+	if _, err := scans.Start(ctx, "bob", scanner(t, fake)); !errors.Is(err, signin.ErrScanning) {
 		t.Errorf("somebody else begins: %v", err)
 	}
 	slow := make(chan struct{})
@@ -99,25 +166,27 @@ func TestASignInBelongsToWhoBeganIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scans.Get("ada", id); !errors.Is(err, channels.ErrNoScan) {
+	if _, err := scans.Get(t.Context(), "ada", id); !errors.Is(err, signin.ErrNoScan) {
 		t.Errorf("the first goes on: %v", err)
 	}
 	go func() {
-		_, err := scans.Look(ctx, "ada", s.ID, "", keep)
+		_, err := scans.Look(ctx, "ada", s.ID, "", is(other), keep)
 		late <- err
 	}()
 	<-other.begun
-	if err := scans.Cancel("ada", s.ID); err != nil {
+	if err := scans.Cancel(t.Context(), "ada", s.ID); err != nil {
 		t.Fatal(err)
 	}
 	close(slow)
-	if err := <-late; !errors.Is(err, channels.ErrNoScan) {
+	if err := <-late; !errors.Is(err, signin.ErrNoScan) {
 		t.Errorf("a confirmation after it was cancelled: %v", err)
 	}
 }
 
 // slowScanner is confirmed when end is closed.
 type slowScanner struct{ begun, end chan struct{} }
+
+func (slowScanner) State() json.RawMessage { return nil }
 
 func (slowScanner) Code(context.Context) (string, error) { return "code", nil }
 
@@ -130,15 +199,16 @@ func (s slowScanner) Look(context.Context, string) chat.Scanned {
 // TestAQRCodeExpires, also while somebody else waits for their turn.
 func TestAQRCodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		scans := &channels.Scans{}
+		scans := signin.New(nil)
 		end := make(chan struct{})
-		s, err := scans.Start(t.Context(), "ada", slowScanner{begun: make(chan struct{}), end: end})
+		slow := slowScanner{begun: make(chan struct{}), end: end}
+		s, err := scans.Start(t.Context(), "ada", slow)
 		if err != nil {
 			t.Fatal(err)
 		}
-		late := make(chan channels.Scan, 1)
+		late := make(chan signin.Scan, 1)
 		go func() {
-			s, err := scans.Look(t.Context(), "ada", s.ID, "", func(map[string]string) error {
+			s, err := scans.Look(t.Context(), "ada", s.ID, "", is(slow), func(map[string]string) error {
 				t.Error("it was stored")
 				return nil
 			})
@@ -147,12 +217,12 @@ func TestAQRCodeExpires(t *testing.T) {
 			}
 			late <- s
 		}()
-		time.Sleep(channels.ScanTime)
+		time.Sleep(signin.ScanTime)
 		close(end)
 		if s := <-late; s.State != chat.ScanExpired {
 			t.Errorf("a confirmation that comes too late: %+v", s)
 		}
-		if s, err := scans.Get("ada", s.ID); err != nil || s.State != chat.ScanExpired {
+		if s, err := scans.Get(t.Context(), "ada", s.ID); err != nil || s.State != chat.ScanExpired {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if _, err := scans.Start(t.Context(), "bob", slowScanner{}); err != nil {
@@ -163,6 +233,8 @@ func TestAQRCodeExpires(t *testing.T) {
 
 // slow is a scanner whose looks end when they are told to.
 type slow struct{ looks, end chan struct{} }
+
+func (slow) State() json.RawMessage { return nil }
 
 func (s slow) Code(context.Context) (string, error) { return "code", nil }
 
@@ -175,7 +247,7 @@ func (s slow) Look(context.Context, string) chat.Scanned {
 // TestASignInIsCancelledWhileSomeLook: one of them at the platform, the other in line behind it.
 func TestASignInIsCancelledWhileSomeLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, scans := slow{make(chan struct{}, 2), make(chan struct{})}, &channels.Scans{}
+		s, scans := slow{make(chan struct{}, 2), make(chan struct{})}, signin.New(nil)
 		begun, err := scans.Start(t.Context(), "ada", s)
 		if err != nil {
 			t.Fatal(err)
@@ -183,17 +255,17 @@ func TestASignInIsCancelledWhileSomeLook(t *testing.T) {
 		errs := make(chan error, 2)
 		for range cap(errs) {
 			go func() {
-				_, err := scans.Look(t.Context(), "ada", begun.ID, "", nil)
+				_, err := scans.Look(t.Context(), "ada", begun.ID, "", is(s), nil)
 				errs <- err
 			}()
 			synctest.Wait()
 		}
-		if err := scans.Cancel("ada", begun.ID); err != nil || len(s.looks) != 1 {
+		if err := scans.Cancel(t.Context(), "ada", begun.ID); err != nil || len(s.looks) != 1 {
 			t.Fatalf("%d look, %v", len(s.looks), err)
 		}
 		close(s.end)
 		for range cap(errs) {
-			if err := <-errs; !errors.Is(err, channels.ErrNoScan) {
+			if err := <-errs; !errors.Is(err, signin.ErrNoScan) {
 				t.Error(err)
 			}
 		}
