@@ -18,6 +18,9 @@ import (
 // grace is how long a server may take to leave when its input ends, and again when it is told to.
 const grace = time.Second
 
+// wordsTime is how long the last words of a server may take that has died, on a busy machine.
+const wordsTime = 5 * time.Second
+
 // Process is a server that runs as a child, with everything it has started.
 type Process struct {
 	cmd    *exec.Cmd // nil in a sandbox
@@ -222,7 +225,7 @@ func (p *Process) Refused() error {
 
 // LastWords waits for what a process that has just died complained of: it comes on a way of its own.
 func (p *Process) LastWords() {
-	timer := time.NewTimer(grace)
+	timer := time.NewTimer(wordsTime)
 	defer timer.Stop()
 	select {
 	case <-p.said:
