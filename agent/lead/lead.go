@@ -100,7 +100,7 @@ type Options struct {
 	// Spawn runs an agent inside a call of another one; without it no helpers can be sent.
 	Spawn runs.Spawn
 	// After calls a function when a time has passed, unless it is stopped; nil is the clock. It
-	// is for the limits of helpers.
+	// is for the limits of helpers and the wait for a model's window.
 	After func(d time.Duration, f func()) (stop func() bool)
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library
@@ -142,6 +142,9 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	b.tools = tools.Builtin(open, limits, b.docs)
 	if b.audit == nil {
 		b.audit = logAudit(log)
+	}
+	if b.after == nil {
+		b.after = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 	}
 	if b.connect == nil {
 		b.connect = connecting()

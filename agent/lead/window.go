@@ -113,11 +113,11 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	if known > 0 || !llm.Near(m.BaseURL) {
 		return known
 	}
-	wait := time.NewTimer(windowWait)
-	defer wait.Stop()
+	late := make(chan struct{})
+	defer b.after(windowWait, func() { close(late) })()
 	select {
 	case <-answered:
-	case <-wait.C:
+	case <-late:
 	case <-ctx.Done():
 	}
 	l.mu.Lock()

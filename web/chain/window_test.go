@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
@@ -20,7 +21,9 @@ import (
 // limited stands before the scripted model: it answers these addresses, and refuses requests
 // of more tokens than limit in the words of llama.cpp, or without a number where it is negative.
 func limited(t *testing.T, limit int, answers map[string]string) setup {
-	return func(f *config.File, _ *lead.Options) {
+	return func(f *config.File, o *lead.Options) {
+		// A busy machine may need more than a run waits for.
+		o.After = func(_ time.Duration, f func()) func() bool { return time.AfterFunc(patience, f).Stop }
 		target, err := url.Parse(strings.TrimSuffix(f.Models[0].BaseURL, "/v1"))
 		if err != nil {
 			t.Fatal(err)
