@@ -188,8 +188,7 @@ func (s *Scans) turn(id string) chan struct{} {
 // brought, once: if that fails, so does the sign-in.
 func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(state json.RawMessage) (Scanner, error),
 	keep func(map[string]string) error) (Scan, error) {
-	one, err := s.find(ctx, owner, id)
-	if err != nil {
+	if _, err := s.find(ctx, owner, id); err != nil {
 		return Scan{}, err
 	}
 	looking := s.turn(id)
@@ -199,7 +198,8 @@ func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(st
 	case <-ctx.Done():
 		return Scan{}, ctx.Err()
 	}
-	if one, err = s.find(ctx, owner, id); err != nil || one.over() {
+	one, err := s.find(ctx, owner, id)
+	if err != nil || one.over() {
 		return s.Get(ctx, owner, id)
 	}
 	scanner, err := from(one.Scanner)
