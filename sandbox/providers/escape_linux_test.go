@@ -200,11 +200,22 @@ func newHostile(t *testing.T) *hostile {
 		h.process.Process.Kill()
 		h.process.Wait()
 	})
+	waitFor(t, "a process that sleeps", func() bool { return strings.Contains(h.state(t), ") S ") })
 	h.env = map[string]string{
 		"DATA": w.cfg.Dirs.Root, "HOSTPID": fmt.Sprint(h.process.Process.Pid), "SERVERPID": fmt.Sprint(os.Getpid()),
 		"PORT": fmt.Sprint(port), "SOCKET": filepath.Join(outside, "socket"), "ABSTRACT": abstract, "SECRET": h.secret,
 	}
 	return h
+}
+
+// state is how the process of the host is doing.
+func (h *hostile) state(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.process.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // intact looks at what an attack could have changed.
@@ -215,12 +226,11 @@ func (h *hostile) intact(t *testing.T, thread string) {
 			t.Errorf("%s changed: %q, %v", name, b, err)
 		}
 	}
-	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.process.Process.Pid))
-	if err != nil || !strings.Contains(string(state), ") S ") {
-		t.Errorf("the process of the host: %q, %v", state, err)
+	if state := h.state(t); !strings.Contains(state, ") S ") {
+		t.Errorf("the process of the host: %q", state)
 	}
 	root := filepath.Join(h.cfg.Dirs.Root, "threads", thread)
-	err = filepath.WalkDir(root, func(name string, e os.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(name string, e os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

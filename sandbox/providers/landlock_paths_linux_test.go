@@ -65,7 +65,7 @@ func TestPlainOrdinaryProgramsStillWork(t *testing.T) {
 	for name, c := range map[string]struct{ needs, command, want string }{
 		"threads":   {"python3", `python3 -c 'from concurrent.futures import ThreadPoolExecutor as T; print(sum(T(8).map(int, range(100))))'`, "4950\n"},
 		"database":  {"python3", `python3 -c 'import sqlite3; d = sqlite3.connect("x.db"); d.execute("pragma journal_mode=wal"); d.execute("create table t(a)"); d.execute("insert into t values(7)"); d.commit(); print(d.execute("select a from t").fetchone())'`, "(7,)\n"},
-		"events":    {"python3", `python3 -c 'import asyncio; print(asyncio.run(asyncio.wait_for(asyncio.sleep(0, 5), 1)))'`, "5\n"},
+		"events":    {"python3", `python3 -c 'import asyncio; print(asyncio.run(asyncio.wait_for(asyncio.sleep(0, 5), 60)))'`, "5\n"},
 		"pairs":     {"python3", `python3 -c 'import socket; a, b = socket.socketpair(); a.send(b"hi"); print(b.recv(2))'`, "b'hi'\n"},
 		"compiler":  {"gcc", `echo 'int main(){return 42;}' > a.c && gcc a.c -o a.out && ./a.out; echo $?`, "42\n"},
 		"node":      {"node", `node -e 'require("child_process").exec("echo hi", (e, o) => process.stdout.write(o))'`, "hi\n"},
