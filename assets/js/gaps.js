@@ -9,10 +9,10 @@ export const start = (sc, hold, said) => {
   }, {root: sc, rootMargin: '3000px 0px'});
   const watch = (root) => { for (const g of root.querySelectorAll('.gap')) near.observe(g); };
 
-  // A gap with two ends fills from the one the reader is at.
+  // A gap with two ends fills from the one the reader is at: what is in the middle of the screen is before it or behind it.
   const below = (gap) => {
     const {top, height} = sc.getBoundingClientRect();
-    return gap.getBoundingClientRect().top > top + height / 2;
+    return gap.previousElementSibling?.getBoundingClientRect().bottom > top + height / 2;
   };
   const endOf = (gap) => {
     const links = gap.querySelectorAll('[data-turns]');
