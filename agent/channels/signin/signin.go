@@ -105,10 +105,11 @@ func (s *Scans) Start(ctx context.Context, owner string, scanner Scanner) (Scan,
 		return Scan{}, err
 	}
 	if one.Code, err = scanner.Code(ctx); err != nil {
-		if err := s.notes.Swap(ctx, []string{begun.Name}); err != nil && !errors.Is(err, shared.ErrChanged) {
+		gone := s.notes.Swap(context.WithoutCancel(ctx), []string{begun.Name}) // also when who began it has left
+		if gone == nil || errors.Is(gone, shared.ErrChanged) {
 			return Scan{}, err
 		}
-		return Scan{}, err
+		return Scan{}, errors.Join(err, gone)
 	}
 	one.Scanner = scanner.State()
 	if changed, err := s.change(ctx, one); err != nil || !changed {
