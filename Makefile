@@ -33,6 +33,9 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -modfile $(SLIM)/go.mod $(LEAN) -ld
 # shared state. The rest runs without, which is several times faster.
 RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|heap|httpx|metrics|redact|tlsport|tracing|ui|ui/(chats|conversation|export|files|page|settings)))$$
 
+# These begin first, so that one of them isn't left to run alone at the end.
+SLOW := fawn/web fawn/sandbox/providers fawn/store fawn/web/attack
+
 # The race detector needs a C compiler. Where there is none, the same tests run without, but not in CI.
 # SQLite is C that was translated: its own code isn't watched, which makes tests that use it five times as fast.
 UNWATCHED := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory,-gcflags=$(p)=-race=false)
@@ -84,7 +87,7 @@ SHUFFLE ?= 1
 test: export RAPID_SEED := 1
 test: ## unit tests, with the race detector where it counts, and each fuzz target for FUZZTIME
 	$(initbin)
-	$(RACED) -shuffle=$(SHUFFLE) -timeout 25m $$(go list ./... | grep -E '$(RACE)')
+	$(RACED) -shuffle=$(SHUFFLE) -timeout 25m $(SLOW) $$(go list ./... | grep -E '$(RACE)' | grep -vxF "$$(printf '%s\n' $(SLOW))")
 	go test -shuffle=$(SHUFFLE) -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
 	go test -timeout 15m -run '^(TestStorageGrowsWithTheContent$$|TestPostgreSQL$$|TestCluster)' ./agent/runs # too slow under the race detector
 	@.ci/fuzz seeded $(FUZZTIME)
@@ -101,8 +104,7 @@ lint: ## formatting, vet, staticcheck, fresh generated files, tidy modules
 	go mod tidy -diff
 
 cross: ## vet for every system and processor that Fawn is built for
-	@for p in $(PLATFORMS); do \
-	  echo "vet $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
+	go run ./release/vet $(PLATFORMS)
 
 format: ## format Go files and templates
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')

@@ -84,6 +84,7 @@ func imports() map[string][]string {
 		"memory":                  {"store"},
 		"release":                 {"assets", "sandbox"}, // makes what is handed out
 		"release/slim":            leaf,                  // modules without what keeps the linker from dropping code
+		"release/vet":             leaf,                  // go vet for other systems, from source
 		"sandbox":                 {"sandbox/files"},
 		"sandbox/changes":         {"sandbox/files", "sandbox/linediff"},
 		"sandbox/docker":          {"sandbox", "sandbox/files", "sandbox/jail", "sandbox/ns", "sandbox/pool"},
