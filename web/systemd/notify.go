@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// notifyTime is how long a manager may take to take a notice.
+const notifyTime = 5 * time.Second
+
 // Manager is the service manager that started the program. The zero value is none, and notifying
 // it does nothing.
 type Manager struct {
@@ -66,6 +69,7 @@ func (m Manager) notify(words ...string) error {
 	}
 	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: m.socket, Net: "unixgram"})
 	if err == nil {
+		_ = c.SetWriteDeadline(time.Now().Add(notifyTime)) // the queue of a manager that hangs may be full
 		_, err = c.Write([]byte(strings.Join(words, "\n")))
 		_ = c.Close()
 	}
