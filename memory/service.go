@@ -58,7 +58,7 @@ type Config struct {
 	Rules  func() Rules
 	Ask    Ask                 // nil asks nobody
 	Escape func(string) string // makes untrusted text safe for a prompt
-	Now    func() time.Time    // nil is the clock
+	Now    func() time.Time    // nil is the clock of DB
 	After  func(time.Duration) <-chan time.Time
 	Log    *slog.Logger
 }
@@ -87,7 +87,7 @@ const maxOwners = 64
 // New makes a Service. Call [Service.Run] for it to learn.
 func New(c Config) *Service {
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.DB.Now
 	}
 	if c.After == nil {
 		c.After = time.After

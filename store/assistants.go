@@ -67,7 +67,7 @@ func (db *DB) EachAssistant(ctx context.Context, owner string, f func(Assistant)
 // when the id is taken, by anybody.
 func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, error) {
 	a.Owner, a.Version = orDefault(a.Owner, DefaultOwner), 1
-	a.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
+	a.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)
 	a.UpdatedAt = a.CreatedAt
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO assistant(`+assistantColumns+
@@ -107,7 +107,7 @@ func (db *DB) ChangeAssistant(ctx context.Context, owner, id string, change func
 		if err := s.QueryRowContext(context.Background(), id).Scan(&a.Version); err != nil {
 			return err
 		}
-		a.UpdatedAt = time.Now().UTC().Truncate(time.Millisecond)
+		a.UpdatedAt = db.Now().UTC().Truncate(time.Millisecond)
 		if err := w.putAssistant(a); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version
 			return translate(err)
 		}
 		a.Version, a.Config, a.Context, a.Metadata = version, config, ctx, meta
-		a.UpdatedAt = time.Now().UTC().Truncate(time.Millisecond)
+		a.UpdatedAt = db.Now().UTC().Truncate(time.Millisecond)
 		return w.putAssistant(a)
 	}})
 	if err != nil {

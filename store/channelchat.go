@@ -94,7 +94,7 @@ func (w *writer) putChat(c ChannelChat) error {
 		owner = excluded.owner, kind = excluded.kind, name = excluded.name, enabled_by = excluded.enabled_by,
 		settings = excluded.settings, updated_at = excluded.updated_at`,
 		c.Provider, c.Chat, c.Topic, c.Alias, c.Thread, orDefault(c.Owner, DefaultOwner), c.Kind, c.Name, c.EnabledBy,
-		object(c.Settings), time.Now().UnixMilli())
+		object(c.Settings), w.clock.now().UnixMilli())
 }
 
 // ForgetChannelChat removes a chat with its topics. Their threads stay. ErrNotFound when there is none.

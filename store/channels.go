@@ -48,7 +48,7 @@ func scanConnection(row interface{ Scan(...any) error }) (c Connection, err erro
 // open ones of this owner and provider are there already.
 func (db *DB) AddChannelCode(ctx context.Context, owner, provider, hash string, until time.Time, open int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		now := time.Now().UnixMilli()
+		now := db.Now().UnixMilli()
 		if err := w.exec(`DELETE FROM channel_code WHERE expires_at <= ? OR used_at > 0`, now); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (db *DB) AddChannelCode(ctx context.Context, owner, provider, hash string, 
 // OpenChannelCodes counts the codes of an owner for a provider that can still be used.
 func (db *DB) OpenChannelCodes(ctx context.Context, owner, provider string) (n int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FROM channel_code WHERE owner = ? AND provider = ? AND used_at = 0 AND
-		expires_at > ?`, []any{owner, provider, time.Now().UnixMilli()}, &n)
+		expires_at > ?`, []any{owner, provider, db.Now().UnixMilli()}, &n)
 	if err != nil {
 		err = fmt.Errorf("count open codes for %s: %w", provider, err)
 	}
@@ -97,7 +97,7 @@ func (w *writer) useCode(provider, hash string, now time.Time) (owner string, er
 // BurnChannelCode makes a code useless.
 func (db *DB) BurnChannelCode(ctx context.Context, provider, hash string) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
-		_, err := w.useCode(provider, hash, time.Now())
+		_, err := w.useCode(provider, hash, db.Now())
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
@@ -109,7 +109,7 @@ func (db *DB) BurnChannelCode(ctx context.Context, provider, hash string) error 
 // connection of that account. It returns the connection as stored. ErrNotFound when the code was used,
 // has expired or never was.
 func (db *DB) Connect(ctx context.Context, hash string, c Connection) (Connection, error) {
-	now := time.Now().UTC().Truncate(time.Millisecond)
+	now := db.Now().UTC().Truncate(time.Millisecond)
 	c.Status, c.CreatedAt, c.UpdatedAt, c.LastSeenAt = Connected, now, now, now
 	err := db.w.do(ctx, &job{apply: func(w *writer) (err error) {
 		if c.Owner, err = w.useCode(c.Provider, hash, now); err != nil {
@@ -160,7 +160,7 @@ func (db *DB) Connections(ctx context.Context, owner string) ([]Connection, erro
 func (db *DB) Disconnect(ctx context.Context, owner, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE channel_connection SET status = 'revoked', updated_at = ? WHERE id = ? AND owner = ?`,
-			time.Now().UnixMilli(), id, owner)
+			db.Now().UnixMilli(), id, owner)
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}
@@ -176,7 +176,7 @@ func (db *DB) Disconnect(ctx context.Context, owner, id string) error {
 func (db *DB) DisconnectAll(ctx context.Context, provider string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE channel_connection SET status = 'revoked', updated_at = ?
-			WHERE provider = ? AND status <> 'revoked'`, time.Now().UnixMilli(), provider)
+			WHERE provider = ? AND status <> 'revoked'`, db.Now().UnixMilli(), provider)
 	}})
 	if err != nil {
 		return fmt.Errorf("revoke the connections of %s: %w", provider, err)

@@ -79,7 +79,7 @@ func (w *writer) putCron(c Cron) error {
 // else ErrNotFound.
 func (db *DB) CreateCron(ctx context.Context, c Cron) (Cron, error) {
 	c.Owner = orDefault(c.Owner, DefaultOwner)
-	c.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
+	c.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)
 	c.UpdatedAt = c.CreatedAt
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if c.Thread != "" {
@@ -143,7 +143,7 @@ func (db *DB) ChangeCron(ctx context.Context, owner, id string, change func(*Cro
 				return err
 			}
 		}
-		c.UpdatedAt = time.Now().UTC().Truncate(time.Millisecond)
+		c.UpdatedAt = db.Now().UTC().Truncate(time.Millisecond)
 		return w.putCron(c)
 	}})
 	if err != nil {

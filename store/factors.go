@@ -84,7 +84,7 @@ func (db *DB) AddIdentity(ctx context.Context, i Identity) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO identity(issuer, subject, "user", email, created_at) SELECT ?, ?, ?, ?, ?
 			WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)`, i.Issuer, i.Subject, i.User, i.Email,
-			orNow(i.CreatedAt, time.Now().UnixMilli()), i.User)
+			orNow(i.CreatedAt, db.Now().UnixMilli()), i.User)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}
@@ -144,7 +144,7 @@ func (db *DB) AddFactor(ctx context.Context, f Factor) error {
 		n, err := w.change(`INSERT INTO factor(id, "user", kind, ref, name, data, step, confirmed, created_at)
 			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM "user" WHERE id = ?)`,
 			f.ID, f.User, f.Kind, f.Ref, f.Name, blob(f.Data), f.Step, f.Confirmed,
-			orNow(f.CreatedAt, time.Now().UnixMilli()), f.User)
+			orNow(f.CreatedAt, db.Now().UnixMilli()), f.User)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}
@@ -198,7 +198,7 @@ func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE factor SET data = ?, step = ?, confirmed = ?, used_at = ?
 			WHERE id = ? AND "user" = ? AND step = ?`, blob(f.Data), f.Step, f.Confirmed,
-			orNow(f.UsedAt, time.Now().UnixMilli()), f.ID, f.User, before)
+			orNow(f.UsedAt, db.Now().UnixMilli()), f.ID, f.User, before)
 		if err == nil && n == 0 {
 			return ErrConflict
 		}

@@ -25,7 +25,7 @@ const feedbackColumns = `id, owner, thread, run, message, rating, comment, creat
 // the same message. ErrNotFound when the run is not there.
 func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedback, error) {
 	f.Owner = orDefault(f.Owner, DefaultOwner)
-	f.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
+	f.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if replace {
 			if err := w.exec(`DELETE FROM feedback WHERE thread = ? AND run = ? AND message = ? AND owner = ?`,

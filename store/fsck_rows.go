@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
-	"time"
 )
 
 // owned are the tables whose rows belong to a thread. Those of loose ones may belong to
@@ -56,7 +55,7 @@ func (c *checker) values() error {
 	return c.each(`SELECT space, key`+strayValues, nil, func(rows *sql.Rows) error {
 		var space, key string
 		err := rows.Scan(&space, &key)
-		if unsent(key, time.Now()) {
+		if unsent(key, clockOf(c.engine).now()) {
 			return err
 		}
 		c.add("Value %s/%s belongs to a thread that does not exist.", space, key)

@@ -27,7 +27,7 @@ const itemLive = `(expires_at = 0 OR expires_at > ?)`
 
 // PutItem writes an item of owner in place of what has its namespace and key.
 func (db *DB) PutItem(ctx context.Context, owner string, it Item) error {
-	now := time.Now().UnixMilli()
+	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		// What has expired is gone: its CreatedAt must not come back.
 		if err := w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now); err != nil {
@@ -55,7 +55,7 @@ func expiry(now int64, ttl time.Duration) int64 {
 
 // Item returns an item of owner, or ErrNotFound. refresh starts its time to live anew.
 func (db *DB) Item(ctx context.Context, owner string, namespace []string, key string, refresh bool) (Item, error) {
-	now := time.Now().UnixMilli()
+	now := db.Now().UnixMilli()
 	row, it, err := scanItem(db.one(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item
 		WHERE owner = ? AND namespace = ? AND key = ? AND `+itemLive,
 		orDefault(owner, DefaultOwner), strings.Join(namespace, "."), key, now))
@@ -104,7 +104,7 @@ func (db *DB) DeleteItem(ctx context.Context, owner string, namespace []string, 
 
 // ExpireItems removes items whose time is over.
 func (db *DB) ExpireItems(ctx context.Context) error {
-	now := time.Now().UnixMilli()
+	now := db.Now().UnixMilli()
 	var one int
 	err := db.queryRow(ctx, `SELECT 1 FROM item WHERE expires_at > 0 AND expires_at <= ? LIMIT 1`, []any{now}, &one)
 	if errors.Is(err, ErrNotFound) {
@@ -139,7 +139,7 @@ type FoundItem struct {
 // highest score first and then the most recently written. Without Score all are taken. Of
 // those not returned at most one value at a time is in memory.
 func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem, error) {
-	now := time.Now().UnixMilli()
+	now := db.Now().UnixMilli()
 	value := "''"
 	if q.Score != nil {
 		value = "value"
@@ -223,7 +223,7 @@ type NamespaceQuery struct {
 func (db *DB) Namespaces(ctx context.Context, owner string, q NamespaceQuery) ([][]string, error) {
 	found, seen := [][]string{}, map[string]bool{}
 	err := db.each(ctx, `SELECT DISTINCT namespace FROM item WHERE owner = ? AND `+itemLive+` ORDER BY namespace`,
-		[]any{orDefault(owner, DefaultOwner), time.Now().UnixMilli()}, func(rows *sql.Rows) (bool, error) {
+		[]any{orDefault(owner, DefaultOwner), db.Now().UnixMilli()}, func(rows *sql.Rows) (bool, error) {
 			var joined string
 			if err := rows.Scan(&joined); err != nil {
 				return false, err

@@ -50,7 +50,7 @@ func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error
 	}
 	if len(leave) > 0 {
 		p.add("delete old notes", "", `DELETE FROM setting WHERE name >= 'note/' AND name < 'note0' AND body < ?`,
-			noteTime(time.Now().Add(-noteRest)))
+			noteTime(db.Now().Add(-noteRest)))
 	}
 	p.measure()
 	if err := db.w.do(ctx, &job{batch: p}); err != nil {
@@ -63,7 +63,7 @@ func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error
 // Notes are those that count and whose names begin with prefix, in the order of names.
 func (db *DB) Notes(ctx context.Context, prefix string) ([]Note, error) {
 	var out []Note
-	now := time.Now()
+	now := db.Now()
 	from := noteSetting + prefix
 	err := db.each(ctx, `SELECT name, body FROM setting WHERE version = 0 AND name >= ? AND name < ? ORDER BY name`,
 		[]any{from, from + "\U0010FFFF"}, func(rows *sql.Rows) (bool, error) {

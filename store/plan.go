@@ -53,7 +53,7 @@ func (p *batch) shrinks() bool { return p.removesThread() || p.Delete != nil && 
 
 // setting is that of this moment.
 func (w *writer) setting() setting {
-	s := setting{now: time.Now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
+	s := setting{now: w.clock.now(), incarnation: 1 + rand.Int64N(1<<62), self: w.node, node: w.node,
 		noEvents: w.noEvents, auditRows: w.auditRows, auditBytes: w.auditBytes}
 	if w.trims { // sums of several servers would be wrong, and their deletions would meet
 		s.auditRows = 0

@@ -42,6 +42,7 @@ type pgNode struct {
 	pooled  atomic.Bool   // a pooler hides from those who write when another database takes over
 	over    atomic.Pointer[error]
 	wires   *wires
+	clock   clock
 
 	conn *pgx.Conn // belongs to run
 	stop context.CancelFunc
@@ -101,11 +102,12 @@ func (n *pgNode) renew(ctx context.Context) error {
 		return err
 	}
 	var others, format, last int64
-	acked, span := n.acked.Load(), spanOf(n.id)
+	var said time.Time
+	acked, span, asked := n.acked.Load(), spanOf(n.id), time.Now()
 	err := n.conn.QueryRow(ctx, `UPDATE node SET expires = clock_timestamp() + make_interval(secs => $2) WHERE id = $1
 		RETURNING (SELECT count(*) FROM node WHERE id <> $1), (SELECT min(format) FROM node),
-			(SELECT coalesce(max(id), 0) FROM tail WHERE id >= $3 AND id < $4)`, n.id, n.lease.Seconds(), span.first,
-		span.end).Scan(&others, &format, &last)
+			(SELECT coalesce(max(id), 0) FROM tail WHERE id >= $3 AND id < $4), clock_timestamp()`, n.id, n.lease.Seconds(), span.first,
+		span.end).Scan(&others, &format, &last, &said)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errEvicted
 	}
@@ -115,6 +117,7 @@ func (n *pgNode) renew(ctx context.Context) error {
 	if last < acked {
 		return errBehind
 	}
+	n.clock.hear(asked, time.Now(), said)
 	n.others.Store(others)
 	n.format.Store(format)
 	n.renewed.Store(int64(sent))
@@ -328,16 +331,19 @@ func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	}
 	n := &pgNode{lease: cmp.Or(cfg.Lease, DefaultLease), conf: e.direct, lost: cfg.Lost, log: e.log, wires: e.wires}
 	sent, format := time.Now(), int64(0)
+	var said time.Time
 	err = e.raw.QueryRow(ctx, `
 		INSERT INTO node(host, pid, address, started_at, folder, version, format, settings, expires, cluster,
 			schema)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9), $10, $11)
-		RETURNING id, (SELECT coalesce(min(format), $7) FROM node)`,
-		host, os.Getpid(), cfg.Addr, sent.UnixMilli(), cfg.folder, cfg.Version, nodeFormat,
-		cfg.Settings, n.lease.Seconds(), number(cfg.Cluster), e.known.newest()).Scan(&n.id, &format)
+		VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $4, $5, $6, $7,
+			clock_timestamp() + make_interval(secs => $8), $9, $10)
+		RETURNING id, (SELECT coalesce(min(format), $6) FROM node), clock_timestamp()`,
+		host, os.Getpid(), cfg.Addr, cfg.folder, cfg.Version, nodeFormat, cfg.Settings, n.lease.Seconds(),
+		number(cfg.Cluster), e.known.newest()).Scan(&n.id, &format, &said)
 	if err != nil {
 		return err
 	}
+	n.clock.hear(sent, time.Now(), said)
 	// Before anything else connects: the connections of one node are told from others.
 	e.direct.RuntimeParams["application_name"] = fmt.Sprintf("fawn/%d", n.id)
 	n.format.Store(min(format, nodeFormat))

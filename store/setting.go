@@ -152,7 +152,7 @@ func (db *DB) Spend(ctx context.Context, hash string, until time.Time) error {
 	moment := func(t time.Time) []byte { return binary.BigEndian.AppendUint64(nil, uint64(t.UnixMilli())) }
 	p := &batch{setting: db.w.setting()}
 	p.add("delete what was spent", "", `DELETE FROM setting WHERE name >= 'spent/' AND name < 'spent0' AND body < ?`,
-		moment(time.Now()))
+		moment(db.Now()))
 	p.add("spend", hash, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?) ON CONFLICT(name) DO NOTHING`,
 		spentSetting+hash, moment(until)).must = ErrChanged
 	p.measure()

@@ -28,7 +28,7 @@ func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
 			`) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM thread WHERE id = ? AND owner = ? AND deleted_at = 0)
 			AND EXISTS (SELECT 1 FROM checkpoint WHERE thread = ? AND ns = '' AND id = ?)
 			ON CONFLICT(thread) DO UPDATE SET checkpoint = excluded.checkpoint, created_at = excluded.created_at`,
-			s.Thread, s.Owner, s.Token, s.Checkpoint, time.Now().UnixMilli(), s.Thread, s.Owner, s.Thread, s.Checkpoint)
+			s.Thread, s.Owner, s.Token, s.Checkpoint, db.Now().UnixMilli(), s.Thread, s.Owner, s.Thread, s.Checkpoint)
 		if err == nil && n == 0 {
 			return ErrNotFound
 		}

@@ -52,7 +52,7 @@ func (db *DB) Trees(ctx context.Context, thread string, version int64) ([]Tree, 
 // PutTree adds a version and returns its number, which no version of any thread before it had. ErrConflict when
 // its parent is not the newest one any more, ErrNotFound when an object is not there any more.
 func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error) {
-	now := time.Now()
+	now := db.Now()
 	t.Version = max(t.Parent+1, now.UnixMicro())
 	whole := 0
 	if t.Whole {
@@ -123,7 +123,7 @@ func (db *DB) DropTrees(ctx context.Context, thread string) error {
 
 // PutObjects notes objects that are about to be stored.
 func (db *DB) PutObjects(ctx context.Context, names []string) error {
-	now := time.Now().UnixMilli()
+	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, name := range names {
 			if err := w.exec(`INSERT INTO object(name, at) VALUES (?, ?)`, name, now); err != nil {

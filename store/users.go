@@ -31,7 +31,7 @@ func scanUser(scan func(...any) error) (u User, err error) {
 // AddUser stores a new user. ErrExists when its id or e-mail address is taken, ErrConflict when
 // there is no user yet: the first is [DB.AddFirstUser]'s.
 func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
-	now := time.Now().UnixMilli()
+	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if err := w.ownerLeft(); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (db *DB) AddUser(ctx context.Context, u User) (User, error) {
 
 // AddFirstUser stores the owner of a server that has no user yet. ErrExists when it has one.
 func (db *DB) AddFirstUser(ctx context.Context, u User) (User, error) {
-	now := time.Now().UnixMilli()
+	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`INSERT INTO "user"(`+userColumns+`) SELECT ?, ?, ?, ?, ?, 0, ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM "user")`, DefaultOwner, u.Email, u.Name, u.Role, u.Password, now, now)
@@ -121,7 +121,7 @@ func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (ou
 			return translate(err)
 		}
 		change(&u)
-		now := time.Now().UnixMilli()
+		now := db.Now().UnixMilli()
 		n, err := w.change(`UPDATE "user" SET email = ?, name = ?, role = ?, password = ?, disabled = ?, updated_at = ?
 			WHERE id = ? AND NOT EXISTS (SELECT 1 FROM "user" WHERE email = ? AND id <> ?)`,
 			u.Email, u.Name, u.Role, u.Password, u.Disabled, now, id, u.Email, id)

@@ -70,6 +70,7 @@ type writer struct {
 	strain    strain
 	crowded   atomic.Bool // see DB.Crowded
 	wakes     *wakes
+	clock     *clock
 	last      time.Time     // end of the last commit
 	patience  time.Duration // time between commits of deltas alone: commitEvery, or twice that in a crowd
 	due       time.Time     // when the next of them may be
@@ -108,6 +109,7 @@ func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, 
 	w := &writer{
 		engine: e, node: e.self(), dir: dir, log: cfg.Log, noEvents: cfg.NoEvents, committed: cfg.Committed,
 		meter:     meterOf(e, cfg),
+		clock:     clockOf(e),
 		auditRows: AuditRows, auditBytes: AuditBytes, trims: cfg.URL != "" && cfg.Cluster,
 		tails: map[string]*threadTail{},
 		tidy:  true, wake: make(chan struct{}, 1), done: make(chan struct{}),

@@ -23,7 +23,7 @@ func (a *App) retain(ctx context.Context) {
 			return
 		case <-wait.C:
 		}
-		done, err := threads.Sweep(ctx, a.db, a.runs, policy(a.config.Current().File.Retention), time.Now())
+		done, err := threads.Sweep(ctx, a.db, a.runs, policy(a.config.Current().File.Retention), a.db.Now())
 		if err != nil && ctx.Err() == nil {
 			a.opts.Log.Error("couldn't delete expired threads", "err", err)
 		}

@@ -196,7 +196,7 @@ func (b *bot) tell() {
 // resume takes up the messages and answers that are open in the store.
 func (b *bot) resume() error {
 	db := b.h.cfg.DB
-	if err := db.ForgetInbound(b.ctx, time.Now().Add(-kept)); err != nil {
+	if err := db.ForgetInbound(b.ctx, db.Now().Add(-kept)); err != nil {
 		return err
 	}
 	n, err := db.CountWaiting(b.ctx, b.provider)

@@ -275,7 +275,7 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 	}
 	d.b.h.cfg.Observer.Retry(d.b.provider)
 	if row := d.rows["0"]; row != nil {
-		row.Tries, row.NextAt, row.Error = d.tries, now.Add(wait), told
+		row.Tries, row.NextAt, row.Error = d.tries, d.b.h.cfg.DB.Now().Add(wait), told
 		if err := d.put(ctx, row); err != nil && ctx.Err() == nil {
 			d.b.h.cfg.Log.Error("a failed delivery was not noted", "run", d.run, "err", err)
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/channels/chat"
@@ -139,7 +138,7 @@ func (h *Hub) Plan(ctx context.Context, d Destination, r Result) (store.Outbound
 	to := target{To: chat.Address{Chat: d.Chat, Topic: d.Topic}, Thread: r.Thread, Whole: true, Owner: r.Owner,
 		Title: agent.Head(r.Task, longestTitle), Failed: agent.Head(r.Failed, longestFailure)}
 	o := store.Outbound{Piece: "0", Provider: d.Provider, Chat: d.Chat, Topic: d.Topic, State: store.OutboundPlanned,
-		At: time.Now()}
+		At: h.cfg.DB.Now()}
 	c, err := h.cfg.DB.ChannelChat(ctx, d.Provider, d.Chat, "")
 	if err != nil && !missing(err) {
 		return o, err

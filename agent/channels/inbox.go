@@ -52,7 +52,7 @@ func (in *inbox) Take(ctx context.Context, batch []chat.Update, cursor map[strin
 
 // row is what is stored of an update.
 func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
-	row := store.Inbound{ID: u.ID, Chat: u.Chat, At: time.Now(), State: store.InboundNew}
+	row := store.Inbound{ID: u.ID, Chat: u.Chat, At: b.h.cfg.DB.Now(), State: store.InboundNew}
 	if u.Problem != "" {
 		row.State, row.Reason = store.InboundFailed, u.Problem
 		return row, nil

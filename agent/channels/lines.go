@@ -134,7 +134,7 @@ func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 			l.begin(func() { l.goOn(ctx, run) })
 			break
 		}
-		batch, wait := l.next(l.rows, time.Now())
+		batch, wait := l.next(l.rows, l.b.h.cfg.DB.Now())
 		if wait > 0 || len(batch) == 0 {
 			return wait, nil
 		}

@@ -31,7 +31,7 @@ func (h *Hub) Code(ctx context.Context, owner, provider string) (code string, va
 		return "", 0, ErrNoBot
 	}
 	code = rand.Text()
-	err = h.cfg.DB.AddChannelCode(ctx, owner, provider, hashCode(code), time.Now().Add(CodeTime), openCodes)
+	err = h.cfg.DB.AddChannelCode(ctx, owner, provider, hashCode(code), h.cfg.DB.Now().Add(CodeTime), openCodes)
 	if errors.Is(err, store.ErrConflict) {
 		err = ErrCodes
 	}

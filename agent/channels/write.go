@@ -116,7 +116,7 @@ func (d *delivery) row(piece string) *store.Outbound {
 	row := d.rows[piece]
 	if row == nil {
 		row = &store.Outbound{Run: d.run, Piece: piece, Provider: d.b.provider, Chat: d.at.chat, Topic: d.at.topic,
-			State: store.OutboundPlanned, At: time.Now()}
+			State: store.OutboundPlanned, At: d.b.h.cfg.DB.Now()}
 		d.rows[piece] = row
 	}
 	return row

@@ -100,7 +100,7 @@ func (s *Service) Forget(ctx context.Context) {
 			return
 		case <-wait.C:
 		}
-		if err := s.ForgetOld(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		if err := s.ForgetOld(ctx, s.db.Now()); err != nil && ctx.Err() == nil {
 			s.log.Warn("couldn't delete old calls of runs", "err", err)
 		}
 	}

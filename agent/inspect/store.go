@@ -115,7 +115,7 @@ func (s *Service) write(batch []record) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
-	if err := s.db.PutTrace(ctx, spans, parts, time.Now()); err != nil {
+	if err := s.db.PutTrace(ctx, spans, parts, s.db.Now()); err != nil {
 		s.known = threads{} // nobody knows what is stored
 		s.log.Warn("some calls of runs can't be inspected", "calls", len(batch), "err", err)
 	}

@@ -35,7 +35,7 @@ func (s *server) elicit(ctx context.Context, e *session, params *sdk.ElicitParam
 		return nobody, nil
 	}
 	q, err := ask.New(ask.Sent{Thread: e.thread, Server: s.name, Message: params.Message,
-		Schema: params.RequestedSchema, Veil: s.veil.over, Patience: patience})
+		Schema: params.RequestedSchema, Veil: s.veil.over, Patience: patience, Now: p.asks.Now()})
 	if err != nil {
 		s.log.add("a question is refused: " + err.Error())
 		return nil, err

@@ -94,7 +94,7 @@ func (p *Pool) Login(ctx context.Context, name, callback string) (Consent, error
 	if c := conf.Client; c != nil {
 		ask.Client, ask.Secret, ask.Scope = c.ID, c.Secret, c.Scope
 	}
-	l := consent.Login{Server: name, For: conf.URL, Until: time.Now().Add(loginTime)}
+	l := consent.Login{Server: name, For: conf.URL, Until: p.logins.Now().Add(loginTime)}
 	err = p.outside(ctx, s, conf, func(ctx context.Context, client *http.Client) (err error) {
 		l.Request, err = consent.Ask(ctx, client, ask)
 		return err
@@ -131,7 +131,7 @@ func (p *Pool) FinishLogin(ctx context.Context, a LoginAnswer) (name string, err
 		t, err := l.Request.Finish(ctx, client, consent.Answer{State: a.State, Code: a.Code, Issuer: a.Issuer})
 		if err == nil {
 			s.veil.hide(t.AccessToken, t.RefreshToken)
-			got = granted(l, t)
+			got = granted(l, t, p.logins.Now())
 		}
 		return err
 	})
@@ -180,11 +180,14 @@ func (p *Pool) outside(ctx context.Context, s *server, conf Server,
 }
 
 // granted is what a login has brought.
-func granted(l consent.Login, t *oauth2.Token) *grant {
-	r := l.Request
+func granted(l consent.Login, t *oauth2.Token, now time.Time) *grant {
+	r, until := l.Request, t.Expiry
+	if !until.IsZero() {
+		until = now.Add(time.Until(until))
+	}
 	return &grant{For: l.For, TokenURL: r.TokenURL, ClientID: r.ClientID, ClientSecret: r.ClientSecret,
 		Basic:    r.ClientSecret != "" && r.Style != oauth2.AuthStyleInParams,
-		Resource: r.Resource, Type: t.Type(), Access: t.AccessToken, Refresh: t.RefreshToken, Until: t.Expiry}
+		Resource: r.Resource, Type: t.Type(), Access: t.AccessToken, Refresh: t.RefreshToken, Until: until}
 }
 
 // Logout forgets what a login has brought.

@@ -31,6 +31,7 @@ func (s *server) useLogin(g *grant) {
 	if w, err := newWeb(way, nil, s.pool.o.Guard, tokenBytes); err == nil {
 		s.tokens.client.Transport = w
 	}
+	s.tokens.clock = s.pool.logins.Now
 	s.login = g
 }
 

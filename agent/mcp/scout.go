@@ -95,6 +95,9 @@ func (p *Pool) newServer(conf Server) *server {
 			s.remember(func(k *known) { k.Refresh, k.From = rotated, tokenHash(o.RefreshToken) })
 		})
 	}
+	if s.tokens != nil {
+		s.tokens.clock = p.logins.Now
+	}
 	s.useLogin(k.Login)
 	if s.tokens != nil && p.memory.rows != nil {
 		s.tokens.among = s.turn

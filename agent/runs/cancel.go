@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"fawn/agent/runs/observe"
 	"fawn/agent/runs/recorder"
@@ -95,7 +94,7 @@ func (m *Manager) drop(ctx context.Context, e *entry) error {
 		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Delete: &store.Delete{Runs: []string{e.run.ID}},
 			Line: rest})
 	case stageDropped:
-		e.run.Status, e.run.UpdatedAt = Interrupted, time.Now()
+		e.run.Status, e.run.UpdatedAt = Interrupted, m.db.Now()
 		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: observe.Webhooks(e.run),
 			Line: rest})
 		defer m.hooked()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -127,7 +126,7 @@ func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at past.Plac
 		}
 		return run, nil
 	}
-	now := time.Now()
+	now := m.db.Now()
 	kwargs, err := agent.Encode(at)
 	return store.Run{ID: uuid.Must(uuid.NewV7()).String(), ThreadID: t.ThreadID, Parent: t.RunID,
 		AssistantID: task.AssistantID, Owner: parent.run.Owner, Status: Running, Multitask: "enqueue",
@@ -156,7 +155,7 @@ func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn,
 
 // storeChild writes a child's row, whoever stops waiting.
 func (m *Manager) storeChild(ctx context.Context, run *store.Run) error {
-	run.UpdatedAt = time.Now()
+	run.UpdatedAt = m.db.Now()
 	ctx, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), recorder.Patience)
 	defer cancel()
 	if err := m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: run}); err != nil {

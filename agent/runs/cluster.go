@@ -260,7 +260,7 @@ func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (don
 	if undo {
 		b.Delete = &store.Delete{Runs: []string{run.ID}}
 	} else {
-		run.Status, run.UpdatedAt = Interrupted, time.Now()
+		run.Status, run.UpdatedAt = Interrupted, m.db.Now()
 		b.Run, b.KV = &run, observe.Webhooks(run)
 	}
 	err = m.db.Commit(context.WithoutCancel(ctx), b)

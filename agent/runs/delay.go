@@ -59,7 +59,7 @@ func (m *Manager) caretake() {
 // What one of them refuses or ends is decided now, but for "reject", which was decided when it was
 // made. Until then its thread is free for other runs and for writes.
 func (m *Manager) letDueIn() time.Duration {
-	longest, now := longSleep, time.Now()
+	longest, now := longSleep, m.db.Now()
 	if m.cluster != nil {
 		longest = clusterSleep
 	}
@@ -80,7 +80,7 @@ func (m *Manager) letDueIn() time.Duration {
 	case next.IsZero():
 		return longest
 	}
-	return min(longest, max(0, time.Until(next)))
+	return min(longest, max(0, next.Sub(m.db.Now())))
 }
 
 // Delayed is a run that waits for its time.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/ahead"
@@ -101,7 +100,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 		e.goOn.open = nil
 		d.rec.GoOn(e.run.FirstSeq, e.goOn.past.Usage)
 	} else {
-		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.Head, time.Now()
+		e.run.Status, e.run.BaseCheckpoint, e.run.UpdatedAt = Running, b.Head, d.m.db.Now()
 		if err := d.rec.Begin(e.run, Busy, !e.in.Given); err != nil {
 			return nil, "", err
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -90,7 +89,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 
 // settleRow stores only the statuses and lets readers go.
 func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored bool) {
-	e.run.UpdatedAt = time.Now()
+	e.run.UpdatedAt = m.db.Now()
 	err := m.storeEnd(ctx, e.run, rest)
 	if err != nil {
 		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)

@@ -128,7 +128,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	if err := m.withDefaults(ctx, &req); err != nil {
 		return store.Run{}, err
 	}
-	e, err := newEntry(req)
+	e, err := newEntry(req, m.db.Now())
 	if err != nil {
 		return store.Run{}, err
 	}
@@ -224,7 +224,7 @@ func (m *Manager) create(ctx context.Context, b store.Batch, thread store.Thread
 	return nil
 }
 
-func newEntry(req Request) (*entry, error) {
+func newEntry(req Request, now time.Time) (*entry, error) {
 	in, cmd, err := req.Prepare()
 	if err != nil {
 		return nil, err
@@ -242,7 +242,6 @@ func newEntry(req Request) (*entry, error) {
 	if req.ID == "" {
 		req.ID = uuid.Must(uuid.NewV7()).String()
 	}
-	now := time.Now()
 	run := store.Run{ID: req.ID, ThreadID: req.Thread, AssistantID: req.AssistantID, Status: Pending,
 		Multitask: req.Multitask, Owner: cmp.Or(req.Owner, store.DefaultOwner), Metadata: object(req.Metadata),
 		Kwargs: kwargs, Attempt: 1, CreatedAt: now, UpdatedAt: now, DueAt: dueAt(&req, now)}
@@ -263,7 +262,7 @@ func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, 
 	case req.IfNotExists == "reject":
 		return t, false, fmt.Errorf("thread %s: %w", req.Thread, ErrNotFound)
 	}
-	now := time.Now()
+	now := m.db.Now()
 	return store.Thread{ID: req.Thread, Owner: req.Owner, Metadata: graphOf(req.AssistantID), CreatedAt: now,
 		UpdatedAt: now, StateUpdatedAt: now}, true, nil
 }

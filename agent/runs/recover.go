@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/observe"
@@ -106,7 +105,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 	case run.Wish == store.WishRollback:
 		return nil, m.rollBack(ctx, run)
 	case run.Status == Pending && run.Wish != "":
-		run.Status, run.UpdatedAt = Interrupted, time.Now()
+		run.Status, run.UpdatedAt = Interrupted, m.db.Now()
 		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: observe.Webhooks(run),
 			Line: &store.Line{AsHead: true}})
 	case run.Status == Pending:
@@ -182,7 +181,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 			return err
 		}
 	}
-	run.Status, run.StopReason, run.UpdatedAt = Interrupted, StopOrphan, time.Now()
+	run.Status, run.StopReason, run.UpdatedAt = Interrupted, StopOrphan, m.db.Now()
 	rest, err := Resting(ctx, m.db, run.ThreadID)
 	if err != nil {
 		return err
@@ -217,7 +216,7 @@ func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
 	if err == nil { // else the next server closes them
 		m.closeChildren(ctx, past.Open(children))
 	}
-	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), time.Now()
+	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), m.db.Now()
 	return m.storeEnd(ctx, run, ThreadError)
 }
 

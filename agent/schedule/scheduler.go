@@ -31,7 +31,7 @@ type Config struct {
 	Look time.Duration
 	// Shared says that other servers change crons and start them by hand, too. Run is called on one of them.
 	Shared bool
-	// Now replaces the clock; nil means time.Now.
+	// Now replaces the clock; nil means that of DB.
 	Now func() time.Time
 	// Plan makes the first message to the chat that the results of a cron are sent to: of a run on a thread, or
 	// why none could start. nil sends no results.
@@ -75,7 +75,7 @@ func New(cfg Config) *Scheduler {
 		cfg.Look = 5 * time.Second
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.DB.Now
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

@@ -86,6 +86,9 @@ func (a *Alone) HearNotes(f func()) (stop func()) {
 	}
 }
 
+// Now implements [Notes].
+func (a *Alone) Now() time.Time { return time.Now() }
+
 // Self implements [Notes].
 func (a *Alone) Self() int64 { return 0 }
 

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"context"
+	"time"
 
 	"fawn/store"
 )
@@ -17,6 +18,8 @@ type Notes interface {
 	Notes(ctx context.Context, prefix string) ([]Note, error)
 	// HearNotes calls f when notes may have been left or taken. It must return at once.
 	HearNotes(f func()) (stop func())
+	// Now is the time by the clock of all servers, by which notes count.
+	Now() time.Time
 	// Self is the number of this server, and Servers are those of all that have the database at this moment.
 	Self() int64
 	Servers(ctx context.Context) ([]int64, error)
@@ -61,6 +64,9 @@ func (r *Rows) Notes(ctx context.Context, prefix string) ([]Note, error) {
 func (r *Rows) HearNotes(f func()) (stop func()) {
 	return r.db.Hear(store.WakeNote, 0, func(store.Wake) { f() })
 }
+
+// Now implements [Notes].
+func (r *Rows) Now() time.Time { return r.db.Now() }
 
 // Self implements [Notes].
 func (r *Rows) Self() int64 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -111,7 +110,7 @@ func (c *Copier) Branch(ctx context.Context, thread string, messages []string, t
 		return b, err
 	}
 	cp := store.Checkpoint{ID: recorder.CheckpointID(""), Step: old.Step, Source: "fork", Next: old.Next, Meta: meta,
-		Card: card, At: time.Now()}
+		Card: card, At: c.DB.Now()}
 	rows.Checkpoints = []store.Checkpoint{cp}
 	t.Head, t.Status = cp.ID, runs.Idle
 	if len(cp.Next) > 0 {
@@ -177,7 +176,7 @@ func (c *Copier) turnEnd(ctx context.Context, t store.Thread,
 // spawn stores a thread made from another one, its files first: who sees it sees them.
 func (c *Copier) spawn(ctx context.Context, from, id string, t store.Thread, rows store.Batch,
 	files CopyFiles) (store.Thread, error) {
-	now := time.Now()
+	now := c.DB.Now()
 	t.ID, t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = id, now, now, now
 	if files != nil {
 		if err := files(ctx, from, id); err != nil {

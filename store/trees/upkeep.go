@@ -23,7 +23,7 @@ const (
 // Clean removes objects that nothing names, until ctx ends. It is for one of the servers that share a database.
 func (t *Trees) Clean(ctx context.Context) {
 	for {
-		if err := t.Sweep(ctx, time.Now().Add(-spareTime)); err != nil && ctx.Err() == nil {
+		if err := t.Sweep(ctx, t.cfg.DB.Now().Add(-spareTime)); err != nil && ctx.Err() == nil {
 			t.cfg.Log.Warn("files that nothing names can't be removed from the object store", "err", err)
 		}
 		select {

@@ -51,7 +51,7 @@ type Options struct {
 	UserHeader string
 	Required   bool // whether accounts are in force; else everybody is the owner of the installation
 
-	Now func() time.Time // nil is time.Now
+	Now func() time.Time // nil is the clock of DB
 }
 
 // Service keeps accounts. Its methods are safe for concurrent use.
@@ -73,7 +73,7 @@ type Service struct {
 // New returns the service of an installation.
 func New(o Options) *Service {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = o.DB.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -67,7 +66,7 @@ func (m mount) createThread(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	t := store.Thread{ID: id, Owner: m.Owner(c), Status: runs.Idle, Metadata: route.Object(body.Metadata),
-		CreatedAt: time.Now()}
+		CreatedAt: m.DB.Now()}
 	b := store.Batch{Thread: &t, NewThread: true}
 	if b.KV, err = lifetime(id, ttl); err != nil {
 		return err

@@ -94,7 +94,7 @@ func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			wait = min(wait, max(time.Until(next), time.Millisecond))
+			wait = min(wait, max(next.Sub(a.DB.Now()), time.Millisecond))
 		})
 	}
 	wg.Wait()
@@ -109,7 +109,7 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 		a.Log.Error("dropping a webhook that can't be read", "run", kv.Key, "err", err)
 		return a.keepWebhook(ctx, kv.Key, nil)
 	}
-	if time.Until(w.Next) > 0 {
+	if w.Next.Sub(a.DB.Now()) > 0 {
 		return w.Next
 	}
 	body, err := w.Payload, error(nil)
@@ -126,12 +126,12 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	case err == nil:
 		return a.keepWebhook(ctx, kv.Key, nil)
 	case ctx.Err() != nil: // the next server tries again
-		return time.Now()
+		return a.DB.Now()
 	case errors.Is(err, ErrWebhookRefused) || w.Attempts >= len(a.waits):
 		a.Log.Warn("giving up on a webhook", "run", kv.Key, "attempts", w.Attempts+1, "err", err)
 		return a.keepWebhook(ctx, kv.Key, nil)
 	}
-	w.Next = time.Now().Add(a.waits[w.Attempts])
+	w.Next = a.DB.Now().Add(a.waits[w.Attempts])
 	w.Attempts++
 	a.Log.Info("a webhook failed and will be retried", "run", kv.Key, "attempt", w.Attempts, "err", err)
 	return a.keepWebhook(ctx, kv.Key, &w)
@@ -155,7 +155,7 @@ func (a *API) keepWebhook(ctx context.Context, run string, w *observe.Webhook) (
 	}
 	if err := a.storeWebhook(ctx, run, body); err != nil {
 		a.Log.Error("a webhook could not be stored", "run", run, "err", err)
-		return time.Now().Add(time.Minute)
+		return a.DB.Now().Add(time.Minute)
 	}
 	return next
 }
@@ -165,7 +165,7 @@ func (a *API) orphaned(ctx context.Context, run string) (next time.Time) {
 	a.hooks.Lock()
 	defer a.hooks.Unlock()
 	if w, err := a.webhook(ctx, run); err == nil && w.Payload != nil {
-		return time.Now()
+		return a.DB.Now()
 	}
 	if err := a.storeWebhook(ctx, run, nil); err != nil {
 		a.Log.Error("a webhook could not be dropped", "run", run, "err", err)
@@ -221,7 +221,7 @@ func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
 		EndedAt string          `json:"run_ended_at"`
 		SentAt  string          `json:"webhook_sent_at"`
 		Values  json.RawMessage `json:"values"`
-	}{Run: row, EndedAt: wire.Stamp(r.UpdatedAt), SentAt: wire.Stamp(time.Now())}
+	}{Run: row, EndedAt: wire.Stamp(r.UpdatedAt), SentAt: wire.Stamp(a.DB.Now())}
 	if body.Values, err = a.lastValues(ctx, r); err != nil {
 		return nil, err
 	}

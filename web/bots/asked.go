@@ -55,7 +55,7 @@ func (s *Service) running(provider string) bool {
 }
 
 func (s *Service) ask(ctx context.Context, name string) error {
-	err := s.DB.SwapNotes(ctx, nil, store.Note{Name: name, Until: time.Now().Add(askedTime), Over: true})
+	err := s.DB.SwapNotes(ctx, nil, store.Note{Name: name, Until: s.DB.Now().Add(askedTime), Over: true})
 	if err != nil {
 		return fmt.Errorf("ask the server with the bot: %w", err)
 	}

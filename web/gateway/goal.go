@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -72,7 +71,7 @@ func (g *Gateway) putGoal(c echo.Context, t store.Thread) error {
 			return httpx.Invalid("body", "max_continuations", "want 0 to %d, got %d", middleware.MaxContinuations, most)
 		}
 	}
-	return g.setGoal(c, t, middleware.NewGoal(b.Objective, most, time.Now()))
+	return g.setGoal(c, t, middleware.NewGoal(b.Objective, most, g.DB.Now()))
 }
 
 func (g *Gateway) deleteGoal(c echo.Context, t store.Thread) error {

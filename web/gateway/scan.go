@@ -3,7 +3,6 @@ package gateway
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -29,7 +28,7 @@ func (g *Gateway) onScan(do func(echo.Context, channels.Provider) error) echo.Ha
 // answerScan answers in DeerFlow's shape.
 func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s signin.Scan) error {
 	out := map[string]any{"id": s.ID, "status": s.State, "qrcode_content": s.Code,
-		"expires_in": max(0, int(time.Until(s.Until).Seconds())), "provider": nil, "error": orNull(s.Problem)}
+		"expires_in": max(0, int(s.Until.Sub(g.DB.Now()).Seconds())), "provider": nil, "error": orNull(s.Problem)}
 	if s.State == "confirmed" {
 		v, err := g.viewProvider(c, p)
 		if err != nil {

@@ -22,7 +22,7 @@ const (
 	lease  = 6 * time.Second // the shortest there is
 )
 
-// cluster is several servers with one PostgreSQL, one folder of files, one model and one tool.
+// cluster is several servers, whose clocks differ, with one PostgreSQL, one folder of files, one model and one tool.
 type cluster struct {
 	t        *testing.T
 	database *pgtest.Server
@@ -45,12 +45,13 @@ func newClusterOf(t *testing.T, wake string, lease time.Duration) *cluster {
 	config := fmt.Sprintf(`cluster: {enabled: true, lease: %d, wake: %s}
 files: {dir: %q}
 title: {enabled: false}
+scheduler: {min_once_delay_seconds: 0}
 memory: {model_name: offline}
 models:
   - {name: script, use: openai, model: script, base_url: %q, api_key: test}
 `, int(lease.Seconds()), wake, t.TempDir(), scriptmodel.Start(t).URL+"/v1")
-	for _, name := range []string{"a", "b", "c"} {
-		c.servers = append(c.servers, newServer(t, name, config, c.ledger.extensions(), c.database))
+	for i, name := range []string{"a", "b", "c"} {
+		c.servers = append(c.servers, newServer(t, name, clocks[i], config, c.ledger.extensions(), c.database))
 	}
 	at := httptest.NewServer(newFront(c.servers))
 	t.Cleanup(func() { at.CloseClientConnections(); at.Close() })

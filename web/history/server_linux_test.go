@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
+	if err := setClock(); err != nil {
+		fmt.Fprintln(os.Stderr, "set the clock:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	err := web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "data"),
@@ -44,7 +48,8 @@ func TestMain(m *testing.M) {
 // server is one of several, started again whenever it ends, as a service manager does.
 type server struct {
 	name, dir string
-	wire      *pgtest.Wire // to the database
+	off       time.Duration // of its clock
+	wire      *pgtest.Wire  // to the database
 	log       *os.File
 
 	mu    sync.Mutex
@@ -56,10 +61,12 @@ type server struct {
 	done chan struct{}
 }
 
-// newServer starts one with a configuration, to which its database is added, and MCP servers.
-func newServer(t *testing.T, name, config, extensions string, database *pgtest.Server) *server {
+// newServer starts one whose clock is off, with a configuration, to which its database is added, and MCP servers.
+func newServer(t *testing.T, name string, off time.Duration, config, extensions string,
+	database *pgtest.Server) *server {
 	t.Helper()
-	s := &server{name: name, dir: t.TempDir(), wire: pgtest.NewWire(t, database.URL), done: make(chan struct{})}
+	s := &server{name: name, off: off, dir: t.TempDir(), wire: pgtest.NewWire(t, database.URL),
+		done: make(chan struct{})}
 	config += fmt.Sprintf("database: {url: %q, schema: %s}\n", s.wire.URL, schema)
 	data := filepath.Join(s.dir, "data")
 	err := errors.Join(os.Mkdir(data, 0o700),
@@ -107,7 +114,7 @@ func (s *server) run(ctx context.Context) {
 		return
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), serverDir+"="+s.dir)
+	cmd.Env = append(os.Environ(), serverDir+"="+s.dir, fmt.Sprintf("%s=%d", clockOff, int(s.off.Seconds())))
 	cmd.Stderr = s.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()

@@ -69,7 +69,7 @@ func (d *Decisions) Lookup(ctx context.Context, thread, host string) (egress.Ans
 	if err != nil {
 		return "", false, err
 	}
-	answer, ok := egress.Decide(about, thread, time.Now())
+	answer, ok := egress.Decide(about, thread, d.db.Now())
 	return answer, ok, nil
 }
 
@@ -221,7 +221,7 @@ func (d *Decisions) Answer(ctx context.Context, thread, host string, answer egre
 		return fmt.Errorf("%w %.20q: want once, thread, always or no", ErrAnswer, answer)
 	}
 	if err := d.Remember(ctx, egress.Decision{Thread: thread, Host: host, Answer: answer,
-		At: time.Now().UTC()}); err != nil {
+		At: d.db.Now().UTC()}); err != nil {
 		return err
 	}
 	d.waits.answer(thread, host, answer)
@@ -234,7 +234,7 @@ func (d *Decisions) Decisions(ctx context.Context, thread string) ([]egress.Deci
 	if err != nil {
 		return nil, fmt.Errorf("read answers about hosts: %w", err)
 	}
-	out, now := []egress.Decision{}, time.Now()
+	out, now := []egress.Decision{}, d.db.Now()
 	for _, kv := range rows {
 		var about []egress.Decision
 		if err := json.Unmarshal(kv.Body, &about); err != nil {

@@ -162,7 +162,7 @@ func (p *Parts) UntilDrained(ctx context.Context) (context.Context, func()) {
 // Now is the clock that crons go by.
 func (p *Parts) Now() time.Time {
 	if p.Schedule == nil {
-		return time.Now()
+		return p.DB.Now()
 	}
 	return p.Schedule.Now()
 }

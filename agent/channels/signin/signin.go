@@ -83,7 +83,8 @@ func (s *scanning) left() (shared.Note, error) {
 
 // Start begins a sign-in for an owner, whose last one ends.
 func (s *Scans) Start(ctx context.Context, owner string, scanner Scanner) (Scan, error) {
-	one := &scanning{Owner: owner, Scan: Scan{ID: rand.Text(), State: chat.ScanWaits, Until: time.Now().Add(ScanTime)}}
+	one := &scanning{Owner: owner,
+		Scan: Scan{ID: rand.Text(), State: chat.ScanWaits, Until: s.notes.Now().Add(ScanTime)}}
 	list, err := s.list(ctx)
 	if err != nil {
 		return Scan{}, err
@@ -130,7 +131,7 @@ func (s *Scans) list(ctx context.Context) ([]*scanning, error) {
 		if err := json.Unmarshal(n.Body, one); err != nil {
 			return nil, fmt.Errorf("sign-in %s: %w", strings.TrimPrefix(n.Name, note), err)
 		}
-		if !one.over() && !time.Now().Before(one.Until) {
+		if !one.over() && !s.notes.Now().Before(one.Until) {
 			one.State, one.Problem = chat.ScanExpired, ""
 		}
 		out = append(out, one)
@@ -208,7 +209,7 @@ func (s *Scans) Look(ctx context.Context, owner, id, digits string, from func(st
 		return Scan{}, err
 	}
 	news := scanner.Look(ctx, digits)
-	if !time.Now().Before(one.Until) {
+	if !s.notes.Now().Before(one.Until) {
 		return s.Get(ctx, owner, id)
 	}
 	one.State, one.Problem, one.Scanner = news.State, news.Problem, scanner.State()

@@ -58,6 +58,7 @@ type Sent struct {
 	Schema                  any                 // nil asks for nothing but consent
 	Veil                    func(string) string // takes secrets out of a text
 	Patience                time.Duration       // how long an answer is waited for
+	Now                     time.Time           // by the clock of the [Board]
 }
 
 // New reads what a server asks.
@@ -67,7 +68,7 @@ func New(s Sent) (*Question, error) {
 		return nil, err
 	}
 	q := &Question{ID: rand.Text(), Thread: s.Thread, Server: s.Server, Schema: raw,
-		Until: time.Now().Add(s.Patience).UTC(), Message: agent.Visible(agent.Clip(s.Veil(s.Message), maxMessageLen))}
+		Until: s.Now.Add(s.Patience).UTC(), Message: agent.Visible(agent.Clip(s.Veil(s.Message), maxMessageLen))}
 	return q, q.read()
 }
 

@@ -36,6 +36,9 @@ func NewBoard(notes shared.Notes, log *slog.Logger) *Board {
 	return &Board{notes: notes, log: log, open: map[string]int{}}
 }
 
+// Now is the time by the clock that questions count by.
+func (b *Board) Now() time.Time { return b.notes.Now() }
+
 // note is a question as the servers share it.
 type note struct {
 	Question
@@ -140,7 +143,7 @@ func (b *Board) Ask(ctx context.Context, q *Question, show func()) (Reply, error
 		default:
 		}
 	})()
-	body, err := json.Marshal(note{Question: *q, Asked: time.Now().UTC(), Node: b.notes.Self()})
+	body, err := json.Marshal(note{Question: *q, Asked: b.notes.Now().UTC(), Node: b.notes.Self()})
 	if err != nil {
 		return Reply{}, err
 	}
@@ -149,7 +152,7 @@ func (b *Board) Ask(ctx context.Context, q *Question, show func()) (Reply, error
 		return b.withdraw(ctx, q), fmt.Errorf("leave a question: %w", err)
 	}
 	show()
-	timer := time.NewTimer(time.Until(q.Until))
+	timer := time.NewTimer(q.Until.Sub(b.notes.Now()))
 	defer timer.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()

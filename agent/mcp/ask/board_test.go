@@ -47,6 +47,7 @@ func open(t *testing.T, url, wake string) node {
 func question(t *testing.T, thread string, patience time.Duration) *ask.Question {
 	t.Helper()
 	q, err := ask.New(ask.Sent{Thread: thread, Server: "s", Message: "Which size?", Patience: patience,
+		Now:  time.Now(),
 		Veil: func(s string) string { return s }, Schema: map[string]any{"type": "object", "required": []string{"size"},
 			"properties": map[string]any{"size": map[string]any{"type": "string", "enum": []string{"s", "m"}}}}})
 	if err != nil {

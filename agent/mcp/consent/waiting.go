@@ -43,6 +43,14 @@ func name(state string) string {
 	return note + hex.EncodeToString(sum[:])
 }
 
+// Now is the time by the clock that logins count by.
+func (w *Waiting) Now() time.Time {
+	if w.rows == nil {
+		return time.Now()
+	}
+	return w.rows.Now()
+}
+
 // Room says why no login can begin now.
 func (w *Waiting) Room(ctx context.Context) error {
 	n := 0
@@ -58,7 +66,7 @@ func (w *Waiting) Room(ctx context.Context) error {
 	} else {
 		w.mu.Lock()
 		for state, l := range w.list {
-			if time.Now().After(l.Until) {
+			if w.Now().After(l.Until) {
 				delete(w.list, state)
 			}
 		}
@@ -97,7 +105,7 @@ func (w *Waiting) Take(ctx context.Context, state string) (l Login, ok bool, err
 		defer w.mu.Unlock()
 		l, ok = w.list[state]
 		delete(w.list, state)
-		return l, ok && time.Now().Before(l.Until), nil
+		return l, ok && w.Now().Before(l.Until), nil
 	}
 	at := name(state)
 	list, err := w.rows.Notes(ctx, at)

@@ -3,7 +3,6 @@ package recorder
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
@@ -77,7 +76,7 @@ func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 	if r.first == 0 { // nothing was shown before
 		r.first = r.seq
 	}
-	run.FirstSeq, run.LastSeq, run.UpdatedAt = r.first, r.seq, time.Now()
+	run.FirstSeq, run.LastSeq, run.UpdatedAt = r.first, r.seq, r.db.Now()
 	if run.Usage, err = agent.Encode(r.usage); err != nil {
 		return b, err
 	}

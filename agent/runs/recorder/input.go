@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/request"
@@ -101,7 +100,7 @@ func (r *Recorder) inputStep(t *agent.Turn, p agent.State, next []string, source
 		r.extra.Checkpoints = append(r.extra.Checkpoints,
 			store.Checkpoint{ID: id, Thread: r.thread, Run: r.run, Step: r.at.Number,
 				Source: "input", Next: []string{agent.NodeStart}, Meta: r.at.Meta, Card: card,
-				At: time.Now()})
+				At: r.db.Now()})
 		r.at.Head, r.at.Newest = id, id
 	}
 	r.at.Source = source

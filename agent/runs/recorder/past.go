@@ -3,7 +3,6 @@ package recorder
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
@@ -66,7 +65,7 @@ func (r *Recorder) Again(ctx context.Context, run store.Run, said []*runevent.Pa
 			return err
 		}
 	}
-	run.LastSeq, run.UpdatedAt = r.seq, time.Now()
+	run.LastSeq, run.UpdatedAt = r.seq, r.db.Now()
 	b.Run = &run
 	return r.commit(ctx, b)
 }

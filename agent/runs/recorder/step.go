@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -142,7 +141,7 @@ func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 func (r *Recorder) checkpoint(s agent.Step) store.Checkpoint {
 	return store.Checkpoint{ID: CheckpointID(r.at.Newest), Parent: r.at.Head, Thread: r.thread, Run: r.run,
 		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card,
-		At: time.Now()}
+		At: r.db.Now()}
 }
 
 // writeMessages gives each message of the patch a row and brings the card up to date. The

@@ -36,14 +36,14 @@ const maxPasskeys = 20
 // Factors keeps them in the store. Its methods may be called from any goroutine.
 type Factors struct {
 	DB  *store.DB
-	Now func() time.Time // nil is the clock
+	Now func() time.Time // nil is the clock of DB
 }
 
 func (f Factors) now() time.Time {
 	if f.Now != nil {
 		return f.Now()
 	}
-	return time.Now()
+	return f.DB.Now()
 }
 
 // app is the authenticator app of a user, set up or about to be; nil without one.

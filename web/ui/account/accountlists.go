@@ -66,7 +66,7 @@ func (h *Handlers) Tokens(c echo.Context) (views.Tokens, error) {
 	list, err := h.Accounts.Tokens(ctx, principal.Owner(ctx))
 	for _, t := range list {
 		out.List = append(out.List, views.Token{ID: t.ID, Name: t.Name, Scope: t.Scope, Made: t.CreatedAt,
-			Used: t.UsedAt, Expires: t.ExpiresAt, Expired: !t.ExpiresAt.IsZero() && time.Now().After(t.ExpiresAt)})
+			Used: t.UsedAt, Expires: t.ExpiresAt, Expired: !t.ExpiresAt.IsZero() && h.DB.Now().After(t.ExpiresAt)})
 	}
 	return out, err
 }

@@ -25,6 +25,6 @@ type Steps struct {
 
 // New makes the handlers. Its error is of the system's source of random numbers or ciphers.
 func New(site *page.Site, services *sso.Client, steps Steps) (*Handlers, error) {
-	sealed, err := newSealer(steps.Key, steps.Once)
+	sealed, err := newSealer(steps.Key, steps.Once, site.DB.Now)
 	return &Handlers{Site: site, SSO: services, sealed: sealed}, err
 }

@@ -24,12 +24,13 @@ var errSealed = errors.New("not what the browser was given, or too old")
 type sealer struct {
 	aead cipher.AEAD
 	once func(hash string, until time.Time) bool // for several servers: spends it at all of them; nil for one
+	now  func() time.Time
 
 	mu   sync.Mutex
 	used map[string]time.Time // what was opened for the last time, until it would be too old anyway
 }
 
-func newSealer(key []byte, once func(hash string, until time.Time) bool) (*sealer, error) {
+func newSealer(key []byte, once func(hash string, until time.Time) bool, now func() time.Time) (*sealer, error) {
 	if key == nil {
 		key = make([]byte, 32)
 		rand.Read(key) //nolint:errcheck // never fails
@@ -39,7 +40,7 @@ func newSealer(key []byte, once func(hash string, until time.Time) bool) (*seale
 		return nil, err
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
-	return &sealer{aead: aead, once: once, used: map[string]time.Time{}}, err
+	return &sealer{aead: aead, once: once, now: now, used: map[string]time.Time{}}, err
 }
 
 // envelope is what is sealed.
@@ -54,7 +55,7 @@ func (s *sealer) seal(step string, v any, age time.Duration) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	plain, err := json.Marshal(envelope{time.Now().Add(age), what})
+	plain, err := json.Marshal(envelope{s.now().Add(age), what})
 	if err != nil {
 		return "", err
 	}
@@ -69,7 +70,7 @@ func (s *sealer) open(step, text string, v any) error {
 		return errSealed
 	}
 	plain, err := s.aead.Open(nil, nil, sealed, []byte(step))
-	if err != nil || json.Unmarshal(plain, &e) != nil || time.Now().After(e.Until) || json.Unmarshal(e.What, v) != nil {
+	if err != nil || json.Unmarshal(plain, &e) != nil || s.now().After(e.Until) || json.Unmarshal(e.What, v) != nil {
 		return errSealed
 	}
 	s.mu.Lock()
@@ -84,7 +85,7 @@ func (s *sealer) open(step, text string, v any) error {
 func (s *sealer) spend(text string, age time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.now()
 	for k, until := range s.used {
 		if now.After(until) {
 			delete(s.used, k)

@@ -22,7 +22,7 @@ func TestAStepIsTakenAtAnotherServer(t *testing.T) {
 		once func(string, time.Time) bool
 	}{{key, once}, {key, once}, {nil, nil}} {
 		var err error
-		if sealers[i], err = newSealer(with.key, with.once); err != nil {
+		if sealers[i], err = newSealer(with.key, with.once, time.Now); err != nil {
 			t.Fatal(err)
 		}
 	}

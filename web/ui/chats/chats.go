@@ -70,7 +70,7 @@ func (h *Handlers) threadList(c echo.Context) error {
 
 // findChats reads the page of the list that a request asks for.
 func (h *Handlers) findChats(c echo.Context) (views.ChatList, error) {
-	ctx, l := c.Request().Context(), views.ChatList{Now: time.Now(), Restart: h.RunsCommands()}
+	ctx, l := c.Request().Context(), views.ChatList{Now: h.DB.Now(), Restart: h.RunsCommands()}
 	l.Query = strings.TrimSpace(page.Head(page.PlainText(c.QueryParam("q")), maxQuery))
 	words := strings.Fields(l.Query)
 	words = words[:min(len(words), maxWords)]

@@ -37,10 +37,10 @@ type trash struct {
 func newTrash() *trash { return &trash{wake: make(chan struct{}, 1)} }
 
 // moment is that of a deletion, which no other one has.
-func (t *trash) moment() time.Time {
+func (t *trash) moment(now time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := time.Now().Truncate(time.Millisecond)
+	now = now.Truncate(time.Millisecond)
 	if !now.After(t.last) {
 		now = t.last.Add(time.Millisecond)
 	}
@@ -52,7 +52,7 @@ func (t *trash) moment() time.Time {
 // are left out; ErrNotFound when none is there. What was taken before an error is in the
 // trash, too.
 func (h *Handlers) discard(ctx context.Context, threads []string) (token string, err error) {
-	at, n := h.trash.moment(), 0
+	at, n := h.trash.moment(h.DB.Now()), 0
 	for _, id := range threads {
 		err = h.discardOne(ctx, id, at)
 		if err == nil {

@@ -104,7 +104,7 @@ func Param(c echo.Context, name string) string {
 // Shell is what every page has around its content.
 func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell, error) {
 	p := ReadPrefs(c.Request())
-	out := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: time.Now(), Current: current, Nav: nav,
+	out := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: s.DB.Now(), Current: current, Nav: nav,
 		Path: c.Request().URL.RequestURI(),
 		Size: p.Size, Columns: p.Widths, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
 	rows, total, err := s.DB.Threads(c.Request().Context(),

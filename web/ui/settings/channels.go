@@ -312,7 +312,7 @@ func (h *Handlers) restartChannel(c echo.Context, p channels.Provider) error {
 
 // pairChannel is POST /ui/channels/by-name/:name/pair: the section with a code, which is shown this once.
 func (h *Handlers) pairChannel(c echo.Context, p channels.Provider) error {
-	ctx, now := c.Request().Context(), time.Now()
+	ctx, now := c.Request().Context(), h.DB.Now()
 	offer, err := h.Bots.Connect(ctx, principal.Owner(ctx), p)
 	if err != nil {
 		return h.refusedChannel(c, p, err)
@@ -343,7 +343,8 @@ func (h *Handlers) pairedChannel(c echo.Context, p channels.Provider) error {
 			a.Joined = one.Name
 		}
 	}
-	if a.Expired = a.Joined == "" && time.Since(time.UnixMilli(ms)) > channels.CodeTime; a.Joined == "" && !a.Expired {
+	a.Expired = a.Joined == "" && h.DB.Now().Sub(time.UnixMilli(ms)) > channels.CodeTime
+	if a.Joined == "" && !a.Expired {
 		return c.NoContent(http.StatusNoContent)
 	}
 	return page.HTML(c, http.StatusOK, settings.ChannelApp(page.ReadPrefs(c.Request()).Lang, a))
