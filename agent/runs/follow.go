@@ -34,13 +34,35 @@ func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
 }
 
 // locate finds a run's row and its live log, here or at the server that has it.
-func (m *Manager) locate(ctx context.Context, run string) (store.Run, *eventlog.Log, error) {
-	r, log, err := m.remote.Find(ctx, m.db, run, m.log)
+func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eventlog.Log, err error) {
+	for range 2 { // it may have come, or ended, between two looks
+		r, log, err = m.remote.Find(ctx, m.db, run, m.log)
+		if err != nil || log != nil || Done(r.Status) || m.ended(r) {
+			break
+		}
+		err = ErrClosed
+	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		err = fmt.Errorf("run %s: %w", run, ErrNotFound)
-	case err == nil && log == nil && !Done(r.Status) && m.leaving(): // it has not ended
+	case err != nil && ctx.Err() == nil && !m.db.Writable(): // which has no connections any more
 		err = ErrClosed
 	}
 	return r, log, err
+}
+
+// ended says of a run without a log, whose row says that it is open, that it has ended here and that this could not be
+// stored. Where another server has the database by now, which this one may not have noticed, or will have it soon, the
+// run goes on there. Children have no logs of their own.
+func (m *Manager) ended(r store.Run) bool {
+	if m.leaving() || !m.db.Writable() {
+		return false
+	}
+	if m.cluster != nil || r.Parent != "" || !m.db.Shared() {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.threads[r.ThreadID]
+	return l != nil && l.owed != nil && l.owed.ID == r.ID
 }

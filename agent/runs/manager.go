@@ -333,8 +333,13 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 		if errors.Is(err, store.ErrNotFound) {
 			return r, fmt.Errorf("run %s: %w", run, ErrNotFound)
 		}
-		if err != nil || Done(r.Status) || m.cluster == nil || m.leaving() {
+		switch {
+		case ctx.Err() == nil && !m.db.Writable() && !Done(r.Status): // another server goes on with it
+			return r, ErrClosed
+		case err != nil || Done(r.Status) || m.leaving():
 			return r, err
+		case m.cluster == nil:
+			return r, nil
 		}
 		err = m.until(ctx, r.ThreadID, func() (bool, error) { // it waits, or another server has it
 			now, err := m.db.Run(ctx, run)

@@ -1,0 +1,78 @@
+package runs_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"fawn/agent/runs"
+	"fawn/store"
+	"fawn/store/pgtest"
+)
+
+// TestAnEvictedServerTellsNoEnd of a run that it had, nor of one that the server has which is there now, also where
+// servers have a database one after the other.
+func TestAnEvictedServerTellsNoEnd(t *testing.T) {
+	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
+		t.Skip("make test runs TestPostgreSQL without the race detector, too")
+	}
+	url := pgtest.URL(t)
+	s := suite{func(ctx context.Context, dir string) (*store.DB, error) {
+		return store.Open(ctx, store.Config{Dir: dir, URL: url, Schema: pgtest.Schema(t.Name()), Log: quiet()})
+	}}
+	a := s.open(t, t.TempDir(), parrotAgent())
+	run := a.start(t, "t1", "hang here")
+	a.until(t, run, text("here"))
+	before, err := a.m.Follow(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	evict(t, url, pgtest.Schema(t.Name()))
+	b := s.open(t, t.TempDir(), parrotAgent())
+	other := b.start(t, "t2", "hang there")
+	b.until(t, other, text("there"))
+	if _, err := a.m.Follow(t.Context(), other.ID); !errors.Is(err, runs.ErrClosed) {
+		t.Errorf("of a run elsewhere: %v", err)
+	}
+	if err := a.m.Cancel(t.Context(), "t1", run.ID, true); err != nil && !errors.Is(err, store.ErrFenced) {
+		t.Error(err)
+	}
+	for cursor := int64(0); ; {
+		evs, err := before.Next(t.Context(), cursor)
+		if errors.Is(err, runs.ErrClosed) {
+			break
+		}
+		if err != nil || len(evs) == 0 {
+			t.Fatalf("who reads is told %v, %v", evs, err)
+		}
+		cursor = evs[len(evs)-1].To
+	}
+	if _, err := a.m.Follow(t.Context(), run.ID); !errors.Is(err, runs.ErrClosed) {
+		t.Errorf("who comes back: %v", err)
+	}
+	if row, err := a.m.Wait(t.Context(), run.ID); !errors.Is(err, runs.ErrClosed) {
+		t.Errorf("who waits: %s, %v", row.Status, err)
+	}
+	for _, r := range []store.Run{run, other} {
+		if err := b.m.Cancel(t.Context(), r.ThreadID, r.ID, true); err != nil {
+			t.Error(err)
+		}
+		b.end(t, r, runs.Interrupted)
+	}
+}
+
+// evict takes the rows of all servers away.
+func evict(t *testing.T, url, schema string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `DELETE FROM `+pgx.Identifier{schema, "node"}.Sanitize()); err != nil {
+		t.Fatal(err)
+	}
+}
