@@ -79,6 +79,9 @@ type Config struct {
 	Audit func(Record)
 	// Started is told how long the start of a sandbox took, or why it failed; nil = nobody.
 	Started func(took time.Duration, err error)
+	// Kept is told when a sandbox has started that is kept between commands, and when it is gone; nil = nobody. It must
+	// not block, and the end of one may be told after the start of the next.
+	Kept func(thread string, starts bool)
 	// Log gets what concerns the owner.
 	Log *slog.Logger
 

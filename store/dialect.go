@@ -20,6 +20,7 @@ var sqliteWords = strings.NewReplacer(
 	"{lock}", "", // the rows that are selected
 	"{held}", "FALSE", // a server that lives holds the thread of a run
 	"{living}", "(node > 0)", // the server is that has a run
+	"{boxed}", "(0 > coalesce(", "{boxed end}", ", 0))", // another server that lives has the sandbox of the thread ?2
 	"{tail from}", "0", // see the migration 22 of PostgreSQL
 	"{gone}", "FALSE", // a row of the tail is of a server that is not there any more
 	"{elsewhere}", "(? < 0)", // a thread's run is under way at a server that is another than the parameter
@@ -52,6 +53,8 @@ var postgresWords = strings.NewReplacer(
 	"{lock}", " FOR NO KEY UPDATE",
 	"{held}", "EXISTS (SELECT 1 FROM thread JOIN node ON node.id = thread.hold WHERE thread.id = run.thread)",
 	"{living}", "EXISTS (SELECT 1 FROM node WHERE node.id = run.node)",
+	"{boxed}", `EXISTS (SELECT 1 FROM thread JOIN node ON node.id = thread.box
+		WHERE thread.id = ?2 AND thread.box <> nullif(`, "{boxed end}", ", 0))",
 	"{tail from}", "run.tail_from",
 	"{gone}", "NOT EXISTS (SELECT 1 FROM node WHERE node.id = tail_node(tail.id))",
 	"{elsewhere}", `EXISTS (SELECT 1 FROM run JOIN node ON node.id = run.node

@@ -23,6 +23,7 @@ type Line struct {
 	Enter    string // a run that waits aside takes its place, ErrNotFound when there is none of that name
 	Promote  bool   // the first held run takes its place if no other run is in line
 	Leave    string // a run under way that this server has is for any server from then on
+	Here     bool   // this server has the new run if it begins and there is room, wherever the thread's sandbox is
 	Idle     string // a run that has not begun and that no living server is about to begin, else ErrConflict
 
 	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, unless that is
@@ -40,8 +41,22 @@ const lastPlace = `(SELECT coalesce(max(line), 0) + 1 FROM run WHERE thread = ?2
 // firstOrNot is 1 for a run that comes into an empty line.
 const firstOrNot = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 ELSE 1 END`
 
-// ifFirst begins what a run that comes into an empty line has, and others have not; "?3 AS BIGINT) END" ends it.
-const ifFirst = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 ELSE CAST(`
+// The node of a run that comes into an empty line: none if another server lives that has the sandbox of the thread ?2,
+// else the one given. Others have none. The parameters in between are what [batch.near] says, and the node.
+const (
+	ifFirst = `CASE WHEN EXISTS ` + lineOf + ` THEN 0 WHEN {boxed}CAST(`
+	orNode  = ` AS BIGINT){boxed end} THEN 0 ELSE CAST(`
+	asNode  = ` AS BIGINT) END`
+)
+
+// near is the server that is to have what p brings to the front unless another one has the thread's sandbox, 0 when
+// that doesn't matter.
+func (p *batch) near() int64 {
+	if p.Line != nil && p.Line.Here {
+		return 0
+	}
+	return p.node
+}
 
 // inLine says that the run has a place from its first row on.
 func (r *Run) inLine() bool {
@@ -95,8 +110,9 @@ func (p *batch) moveLine() {
 		}
 	}
 	for thread := range threads {
-		p.add("line of thread", thread, `UPDATE run SET front = 1, node = ?2 WHERE front = 0 AND id =
-			(SELECT id FROM run WHERE thread = ?1 AND line > 0 ORDER BY line LIMIT 1)`, thread, p.node)
+		p.add("line of thread", thread, `UPDATE run SET front = 1, node = CASE WHEN {boxed}CAST(?1`+orNode+`?1`+asNode+`
+			WHERE front = 0 AND id = (SELECT id FROM run WHERE thread = ?2 AND line > 0 ORDER BY line LIMIT 1)`,
+			p.node, thread)
 	}
 	if p.Line != nil {
 		p.restThread(p.Line)
@@ -106,18 +122,19 @@ func (p *batch) moveLine() {
 // takePlaces puts runs into line that wait aside.
 func (p *batch) takePlaces(l *Line) {
 	const enter = `UPDATE run SET held = 0, due_at = 0, line = ` + lastPlace + `, front = ` + firstOrNot + `,
-		node = ` + ifFirst + `?3 AS BIGINT) END WHERE id = `
+		node = ` + ifFirst + `?4` + orNode + `?3` + asNode + ` WHERE id = `
 	if l.Hold && p.Run != nil {
 		p.add("line of thread", p.ThreadID, enter+`?1 AND held = 1 AND NOT EXISTS `+lineOf, p.Run.ID, p.ThreadID,
-			p.node)
+			p.node, p.near())
 	}
 	if l.Enter != "" {
 		p.add("run", l.Enter, enter+`?1 AND thread = ?2 AND status = 'pending' AND line = 0 AND parent = ''`,
-			l.Enter, p.ThreadID, p.node).must = ErrNotFound
+			l.Enter, p.ThreadID, p.node, p.near()).must = ErrNotFound
 	}
 	if l.Promote {
 		p.add("line of thread", p.ThreadID, enter+`(SELECT id FROM run WHERE thread = ?2 AND status = 'pending'
-			AND held = ?1 ORDER BY created_at, id LIMIT 1) AND NOT EXISTS `+lineOf, 1, p.ThreadID, p.node)
+			AND held = ?1 ORDER BY created_at, id LIMIT 1) AND NOT EXISTS `+lineOf, 1, p.ThreadID, p.node,
+			p.near())
 	}
 }
 

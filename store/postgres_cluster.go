@@ -113,9 +113,15 @@ func reopen(ctx context.Context, conf *pgx.ConnConfig, conn **pgx.Conn) (err err
 	return nil
 }
 
-// claim carries out a statement behind the fence, and scans what it returns. When it fails, whether it took effect
-// is not known.
+// claim carries out a claim, and scans what it returns. When it fails, whether it took effect is not known.
 func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan func(pgx.Rows) error) error {
+	return c.beside(ctx, c.e.meter.Claim, indexesOnly, query, args, scan)
+}
+
+// beside carries out a statement in a transaction of its own: behind the fence, and with the settings that another
+// statement makes. took may be nil, and is told how long that took.
+func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settings, query string, args []any,
+	scan func(pgx.Rows) error) error {
 	ctx, cancel := context.WithTimeout(ctx, sideTime)
 	defer cancel()
 	c.mu.Lock()
@@ -126,12 +132,14 @@ func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan fu
 	if err := reopen(ctx, c.e.cfg, &c.conn); err != nil {
 		return err
 	}
-	began := time.Now()
-	defer func() { c.e.meter.Claim(time.Since(began)) }()
+	if took != nil {
+		began := time.Now()
+		defer func() { took(time.Since(began)) }()
+	}
 	var all pgx.Batch // one transaction
 	fence := c.e.fence()
 	all.Queue(c.e.bind(fence.sql), fence.args...)
-	all.Queue(indexesOnly)
+	all.Queue(settings)
 	all.Queue(query, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := scan(rows); err != nil {
@@ -192,7 +200,9 @@ const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', 
 // row that has changed since the statement began is looked at again before it is locked.
 var (
 	claimWaiting = claimOf(`r.status = 'pending'
-		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)`, `run.thread`)
+		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
+		AND (r.ready <= extract(epoch FROM clock_timestamp()) * 1000 - `+boxMillis+` OR NOT EXISTS
+			(SELECT 1 FROM thread t JOIN node b ON b.id = t.box WHERE t.id = r.thread AND b.id <> $1))`, `run.thread`)
 	claimOrphans = claimOf(`r.status = 'running'`, `run.id, claimed.node`)
 )
 
@@ -209,7 +219,8 @@ func claimOf(which, returning string) string {
 }
 
 // ClaimWaiting gives this server up to n of the runs that wait at the front of their lines and that no living server
-// has: first those of servers that are gone, in any order, then the oldest. It returns their threads.
+// has: first those of servers that are gone, in any order, then the oldest. It returns their threads. Runs of threads
+// whose sandbox another server has are for that one until [BoxPatience] is over.
 func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err error) {
 	if db.Strained() {
 		return nil, nil
@@ -225,6 +236,9 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 	}
 	if len(threads) > 0 && !db.w.wakes.expected.Load() {
 		db.w.meter.Missed()
+	}
+	if len(threads) < n { // what is left to another server may be for this one in a moment, without being told
+		db.w.wakes.told.Store(true)
 	}
 	return threads, nil
 }

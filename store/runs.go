@@ -148,8 +148,9 @@ const (
 	runRow = `INSERT INTO run(` + runColumns + `, line, front, node)
 		VALUES (?1, ?2, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `
 	runAside  = runRow + `0, 0, 0) ON CONFLICT(id) `
-	runInLine = runRow + lastPlace + `, ` + firstOrNot + `, ` + ifFirst + `?21 AS BIGINT) END) ON CONFLICT(id) `
-	runAgain  = `DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
+	runInLine = runRow + lastPlace + `, ` + firstOrNot + `, ` + ifFirst + `?22` + orNode + `?21` + asNode + `)
+		ON CONFLICT(id) `
+	runAgain = `DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
 		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
 		error = excluded.error, base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata,
 		kwargs = excluded.kwargs, usage = excluded.usage,
@@ -191,7 +192,7 @@ func (p *batch) putRun() {
 		r.StopReason, r.Error, r.BaseCheckpoint, object(r.Metadata), object(r.Kwargs), object(r.Usage), r.FirstSeq,
 		r.LastSeq, r.Attempt, orNow(r.CreatedAt, now), orNow(r.UpdatedAt, now), r.Parent, held, due}
 	if inLine {
-		args = append(args, p.node)
+		args = append(args, p.node, p.near())
 	}
 	p.add("run", r.ID, query, args...).must = ErrExists
 }

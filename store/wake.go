@@ -18,6 +18,7 @@ const (
 	WakeSetting WakeKind = 'c' // a setting has changed
 	WakeSpace   WakeKind = 'k' // values have changed; IDs are their spaces
 	WakeNote    WakeKind = 'n' // notes were left or taken; IDs are their names
+	WakeBox     WakeKind = 'b' // a sandbox is to end or has ended; IDs are threads
 
 	wakeFollow WakeKind = 'f' // somebody reads a server's tail
 )

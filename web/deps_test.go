@@ -56,6 +56,7 @@ func imports() map[string][]string {
 		"agent/mcp/process":       leaf,
 		"agent/mcp/switches":      {"store"},
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "sandbox/files", "uploads"},
+		"agent/placement":         {"sandbox", "sandbox/files", "store"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "agent/runs/ahead", "agent/runs/decoded", "agent/runs/eventlog", "agent/runs/family", "agent/runs/observe", "agent/runs/past", "agent/runs/recorder", "agent/runs/remote", "agent/runs/request", "agent/runs/runevent", "store"},
 		"agent/runs/decoded":      {"agent", "store"},

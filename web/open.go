@@ -26,6 +26,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
+	"fawn/agent/placement"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
@@ -102,6 +103,7 @@ type App struct {
 	copier    *threads.Copier
 	builder   *lead.Builder
 	sandbox   sandbox.Provider
+	places    *placement.Places     // where sandboxes are; nil for a server that has its database alone
 	report    func() sandbox.Report // of the provider that was chosen; waits until one is
 	egress    *egress.Proxy
 	trail     *audit.Trail
@@ -281,6 +283,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if a.trees != nil {
 		a.work.Go(func() { a.trees.Run(background) })
 	}
+	a.work.Go(func() { a.places.Run(background) })
 	a.work.Go(func() { a.documents.Run(background) })
 	a.work.Go(func() { a.followConfig(background, snap) })
 	a.work.Go(func() { a.backUp(background) })

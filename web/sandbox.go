@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/placement"
 	"fawn/agent/runs"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
@@ -48,6 +49,9 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	c.Audit = a.trail.Ran
 	if a.metrics != nil {
 		c.Started = a.metrics.Sandbox
+	}
+	if a.places = placement.New(a.db, a.opts.Log); a.places != nil {
+		c.Kept = a.places.Kept
 	}
 	serving, stop := context.WithCancel(context.Background())
 	a.stopProxy = stop

@@ -31,7 +31,9 @@ type cluster struct {
 	draining bool
 	taking   map[string]bool // runs that are being taken over
 
-	strays map[string]bool // of attend: runs of this server that nobody here knew the last time
+	// of attend
+	strays map[string]bool // runs of this server that nobody here knew the last time
+	kept   bool            // runs wait that this server may not begin yet, such as those near another one's sandbox
 }
 
 func newCluster(cfg Config) *cluster {
@@ -162,7 +164,11 @@ func (m *Manager) attend() {
 		if err := m.attendOnce(m.ctx); err != nil && m.ctx.Err() == nil {
 			m.logger.Error("runs could not be looked for", "err", err)
 		}
-		timer.Reset(hearEvery*4/5 + rand.N(hearEvery*2/5))
+		if m.cluster.kept {
+			timer.Reset(store.BoxPatience + 10*time.Millisecond)
+		} else {
+			timer.Reset(hearEvery*4/5 + rand.N(hearEvery*2/5))
+		}
 	}
 }
 
@@ -175,7 +181,7 @@ func (m *Manager) attendOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = m.hear(ctx, due.Wishes)
+	err, m.cluster.kept = m.hear(ctx, due.Wishes), false
 	if due.Plans {
 		err = errors.Join(err, remote.AnswerPlans(ctx, m.db, m.planHere))
 	}
@@ -191,7 +197,7 @@ func (m *Manager) attendOnce(ctx context.Context) error {
 	}
 	if n := m.free(); due.Waiting && n > 0 {
 		threads, failed := m.db.ClaimWaiting(ctx, n)
-		err = errors.Join(err, failed)
+		err, m.cluster.kept = errors.Join(err, failed), len(threads) < n
 		for _, thread := range threads {
 			m.look(thread)
 		}

@@ -160,7 +160,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	}
 	ctx = context.WithoutCancel(ctx) // whether the row is stored must be known
 	b := store.Batch{ThreadID: row.ThreadID, Run: &row, NewRun: true,
-		Line: &store.Line{Strategy: row.Multitask, Hold: waits == stageHeld}}
+		Line: &store.Line{Strategy: row.Multitask, Hold: waits == stageHeld, Here: len(e.req.Secrets) > 0}}
 	for _, o := range told {
 		o.Run = row.ID
 		b.Outbound = append(b.Outbound, o)

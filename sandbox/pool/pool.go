@@ -249,10 +249,16 @@ func (p *Pool) launch(ctx context.Context, thread string, policy sandbox.Policy)
 		return nil, fmt.Errorf("start sandbox: %w", err)
 	}
 	l := &leased{Box: b, over: make(chan struct{}), disk: p.watch(b, thread, policy)}
+	tell := func(bool) {}
+	if p.cfg.Kept != nil && policy.Lifetime == sandbox.LifetimeThread {
+		tell = func(starts bool) { p.cfg.Kept(thread, starts) }
+	}
+	tell(true)
 	go func() {
 		defer p.work.Done()
 		<-b.Done()
 		p.release()
+		tell(false)
 		close(l.over)
 	}()
 	return l, nil

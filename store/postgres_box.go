@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// BoxPatience is how long a run that may begin is left to the server with the sandbox of its thread. After that, any
+// server with room takes it.
+const BoxPatience = 250 * time.Millisecond
+
+const boxMillis = `250` // of BoxPatience
+
+// briefLocks ends the wait for a row that another server has, as claims wait for the same connection.
+const briefLocks = `SELECT set_config('lock_timeout', '500ms', true)`
+
+// Box is where the sandbox of a thread is.
+type Box struct {
+	Node  int64 // that had it last, 0 for none
+	Lives bool  // Node is there, and has it
+}
+
+// Box returns where the sandbox of a thread is, none for a thread that does not exist.
+func (db *DB) Box(ctx context.Context, thread string) (b Box, err error) {
+	err = db.queryRow(ctx, `SELECT box, EXISTS (SELECT 1 FROM node WHERE node.id = thread.box) FROM thread WHERE id = ?`,
+		[]any{thread}, &b.Node, &b.Lives)
+	if errors.Is(err, ErrNotFound) {
+		return Box{}, nil
+	}
+	if err != nil {
+		return Box{}, fmt.Errorf("sandbox of thread %s: %w", thread, err)
+	}
+	return b, nil
+}
+
+// TakeBox writes down that this server has the sandbox of a thread, whichever had it before. It is false when no run of
+// the thread is at work here, so that another server may be about to start one. Groups of changes do not wait for it.
+func (db *DB) TakeBox(ctx context.Context, thread string) (bool, error) {
+	return db.changeBox(ctx, `UPDATE thread SET box = $1, box_wish = 0 WHERE id = $2
+		AND EXISTS (SELECT 1 FROM run WHERE thread = $2 AND front = 1 AND node = $1) RETURNING 1`, thread)
+}
+
+// LeaveBox writes down that this server has no sandbox of a thread any more.
+func (db *DB) LeaveBox(ctx context.Context, thread string) error {
+	_, err := db.changeBox(ctx, `UPDATE thread SET box = 0, box_wish = 0 WHERE id = $2 AND box = $1 RETURNING 1`,
+		thread)
+	return err
+}
+
+func (db *DB) changeBox(ctx context.Context, query, thread string) (found bool, err error) {
+	err = db.cluster().beside(ctx, nil, briefLocks, query, []any{db.w.node, thread}, func(pgx.Rows) error {
+		found = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("sandbox of thread %s: %w", thread, err)
+	}
+	return found, nil
+}
