@@ -67,6 +67,9 @@ type PathMapper interface {
 type ThreadRef struct {
 	// ID is the id of the thread, as for Dirs.
 	ID string
+	// Lost is why processes of the thread have ended that ran elsewhere, for Acquire: the next command is told, if none
+	// runs here. "" for nothing.
+	Lost string
 }
 
 // Stream says where a chunk of output came from.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -44,10 +45,13 @@ func (db *DB) TakeBox(ctx context.Context, thread string) (bool, error) {
 		AND EXISTS (SELECT 1 FROM run WHERE thread = $2 AND front = 1 AND node = $1) RETURNING 1`, thread)
 }
 
-// LeaveBox writes down that this server has no sandbox of a thread any more.
+// LeaveBox writes down that this server has no sandbox of a thread any more, and wakes those up who wait for that.
 func (db *DB) LeaveBox(ctx context.Context, thread string) error {
 	_, err := db.changeBox(ctx, `UPDATE thread SET box = 0, box_wish = 0 WHERE id = $2 AND box = $1 RETURNING 1`,
 		thread)
+	if err == nil {
+		db.Say(WakeBox, 0, thread)
+	}
 	return err
 }
 
@@ -60,4 +64,31 @@ func (db *DB) changeBox(ctx context.Context, query, thread string) (found bool, 
 		return false, fmt.Errorf("sandbox of thread %s: %w", thread, err)
 	}
 	return found, nil
+}
+
+// WishBoxAway has the server with the sandbox of a thread end that, as a run of the thread at this server needs it. It
+// counts as long as the run does.
+func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
+	_, err := db.changeBox(ctx, `UPDATE thread SET box_wish = $1 WHERE id = $2 AND box > 0 AND box <> $1 RETURNING 1`,
+		thread)
+	if err == nil {
+		db.Say(WakeBox, 0, thread)
+	}
+	return err
+}
+
+// UnwantedBoxes are the threads whose sandboxes this server has and another one wishes away that has their run.
+func (db *DB) UnwantedBoxes(ctx context.Context) (threads []string, err error) {
+	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND box_wish > 0 AND EXISTS (SELECT 1 FROM run
+		WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)`, []any{db.w.node},
+		func(rows *sql.Rows) (bool, error) {
+			var thread string
+			err := rows.Scan(&thread)
+			threads = append(threads, thread)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("sandboxes that are to end: %w", err)
+	}
+	return threads, nil
 }

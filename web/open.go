@@ -84,7 +84,8 @@ type Options struct {
 
 	anew   bool // whoever serves begins anew after [ErrReplaced]
 	served bool // Listeners are those of a life before this one
-	// patience is how long requests, runs and traces may go on at a stop; 0 is as long as usual.
+	// patience is how long requests, runs and traces may go on at a stop, and how long a sandbox at another server may
+	// take to end; 0 is as long as usual.
 	patience time.Duration
 }
 

@@ -50,7 +50,8 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	if a.metrics != nil {
 		c.Started = a.metrics.Sandbox
 	}
-	if a.places = placement.New(a.db, a.opts.Log); a.places != nil {
+	a.places = placement.New(placement.Config{DB: a.db, Dirs: a.dirs, Patience: a.opts.patience, Log: a.opts.Log})
+	if a.places != nil {
 		c.Kept = a.places.Kept
 	}
 	serving, stop := context.WithCancel(context.Background())
@@ -64,6 +65,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	if a.sandbox, err = providers.NewLate(c); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
+	a.sandbox = a.places.Around(a.sandbox)
 	a.report = sync.OnceValue(func() sandbox.Report { return a.sandbox.Probe(serving) })
 	return nil
 }

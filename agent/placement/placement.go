@@ -6,21 +6,44 @@ import (
 	"sync"
 	"time"
 
+	"fawn/sandbox"
+	"fawn/sandbox/files"
 	"fawn/store"
 )
 
-// lookEvery is how often it is looked for what could not be written, about.
-const lookEvery = time.Second
+const (
+	lookEvery = time.Second // how often it is looked for what could not be written, and for wishes, about
+	endTime   = time.Minute // for the end of a sandbox, at most
+)
 
-// Places writes down which sandboxes this server has. Methods of nil, for a server that has its database alone, do
-// nothing.
+// Why processes are not there any more, as models are told.
+const (
+	movedOn    = "the conversation goes on at another server"
+	serverGone = "the server it ran at has stopped"
+)
+
+// Config is what [Places] need.
+type Config struct {
+	DB       *store.DB
+	Dirs     files.Dirs    // of the files of threads
+	Patience time.Duration // a tool waits for the end of a sandbox elsewhere; 0 is five seconds
+	Log      *slog.Logger
+}
+
+// Places writes down which sandboxes this server has, and ends those that are needed elsewhere. Methods of nil, for a
+// server that has its database alone, do nothing.
 type Places struct {
+	cfg  Config
 	db   *store.DB
 	log  *slog.Logger
 	wake chan struct{} // one token: look now
+	stop func()        // hearing others
+	end  func(ctx context.Context, thread string) error
+	work sync.WaitGroup
 
-	mu    sync.Mutex
-	boxes map[string]*box // by thread; those that are there or may be written down
+	mu      sync.Mutex
+	boxes   map[string]*box // by thread; those that are there or may be written down
+	waiting map[chan<- struct{}]bool
 }
 
 // box is the sandbox of a thread. Its fields are guarded by Places.mu.
@@ -28,14 +51,33 @@ type box struct {
 	count   int  // of those that are there; the end of one may be told after the start of the next
 	changed bool // since it was written down
 	written bool // the thread's row may name this server
+	ending  bool // as another server needs it
 }
 
-// New makes them. [Places.Run] is to be called.
-func New(db *store.DB, log *slog.Logger) *Places {
-	if !db.Clustered() {
+// New makes them; nil for a database that has one server. [Places.Run] is to be called.
+func New(cfg Config) *Places {
+	if !cfg.DB.Clustered() {
 		return nil
 	}
-	return &Places{db: db, log: log, wake: make(chan struct{}, 1), boxes: map[string]*box{}}
+	p := &Places{cfg: cfg, db: cfg.DB, log: cfg.Log, wake: make(chan struct{}, 1), boxes: map[string]*box{},
+		waiting: map[chan<- struct{}]bool{}, end: func(context.Context, string) error { return nil }}
+	p.stop = p.db.Hear(store.WakeBox, 0, p.heard)
+	return p
+}
+
+// heard lets those look who wait for the end of a sandbox, and Run if it has any.
+func (p *Places) heard(store.Wake) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.waiting {
+		select {
+		case c <- struct{}{}:
+		default: // not yet seen the last one
+		}
+	}
+	if len(p.boxes) > 0 {
+		p.nudge()
+	}
 }
 
 // Kept is for [sandbox.Config].
@@ -67,11 +109,14 @@ func (p *Places) nudge() {
 	}
 }
 
-// Run writes down what changes until ctx ends. What is written then counts until this server is gone.
+// Run writes down what changes and ends what is wished away, until ctx ends. What is written then counts until this
+// server is gone.
 func (p *Places) Run(ctx context.Context) {
 	if p == nil {
 		return
 	}
+	defer p.work.Wait()
+	defer p.stop()
 	timer := time.NewTicker(lookEvery)
 	defer timer.Stop()
 	for {
@@ -81,28 +126,39 @@ func (p *Places) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, thread := range p.due() {
+		changed, any := p.due()
+		for _, thread := range changed {
 			if err := p.write(ctx, thread); err != nil && ctx.Err() == nil {
 				p.log.Warn("where the sandbox of a thread is could not be written down", "thread", thread, "err", err)
 			}
 		}
+		if !any {
+			continue
+		}
+		unwanted, err := p.db.UnwantedBoxes(ctx)
+		if err != nil && ctx.Err() == nil {
+			p.log.Warn("sandboxes that other servers need could not be looked for", "err", err)
+		}
+		for _, thread := range unwanted {
+			p.giveUp(ctx, thread)
+		}
 	}
 }
 
-// due are the threads whose sandboxes have changed.
-func (p *Places) due() (threads []string) {
+// due are the threads whose sandboxes have changed, and whether there are any sandboxes.
+func (p *Places) due() (changed []string, any bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for thread, b := range p.boxes {
-		if b.changed {
-			threads = append(threads, thread)
+		if b.changed && !b.ending {
+			changed = append(changed, thread)
 		}
 	}
-	return threads
+	return changed, len(p.boxes) > 0
 }
 
-// write writes down whether a thread has a sandbox here. One that is there while no run is has come too late to be
-// written down: then another server may not know of it, which is as if there were none.
+// write writes down whether a thread has a sandbox here. One that is there while no run is has come too late: another
+// server may not have heard of it, so it ends.
 func (p *Places) write(ctx context.Context, thread string) error {
 	p.mu.Lock()
 	b := p.boxes[thread]
@@ -110,11 +166,15 @@ func (p *Places) write(ctx context.Context, thread string) error {
 	b.changed, b.written = false, there || written
 	p.mu.Unlock()
 	var err error
+	mine := true
 	switch {
 	case there:
-		_, err = p.db.TakeBox(ctx, thread)
+		mine, err = p.db.TakeBox(ctx, thread)
 	case written:
 		err = p.db.LeaveBox(ctx, thread)
+	}
+	if err == nil && !mine {
+		p.giveUp(ctx, thread)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,4 +188,68 @@ func (p *Places) write(ctx context.Context, thread string) error {
 		}
 	}
 	return err
+}
+
+// giveUp begins to end the sandbox of a thread, and stores what its processes have changed. It is written down after
+// that.
+func (p *Places) giveUp(ctx context.Context, thread string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.boxes[thread]
+	if b == nil { // which a life before this one has written
+		b = &box{written: true}
+		p.boxes[thread] = b
+	}
+	if b.ending {
+		return
+	}
+	b.ending = true
+	p.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		err := p.end(ctx, thread)
+		if err == nil {
+			err = p.cfg.Dirs.Save(ctx, thread)
+		}
+		if err != nil {
+			p.log.Warn("a sandbox that another server needs did not end well", "thread", thread, "err", err)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if b.ending, b.changed = false, true; b.count == 0 { // else it is looked again in a moment
+			p.nudge()
+		}
+	})
+}
+
+// here says that a thread has a sandbox here which stays.
+func (p *Places) here(thread string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.boxes[thread]
+	return b != nil && b.count > 0 && !b.ending
+}
+
+// wait has c told when it may be time to look, until leave is called.
+func (p *Places) wait(c chan<- struct{}) (leave func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[c] = true
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, c)
+	}
+}
+
+// Around is a provider of which each thread has one sandbox, at whichever server.
+func (p *Places) Around(inner sandbox.Provider) sandbox.Provider {
+	if p == nil {
+		return inner
+	}
+	p.end = func(ctx context.Context, thread string) error {
+		_, err := inner.Restart(ctx, sandbox.ThreadRef{ID: thread}, movedOn)
+		return err
+	}
+	return &provider{inner, p}
 }

@@ -74,6 +74,9 @@ func (p *Pool) Acquire(thread sandbox.ThreadRef, policy sandbox.Policy) (*member
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.policy = policy
+	if thread.Lost != "" && m.box == nil && m.lost == "" {
+		m.lost = thread.Lost
+	}
 	if share := p.memory / memoryShare; share > 0 && policy.Limits.Memory > share {
 		m.policy.Limits.Memory = share
 	}
