@@ -6,26 +6,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	evictEvery = time.Second     // how often it is looked for nodes whose lease has ended, about
-	sideTime   = 5 * time.Second // of one claim, at most
-)
+const sideTime = 5 * time.Second // of one claim or look, at most
 
-// pgCluster is what a node needs that is one of several: it evicts others whose lease has ended, and claims runs
-// beside the group that is being written.
+// pgCluster is what a node needs that is one of several: it looks for what others have done, and claims runs beside
+// the group that is being written.
 type pgCluster struct {
-	e    *postgresEngine
-	gone chan struct{} // gets a value when a node was evicted
-	stop context.CancelFunc
-	done chan struct{}
+	e     *postgresEngine
+	gone  chan struct{} // gets a value when a node was evicted
+	pulse chan Pulse    // has the last one, until somebody takes it
+	seen  atomic.Pointer[sight]
+	stop  context.CancelFunc
+	ctx   context.Context // ends with stop
+	work  sync.WaitGroup
 
 	mu   sync.Mutex
 	conn *pgx.Conn // for claims
@@ -33,14 +33,13 @@ type pgCluster struct {
 
 func (e *postgresEngine) joinCluster() {
 	ctx, stop := context.WithCancel(context.Background())
-	e.cluster = &pgCluster{e: e, gone: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
-	go e.cluster.watch(ctx)
+	e.cluster = &pgCluster{e: e, gone: make(chan struct{}, 1), pulse: make(chan Pulse, 1), ctx: ctx, stop: stop}
 }
 
 // leave ends what goes on, before the node's row is taken away.
 func (c *pgCluster) leave() {
 	c.stop()
-	<-c.done
+	c.work.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -48,57 +47,6 @@ func (c *pgCluster) leave() {
 	if c.conn != nil {
 		c.conn.Close(ctx)
 	}
-}
-
-// watch evicts nodes whose lease has ended.
-func (c *pgCluster) watch(ctx context.Context) {
-	defer close(c.done)
-	var conn *pgx.Conn
-	defer func() {
-		if conn != nil {
-			conn.Close(context.WithoutCancel(ctx))
-		}
-	}()
-	for {
-		select {
-		case <-time.After(evictEvery*4/5 + rand.N(evictEvery*2/5)):
-		case <-ctx.Done():
-			return
-		}
-		if c.e.node.ended() != nil {
-			return
-		}
-		if err := c.evict(ctx, &conn); err != nil && ctx.Err() == nil {
-			c.e.log.Warn("other servers could not be looked after", "err", err)
-		}
-	}
-}
-
-func (c *pgCluster) evict(ctx context.Context, conn **pgx.Conn) error {
-	if err := reopen(ctx, c.e.direct, conn); err != nil {
-		return err
-	}
-	list, err := nodes(ctx, *conn)
-	if err != nil {
-		return err
-	}
-	for _, n := range list {
-		if n.Left > 0 || n.ID == c.e.node.id {
-			continue
-		}
-		gone, err := evict(ctx, *conn, n.ID, "")
-		if err != nil {
-			return fmt.Errorf("evict %v: %w", n, err)
-		}
-		if gone {
-			c.e.log.Warn("a server that is gone was evicted", "evicted", n.ID, "server", n.String())
-			select {
-			case c.gone <- struct{}{}:
-			default: // not yet seen the last one
-			}
-		}
-	}
-	return nil
 }
 
 // reopen makes a connection when it is not there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -14,11 +15,15 @@ const takeDuty = `INSERT INTO duty(name, node) VALUES ($2, $1) ON CONFLICT (name
 	WHERE duty.node = excluded.node OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = duty.node) RETURNING 1`
 
 // TakeDuty gives this server a duty that one has at a time, unless another one has it, and says whether it has it then.
+// That another one had it when this server looked last, about a second ago, is not asked again.
 // The duty ends with [DB.LeaveDuty], or with the right of this server to write. One that is alone has every duty.
 func (db *DB) TakeDuty(ctx context.Context, name string) (mine bool, err error) {
 	c := db.cluster()
 	if c == nil {
 		return true, nil
+	}
+	if s := c.seen.Load(); s != nil && slices.Contains(s.taken, name) {
+		return false, nil
 	}
 	err = c.claim(ctx, takeDuty, []any{db.w.node, name}, func(pgx.Rows) error {
 		mine = true
@@ -42,6 +47,17 @@ func (db *DB) LeaveDuty(ctx context.Context, name string) error {
 		return fmt.Errorf("leave the duty %s: %w", name, err)
 	}
 	return nil
+}
+
+// ServersSeen are the ids of those that had the database when this server looked last, about a second ago, in their
+// order.
+func (db *DB) ServersSeen(ctx context.Context) ([]int64, error) {
+	if c := db.cluster(); c != nil {
+		if s := c.seen.Load(); s != nil {
+			return slices.Clone(s.servers), nil
+		}
+	}
+	return db.Servers(ctx)
 }
 
 // Servers are the ids of those that have the database at this moment, in their order.

@@ -59,7 +59,11 @@ type saying struct {
 func newWakes(e engine, cfg Config) *wakes {
 	w := &wakes{self: e.self(), heard: map[wakeTopic][]*hearer{}}
 	pg, ok := e.(*postgresEngine)
-	if !ok || !cfg.Cluster || cfg.Wake == WakePoll { // one server has nobody to listen to
+	if !ok || pg.cluster == nil { // nobody to listen to
+		return w
+	}
+	pg.cluster.work.Go(func() { pg.cluster.watch(w) })
+	if cfg.Wake == WakePoll {
 		return w
 	}
 	class := fnv.New64a()

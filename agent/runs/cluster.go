@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -149,14 +148,21 @@ func (m *Manager) join(ctx context.Context) error {
 	return nil
 }
 
-// attend looks for what there is to do here, about every second and when it is told.
+// attend looks for what there is to do here when it is told, by others or as the server has seen by itself.
 func (m *Manager) attend() {
-	timer := time.NewTimer(hearEvery)
-	defer timer.Stop()
+	var later <-chan time.Time
 	for {
 		select {
-		case <-timer.C:
+		case p := <-m.db.Pulses():
+			if p.Due {
+				m.expect()
+			}
+			if !p.Duties {
+				clear(m.cluster.strays)
+				continue
+			}
 		case <-m.cluster.ready:
+		case <-later:
 		case <-m.db.Evicted():
 		case <-m.ctx.Done():
 			return
@@ -164,10 +170,8 @@ func (m *Manager) attend() {
 		if err := m.attendOnce(m.ctx); err != nil && m.ctx.Err() == nil {
 			m.logger.Error("runs could not be looked for", "err", err)
 		}
-		if m.cluster.kept {
-			timer.Reset(store.BoxPatience + 10*time.Millisecond)
-		} else {
-			timer.Reset(hearEvery*4/5 + rand.N(hearEvery*2/5))
+		if later = nil; m.cluster.kept {
+			later = time.After(store.BoxPatience + 10*time.Millisecond)
 		}
 	}
 }

@@ -9,9 +9,7 @@ import (
 
 const (
 	dueAtOnce = 64        // delayed runs that are put into line before more are looked for
-	longSleep = time.Hour // of the caretaker, at most
-	// The same where other servers may have died that knew of delayed runs.
-	clusterSleep = 5 * time.Second
+	longSleep = time.Hour // of the caretaker, at most; see attend for the runs of other servers
 )
 
 // dueAt is when a run is to start that is asked for now, the zero time for at once.
@@ -59,10 +57,7 @@ func (m *Manager) caretake() {
 // What one of them refuses or ends is decided now, but for "reject", which was decided when it was
 // made. Until then its thread is free for other runs and for writes.
 func (m *Manager) letDueIn() time.Duration {
-	longest, now := longSleep, m.db.Now()
-	if m.cluster != nil {
-		longest = clusterSleep
-	}
+	now := m.db.Now()
 	list, next, err := m.db.DueRuns(m.ctx, now, dueAtOnce)
 	for _, run := range list {
 		strategy := run.Multitask
@@ -78,9 +73,9 @@ func (m *Manager) letDueIn() time.Duration {
 		m.logger.Error("runs that are due could not be started", "err", err)
 		return lookAgain
 	case next.IsZero():
-		return longest
+		return longSleep
 	}
-	return min(longest, max(0, next.Sub(m.db.Now())))
+	return min(longSleep, max(0, next.Sub(m.db.Now())))
 }
 
 // Delayed is a run that waits for its time.

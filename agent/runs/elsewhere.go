@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	hearEvery = time.Second            // how often wishes of others are looked for
+	hearEvery = time.Second            // how often it is looked for what others do to a thread, beside hearing of it
 	lookEvery = 250 * time.Millisecond // how often it is looked whether a run elsewhere has ended, if that is not heard
 )
 

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	lookEvery = time.Second // for changes whose wake-up was lost
+	lookEvery = time.Second // after what failed, and where a server doesn't look by itself
 	lookTime  = 10 * time.Second
 	maxDoc    = 16 << 20 // bytes of a document
 )
@@ -166,7 +166,8 @@ func (r *Rows) keep(d Doc) (newer bool) {
 // again when f fails. It is called before Run is.
 func (r *Rows) Hear(f func(names []string) error) { r.heard = append(r.heard, f) }
 
-// Run looks for changes, when it is woken up and by itself, until ctx ends.
+// Run looks for changes until ctx ends: when it is woken up, which a server of several also is by what it sees by
+// itself.
 func (r *Rows) Run(ctx context.Context) {
 	defer r.db.Hear(store.WakeSetting, 0, func(store.Wake) {
 		select {
@@ -190,6 +191,9 @@ func (r *Rows) Run(ctx context.Context) {
 			return
 		case <-r.poked:
 		case <-tick.C:
+			if r.db.Clustered() && !failing && !r.behind() {
+				continue
+			}
 		}
 		err := r.lookSoon(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
@@ -198,6 +202,13 @@ func (r *Rows) Run(ctx context.Context) {
 		failing = err != nil
 		r.tell()
 	}
+}
+
+// behind says that somebody is still to be told of a change.
+func (r *Rows) behind() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.fresh) > 0
 }
 
 func (r *Rows) lookSoon(ctx context.Context) error {

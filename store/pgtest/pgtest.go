@@ -174,14 +174,26 @@ func (s *Server) Crash(tb testing.TB) {
 }
 
 // Deadlocks is how often the server at an address has ended one of several transactions that waited for each other.
-func Deadlocks(tb testing.TB, address string) (n int) {
+func Deadlocks(tb testing.TB, address string) int {
+	tb.Helper()
+	return counted(tb, address, "deadlocks")
+}
+
+// Transactions is how many there were in the database at an address. Connections tell at most every ten seconds how
+// many they had.
+func Transactions(tb testing.TB, address string) int {
+	tb.Helper()
+	return counted(tb, address, "xact_commit + xact_rollback")
+}
+
+func counted(tb testing.TB, address, what string) (n int) {
 	tb.Helper()
 	conn, err := pgconn.Connect(context.Background(), address)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	got := conn.ExecParams(context.Background(), `SELECT deadlocks FROM pg_stat_database
+	got := conn.ExecParams(context.Background(), `SELECT `+what+` FROM pg_stat_database
 		WHERE datname = current_database()`, nil, nil, nil, nil).Read()
 	if got.Err == nil {
 		n, got.Err = strconv.Atoi(string(got.Rows[0][0]))

@@ -15,7 +15,7 @@ import (
 
 const (
 	name      = "caretaker"
-	lookEvery = 2 * time.Second // for the duty, and for servers that are gone
+	lookEvery = time.Second // for the duty, and for servers that are gone, in what the server has seen by itself
 	leaveTime = 2 * time.Second
 )
 
@@ -100,15 +100,18 @@ func (c *Caretaker) watch(ctx context.Context) {
 		return
 	}
 	for known := []int64(nil); ; {
-		now, err := c.DB.Servers(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil && c.DB.Writable():
-			c.Log.Warn("other servers could not be listed", "err", err)
-		case err == nil:
-			if known == nil || slices.ContainsFunc(known, func(id int64) bool { return !slices.Contains(now, id) }) {
+		now, err := c.DB.ServersSeen(ctx)
+		left := func(id int64) bool { return !slices.Contains(now, id) }
+		if err == nil && (known == nil || slices.ContainsFunc(known, left)) {
+			if now, err = c.DB.Servers(ctx); err == nil { // also those that have come since
 				c.Gone(ctx, now)
 			}
+		}
+		switch {
+		case err == nil:
 			known = now
+		case ctx.Err() == nil && c.DB.Writable():
+			c.Log.Warn("other servers could not be listed", "err", err)
 		}
 		if !pause(ctx) {
 			return

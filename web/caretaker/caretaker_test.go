@@ -33,6 +33,12 @@ type server struct {
 
 func join(t *testing.T, url string) *server {
 	t.Helper()
+	return joinLooking(t, url, 100*time.Millisecond)
+}
+
+// joinLooking starts a server whose schedules look that often.
+func joinLooking(t *testing.T, url string, often time.Duration) *server {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: pgtest.Schema(t.Name()),
 		Cluster: url != "", Lease: lease, Log: log})
@@ -51,7 +57,7 @@ func join(t *testing.T, url string) *server {
 	if err := s.m.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.s = schedule.New(schedule.Config{DB: db, Runs: s.m, Log: log, MaxRuns: 5, Look: 100 * time.Millisecond,
+	s.s = schedule.New(schedule.Config{DB: db, Runs: s.m, Log: log, MaxRuns: 5, Look: often,
 		Shared: true})
 	s.care = &caretaker.Caretaker{DB: db, Log: log, Jobs: []func(context.Context){func(ctx context.Context) {
 		s.begun.Add(1)

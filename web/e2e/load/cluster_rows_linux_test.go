@@ -30,7 +30,7 @@ func (b *clusterBench) idle(ctx context.Context) error {
 		return n
 	}
 	took := time.Duration(b.Seconds) * time.Second
-	if err := sleep(ctx, took/2); err != nil {
+	if err := sleep(ctx, 15*time.Second); err != nil { // until all connections have told what they did at the start
 		return err
 	}
 	before := count()

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pulseEvery is how often a node looks for what others have done, about. It is one question for all that somebody in
+// this process would look for by itself, so that a server that has nothing to do asks little.
+const pulseEvery = time.Second
+
+// Pulse says what there is to do for a server that has looked by itself, about every second. Hints only make it sooner.
+type Pulse struct {
+	Duties bool // [DB.Duties] finds something
+	Due    bool // [DB.DueRuns] finds something
+}
+
+// Pulses gives the last one, once. Nobody has to take it. It is nil for a database that has one server.
+func (db *DB) Pulses() <-chan Pulse {
+	if c := db.cluster(); c != nil {
+		return c.pulse
+	}
+	return nil
+}
+
+// sight is what a node saw when it looked last.
+type sight struct {
+	expired bool     // another node's lease has ended
+	servers []int64  // all nodes
+	taken   []string // duties that others have
+	changes int64    // of all settings
+	nextDue int64    // when the next delayed run is due, in milliseconds, 0 for none
+	duties  bool
+}
+
+// lookQuery finds out all of that in one round trip. The node is $1.
+const lookQuery = goneNodes + `SELECT EXISTS (SELECT 1 FROM node WHERE expires < clock_timestamp() AND id <> $1),
+	ARRAY(SELECT id::bigint FROM node ORDER BY id),
+	ARRAY(SELECT duty.name::text FROM duty JOIN node ON node.id = duty.node WHERE node.id <> $1),
+	(SELECT coalesce(sum(version), 0)::bigint FROM setting),
+	(SELECT coalesce(min(due_at), 0)::bigint FROM run WHERE due_at > 0),
+	EXISTS (SELECT 1 FROM run WHERE node = $1 AND node > 0 AND front = 1)
+		OR EXISTS (SELECT 1 FROM run WHERE wish <> '' AND status IN ('pending', 'running')
+			AND EXISTS (SELECT 1 FROM run f WHERE f.thread = run.thread AND f.front = 1 AND f.node = $1))
+		OR EXISTS (SELECT 1 FROM gone)
+		OR EXISTS (SELECT 1 FROM run WHERE node = 0 AND front = 1 AND status = 'pending')
+		OR EXISTS (SELECT 1 FROM run WHERE node = 0 AND front = 1 AND status = 'running')
+		OR EXISTS (SELECT 1 FROM kv WHERE owner = '' AND space = '` + PlanSpace + `')`
+
+// watch looks again and again, tells those in this process what there is to do, and evicts nodes whose lease has ended.
+func (c *pgCluster) watch(w *wakes) {
+	var conn *pgx.Conn
+	defer func() {
+		if conn != nil {
+			conn.Close(context.WithoutCancel(c.ctx))
+		}
+	}()
+	for {
+		select {
+		case <-time.After(pulseEvery*4/5 + rand.N(pulseEvery*2/5)):
+		case <-c.ctx.Done():
+			return
+		}
+		if c.e.node.ended() != nil {
+			return
+		}
+		if err := c.beat(w, &conn); err != nil && c.ctx.Err() == nil {
+			c.e.log.Warn("what other servers have done could not be looked for", "err", err)
+		}
+	}
+}
+
+func (c *pgCluster) beat(w *wakes, conn **pgx.Conn) error {
+	told := w.told.Swap(false)
+	s, err := c.look(conn)
+	if told && (err != nil || s.duties) { // for who looks at them
+		w.told.Store(true)
+	}
+	if err != nil {
+		return err
+	}
+	if last := c.seen.Swap(&s); last == nil || last.changes != s.changes {
+		w.tell(wakeTopic{WakeSetting, 0}, Wake{Kind: WakeSetting, All: true})
+	}
+	select {
+	case <-c.pulse: // older
+	default:
+	}
+	c.pulse <- Pulse{Duties: s.duties, Due: s.nextDue > 0 && s.nextDue <= c.e.node.clock.now().UnixMilli()}
+	if !s.expired {
+		return nil
+	}
+	return c.evictExpired(*conn)
+}
+
+// look asks for everything at once.
+func (c *pgCluster) look(conn **pgx.Conn) (s sight, err error) {
+	ctx, cancel := context.WithTimeout(c.ctx, sideTime)
+	defer cancel()
+	if err := reopen(ctx, c.e.direct, conn); err != nil {
+		return s, err
+	}
+	err = (*conn).QueryRow(ctx, lookQuery, c.e.node.id).Scan(&s.expired, &s.servers, &s.taken, &s.changes, &s.nextDue,
+		&s.duties)
+	return s, err
+}
+
+func (c *pgCluster) evictExpired(conn *pgx.Conn) error {
+	rows, err := conn.Query(c.ctx, `SELECT id, host, pid, address FROM node WHERE expires < clock_timestamp()
+		AND id <> $1 ORDER BY id`, c.e.node.id)
+	if err != nil {
+		return err
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Node, err error) {
+		return n, row.Scan(&n.ID, &n.Host, &n.PID, &n.Addr)
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		gone, err := evict(c.ctx, conn, n.ID, "")
+		if err != nil {
+			return fmt.Errorf("evict %v: %w", n, err)
+		}
+		if gone {
+			c.e.log.Warn("a server that is gone was evicted", "evicted", n.ID, "server", n.String())
+			poke(c.gone) // unless it has not seen the last one
+		}
+	}
+	return nil
+}
