@@ -150,7 +150,8 @@ var (
 	claimWaiting = claimOf(`r.status = 'pending'
 		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
 		AND (r.ready <= extract(epoch FROM clock_timestamp()) * 1000 - `+boxMillis+` OR NOT EXISTS
-			(SELECT 1 FROM thread t JOIN node b ON b.id = t.box WHERE t.id = r.thread AND b.id <> $1))`, `run.thread`)
+			(SELECT 1 FROM thread t JOIN node b ON b.id = t.box WHERE t.id = r.thread AND b.id <> $1 OFFSET 0))`,
+		`run.thread`) // OFFSET keeps it from being looked up for all threads at once
 	claimOrphans = claimOf(`r.status = 'running'`, `run.id, claimed.node`)
 )
 
