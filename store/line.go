@@ -25,6 +25,7 @@ type Line struct {
 	Leave    string // a run under way that this server has is for any server from then on
 	Here     bool   // this server has the new run if it begins and there is room, wherever the thread's sandbox is
 	Idle     string // a run that has not begun and that no living server is about to begin, else ErrConflict
+	First    *bool  // gets whether Run can begin at this server: it is at the front, and nobody holds the thread
 
 	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, unless that is
 	// "", or what its head says.
@@ -116,6 +117,10 @@ func (p *batch) moveLine() {
 	}
 	if p.Line != nil {
 		p.restThread(p.Line)
+	}
+	if p.Line != nil && p.Line.First != nil {
+		p.add("front of thread", p.ThreadID, `SELECT 1 FROM run WHERE thread = ? AND front = 1 AND id = ? AND node = ?
+			AND wish = '' AND NOT {held}`, p.ThreadID, p.Run.ID, p.self).found = p.Line.First
 	}
 }
 

@@ -108,6 +108,34 @@ func (s suite) LinesMoveWithTheirRuns(t *testing.T) {
 	checkClean(t, db)
 }
 
+// WhoComesFirstIsTold to who makes the run, so that it need not be asked.
+func (s suite) WhoComesFirstIsTold(t *testing.T) {
+	db := s.open(t)
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "t"}})
+	for i, c := range []struct {
+		change func(*store.Batch)
+		first  bool
+	}{
+		{change: func(b *store.Batch) { b.Run.DueAt = time.Now().Add(time.Hour) }},
+		{change: func(b *store.Batch) { b.Line.Hold = true }, first: true},
+		{change: func(b *store.Batch) { b.Line.Hold = true }},
+		{change: func(b *store.Batch) { b.Line.Strategy = "interrupt" }},
+		{change: func(b *store.Batch) { b.ThreadID, b.Run.ThreadID = "u", "u"; b.Thread = &store.Thread{ID: "u"} },
+			first: true},
+	} {
+		first := !c.first
+		id := fmt.Sprint("run ", i)
+		b := store.Batch{ThreadID: "t", NewRun: true, Line: &store.Line{First: &first},
+			Run: &store.Run{ID: id, ThreadID: "t", Status: "pending"}}
+		c.change(&b)
+		commit(t, db, b)
+		front, err := db.Front(t.Context(), b.ThreadID)
+		if first != c.first || first != (err == nil && front.Run == id) {
+			t.Errorf("%s is first: %v, and at the front is %+v, %v", id, first, front, err)
+		}
+	}
+}
+
 // DueRunsAreFound in the order in which they are due.
 func (s suite) DueRunsAreFound(t *testing.T) {
 	db := s.open(t)

@@ -244,6 +244,9 @@ func (e *postgresEngine) pipeline(list []stmt, bind func(*stmt) string) (err err
 	}
 	var all pgx.Batch
 	for i := range list {
+		if list[i].found != nil { // what an earlier try found may not be so any more
+			*list[i].found = false
+		}
 		all.Queue(bind(&list[i]), list[i].args...)
 	}
 	results := e.raw.SendBatch(context.Background(), &all)
@@ -255,8 +258,8 @@ func (e *postgresEngine) pipeline(list []stmt, bind func(*stmt) string) (err err
 	for i := range list {
 		s := &list[i]
 		tag, err := results.Exec()
-		if err == nil && tag.RowsAffected() == 0 {
-			err = s.must
+		if err == nil {
+			err = s.told(tag.RowsAffected())
 		}
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", s.what, s.of, err)

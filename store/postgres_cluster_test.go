@@ -238,8 +238,12 @@ func TestAThreadIsHeldByOneServer(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, got[0], got[1])
 		}
 	}
-	err := b.Commit(ctx, store.Batch{ThreadID: "t", NewRun: true, Line: &store.Line{},
+	first := true
+	err := b.Commit(ctx, store.Batch{ThreadID: "t", NewRun: true, Line: &store.Line{First: &first},
 		Run: &store.Run{ID: "run", ThreadID: "t", Status: "pending"}})
+	if first {
+		t.Error("a run could begin on a thread that another server holds")
+	}
 	if front, failed := b.Front(ctx, "t"); err != nil || failed != nil || !front.Held {
 		t.Errorf("the front is %+v: %v, %v", front, err, failed)
 	}

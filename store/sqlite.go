@@ -168,8 +168,8 @@ func (e *sqliteEngine) runPart(list []stmt) error {
 	for i := range list {
 		s := &list[i]
 		n, err := e.runOne(s)
-		if err == nil && n == 0 {
-			err = s.must
+		if err == nil {
+			err = s.told(n)
 		}
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", s.what, s.of, err)

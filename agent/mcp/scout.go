@@ -94,8 +94,6 @@ func (p *Pool) newServer(conf Server) *server {
 		s.tokens = newTokens(*o, v, refresh, func(rotated string) {
 			s.remember(func(k *known) { k.Refresh, k.From = rotated, tokenHash(o.RefreshToken) })
 		})
-	}
-	if s.tokens != nil {
 		s.tokens.clock = p.logins.Now
 	}
 	s.useLogin(k.Login)

@@ -76,10 +76,14 @@ func (d *drive) run(ctx context.Context) (err error) {
 // begin opens the log and makes the turn. It returns the run's choices and the checkpoint it starts from.
 func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, err error) {
 	m, e := d.m, d.e
+	last := func() (int64, error) { return m.db.LastSeq(d.kept, e.run.ThreadID) }
+	if m.cluster != nil { // each question is a round trip
+		last = ahead.Start(last)
+	}
 	asked, state, b, failed := m.prepare(d.kept, e)
 	cfg := recorder.Config{DB: m.db, Log: e.log, Thread: e.run.ThreadID, Base: b, Run: e.run.ID, Context: ctx,
 		Cancel: e.cancel, One: e.req.LeavesOne(), From: b.Head, Plan: state.Todos,
-		Files: m.files}
+		Files: m.files, Last: last}
 	if e.goOn != nil {
 		cfg.From = e.run.BaseCheckpoint
 	}

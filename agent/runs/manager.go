@@ -159,8 +159,10 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 		return store.Run{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // whether the row is stored must be known
+	first := false
 	b := store.Batch{ThreadID: row.ThreadID, Run: &row, NewRun: true,
-		Line: &store.Line{Strategy: row.Multitask, Hold: waits == stageHeld, Here: len(e.req.Secrets) > 0}}
+		Line: &store.Line{Strategy: row.Multitask, Hold: waits == stageHeld, Here: len(e.req.Secrets) > 0,
+			First: &first}}
 	for _, o := range told {
 		o.Run = row.ID
 		b.Outbound = append(b.Outbound, o)
@@ -182,11 +184,15 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	switch waits {
 	case stageDelayed:
 		m.expect()
-	case stageQueued:
-		m.overtake(ctx, row.ThreadID, row.Multitask)
-		fallthrough
 	default:
-		m.look(row.ThreadID)
+		if !first && waits == stageQueued {
+			m.overtake(ctx, row.ThreadID, row.Multitask)
+		}
+		if first && !m.owes(row.ThreadID) { // it need not be asked who is at the front
+			m.lookAt(row.ThreadID, e)
+		} else {
+			m.look(row.ThreadID)
+		}
 	}
 	m.letGo(e)
 	return row, nil

@@ -30,6 +30,7 @@ type Config struct {
 	Leave   error                   // the cause with which a run stops that goes on with the next server, or nil
 	One     bool                    // the run has one checkpoint, which every step replaces
 	From    string                  // parent of that checkpoint
+	Last    func() (int64, error)   // the thread's LastSeq; nil to ask for it
 	Plan    []agent.Todo            // as it stands
 	Watch   func(context.Context)   // called before the first tool works
 	Files   Files                   // keeps versions of the files; nil where there are none
@@ -80,7 +81,10 @@ type Recorder struct {
 
 // Open opens a recorder behind everything the thread has stored. The caller closes it.
 func Open(ctx context.Context, cfg Config) (*Recorder, error) {
-	last, err := cfg.DB.LastSeq(ctx, cfg.Thread)
+	if cfg.Last == nil {
+		cfg.Last = func() (int64, error) { return cfg.DB.LastSeq(ctx, cfg.Thread) }
+	}
+	last, err := cfg.Last()
 	if err != nil {
 		return nil, err
 	}

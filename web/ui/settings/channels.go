@@ -337,13 +337,12 @@ func (h *Handlers) pairedChannel(c echo.Context, p channels.Provider) error {
 	if err != nil {
 		return err
 	}
-	a.Open = true
+	a.Open, a.Expired = true, h.DB.Now().Sub(time.UnixMilli(ms)) > channels.CodeTime
 	for _, one := range a.People {
 		if one.Since.UnixMilli() >= ms {
-			a.Joined = one.Name
+			a.Joined, a.Expired = one.Name, false
 		}
 	}
-	a.Expired = a.Joined == "" && h.DB.Now().Sub(time.UnixMilli(ms)) > channels.CodeTime
 	if a.Joined == "" && !a.Expired {
 		return c.NoContent(http.StatusNoContent)
 	}
