@@ -21,8 +21,8 @@ import (
 var errBehind = fmt.Errorf("%w: commits are lost, as a standby has taken over that lacks them", ErrFenced)
 
 const (
-	// leap is how far numbers of threads go on: more than a thread gives in the time that a standby may lag behind.
-	leap = 1 << 20
+	// Leap is how far numbers of threads go on: more than a thread gives in the time that a standby may lag behind.
+	Leap = 1 << 20
 	// failoverRecent is how long after a standby took over a server may be found gone that had failed with it.
 	failoverRecent = time.Hour
 	// failoverSpace has a row for each time that a standby took over: the timeline, at when that was seen.
@@ -40,7 +40,7 @@ var moveOn = fmt.Sprintf(`, moved AS (UPDATE thread SET seq = seq + %[1]d, top =
 	WHERE id IN (SELECT r.thread FROM run r JOIN claimed c ON c.id = r.id WHERE c.node <> 0)
 		AND EXISTS (SELECT 1 FROM kv WHERE owner = '' AND space = '%[2]s'
 			AND key > lpad((extract(epoch FROM clock_timestamp() - make_interval(secs => %[3]d))
-				* 1000)::bigint::text, 15, '0')))`, leap, failoverSpace,
+				* 1000)::bigint::text, 15, '0')))`, Leap, failoverSpace,
 	int(failoverRecent.Seconds()))
 
 // noFailover forgets what was seen, so that rows of another database can be moved in.
@@ -119,7 +119,7 @@ func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 	} else {
 		tag, err := tx.Exec(ctx, `UPDATE thread SET seq = seq + $1, top = top + $1, incarnation = incarnation + 1
 			WHERE NOT EXISTS (SELECT 1 FROM run r JOIN node n ON n.id = r.node
-				WHERE r.thread = thread.id AND r.front = 1)`, leap)
+				WHERE r.thread = thread.id AND r.front = 1)`, Leap)
 		if err != nil {
 			return fmt.Errorf("move the numbers of threads on: %w", err)
 		}

@@ -162,8 +162,8 @@ func (m mount) gone(reader *eventlog.Reader, f *following) bool {
 	return runs.Done(now.Status) && now.LastSeq == 0 && f.after.Seq > 0
 }
 
-// gap tells a reader who comes back that the run's events are gone: its thread keeps only its
-// present. The state is what there is to read; without a cursor the run just ends.
+// gap tells a reader that events which it has seen, or is to see, are gone: the thread of the run keeps only its
+// present, or a standby of the database has taken over that lacked them. The state is what there is to read.
 func (m mount) gap(out *httpx.Stream, r store.Run, after httpx.ID) error {
 	data, err := agent.Encode(map[string]any{"code": "stream_replay_gap", "run_id": r.ID,
 		"requested_event_id":          after.String(),
@@ -200,10 +200,25 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *eventlog.Rea
 	if err != nil {
 		return err
 	}
+	shown := e.After().Seq
 	for {
 		events, err := reader.Next(ctx, at)
 		if err != nil {
 			return err
+		}
+		next, lost, err := reader.Lost(ctx, shown, events)
+		if err != nil {
+			return err
+		}
+		if lost { // it goes on as one who comes back for what follows
+			if err := m.gap(out, reader.Run(), httpx.ID{Seq: shown}); err != nil {
+				return err
+			}
+			shown, e = next-1, e.Anew(httpx.ID{Seq: next - 1, Part: httpx.LastPart})
+			if at, err = e.Resume(ctx, reader); err != nil {
+				return err
+			}
+			continue
 		}
 		if len(events) == 0 {
 			// a run whose end could not be stored ends behind what was seen
@@ -221,6 +236,7 @@ func (m mount) pump(ctx context.Context, out *httpx.Stream, reader *eventlog.Rea
 			}
 		}
 		at = events[len(events)-1].To
+		shown = max(shown, at)
 		if err := e.Send(out, true); err != nil {
 			return err
 		}

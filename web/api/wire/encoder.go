@@ -43,6 +43,16 @@ func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after http
 		step: -2}
 }
 
+// After is what its reader has had.
+func (e *Encoder) After() httpx.ID { return e.after }
+
+// Anew is an encoder for the same reader once it has had the frames up to another one.
+func (e *Encoder) Anew(after httpx.ID) *Encoder {
+	n := NewEncoder(e.db, e.run, e.modes, e.subgraphs, after)
+	n.among = e.among
+	return n
+}
+
 // Resume finds where reading starts for a reader that has had frames: at the begin of the
 // open step, which its frames are about.
 func (e *Encoder) Resume(ctx context.Context, reader *eventlog.Reader) (int64, error) {

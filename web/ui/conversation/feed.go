@@ -60,7 +60,7 @@ type sentTick struct {
 // errBroken is what pages see when the work for a tick did not come to its end.
 var errBroken = errors.New("the changes of a page could not be worked out")
 
-// errBehind says that what a page needs next is no longer there.
+// errBehind says that what a page needs next, or has shown, is no longer there.
 var errBehind = errors.New("the page is too far behind")
 
 // join adds a page to the feed of its thread. Without one the page's own progress becomes
@@ -211,6 +211,9 @@ func (f *feed) advance(ctx context.Context) error {
 		events, err := f.v.reader.Next(ctx, f.v.seq)
 		if err != nil {
 			return err
+		}
+		if _, lost, err := f.v.reader.Lost(ctx, f.v.seq, events); err != nil || lost {
+			return cmp.Or(err, errBehind) // what pages show is not stored any more
 		}
 		if len(events) > 0 {
 			if err := f.take(context.WithoutCancel(ctx), events); err != nil {
