@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,14 +49,14 @@ func (s *server) begins(t *testing.T, thread, text string, after int) (id string
 // TestServersWhoseClocksDiffer by an hour do everything at the same time: what lasts for a while, what is to begin
 // later, what comes first, and who is gone, is told by the database's clock.
 func TestServersWhoseClocksDiffer(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("clocks can only be set in a program for amd64, see setClock")
-	}
 	c := newClusterOf(t, "notify", 15*time.Second) // a busy machine evicts nobody who lives
 	for _, s := range c.servers {
 		date, err := http.ParseTime(s.ask(t, "GET", "/ok", "", nil).Get("Date"))
-		if off := time.Until(date) - s.off; err != nil || off < -time.Minute || off > time.Minute {
-			t.Fatalf("the clock of %s tells %v (%v)", s.name, date, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := time.Until(date) - s.off; off < -time.Minute || off > time.Minute {
+			t.Skipf("clocks can't be set here, see setClock: that of %s tells %v", s.name, date)
 		}
 	}
 	later := c.later(t)

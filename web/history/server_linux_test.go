@@ -31,9 +31,8 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	if err := setClock(); err != nil {
-		fmt.Fprintln(os.Stderr, "set the clock:", err)
-		os.Exit(1)
+	if err := setClock(); err != nil { // where the system forbids it
+		fmt.Fprintln(os.Stderr, "the clock can't be set:", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
