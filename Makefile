@@ -33,8 +33,8 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -modfile $(SLIM)/go.mod $(LEAN) -ld
 # shared state. The rest runs without, which is several times faster.
 RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|heap|httpx|metrics|redact|tlsport|tracing|ui|ui/(chats|conversation|export|files|page|settings)))$$
 
-# These begin first, so that one of them isn't left to run alone at the end.
-SLOW := fawn/web fawn/sandbox/providers fawn/store fawn/web/attack
+# This begins first, so that it isn't left to run alone at the end.
+SLOW := fawn/web
 
 # The race detector needs a C compiler. Where there is none, the same tests run without, but not in CI.
 # SQLite is C that was translated: its own code isn't watched, which makes tests that use it five times as fast.

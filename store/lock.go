@@ -85,4 +85,7 @@ func readHolder(path string) (h lockHolder) {
 	return h
 }
 
-func (l *dirLock) release() error { return l.f.Close() }
+func (l *dirLock) release() error {
+	unlock(l.f)
+	return l.f.Close()
+}

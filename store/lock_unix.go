@@ -41,6 +41,12 @@ func hold(f *os.File) (_ *os.File, held bool, err error) {
 	return f, false, nil
 }
 
+// unlock lets go of a file before it is closed: until a program that is just being started runs, it has all files of
+// this one open, too, and with them what they hold.
+func unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing it is the other way
+}
+
 // fileNumber tells a file from a copy of it, 0 when that is not known.
 func fileNumber(f *os.File) uint64 {
 	if info, err := f.Stat(); err == nil {

@@ -32,6 +32,9 @@ func holdForReading(path string) (f *os.File, held bool, err error) {
 	return f, errors.Is(err, errSharing), err
 }
 
+// unlock does nothing: closing the file lets go of it, as programs that are started don't get it.
+func unlock(*os.File) {}
+
 // fileNumber tells a file from a copy of it, 0 when that is not known.
 func fileNumber(f *os.File) uint64 {
 	var info syscall.ByHandleFileInformation

@@ -169,6 +169,9 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	if found, err := b.Check(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("%q, %v", found, err)
 	}
+	if err := b.Close(); err != nil { // while the standby is there
+		t.Error(err)
+	}
 }
 
 func TestADatabaseThatKeepsItsTimelineToItselfIsOpened(t *testing.T) {

@@ -68,6 +68,7 @@ func (n *pgNode) patience() time.Duration { return n.left(n.lease * 2 / 3) }
 func (n *pgNode) run(ctx context.Context) {
 	defer close(n.done)
 	wait := min(beatEvery, n.lease*3/10)
+	var failed error // the last time
 	for next := wait; ; {
 		select {
 		case <-ctx.Done():
@@ -79,16 +80,16 @@ func (n *pgNode) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			next = wait
+			next, failed = wait, nil
 		case errors.Is(err, ErrFenced):
 			n.giveUp(err)
 			return
-		case n.patience() <= 0:
+		case n.patience() <= 0: // which left this try no time, so its error says nothing if there was one before
 			n.giveUp(fmt.Errorf("%w: for %v the database could not be told that it lives: %w", ErrFenced,
-				(n.lease * 2 / 3).Round(time.Millisecond), err))
+				(n.lease * 2 / 3).Round(time.Millisecond), cmp.Or(failed, err)))
 			return
 		default:
-			next = beatAgain
+			next, failed = beatAgain, err
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -170,7 +171,20 @@ func (s *Server) Crash(tb testing.TB) {
 	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		tb.Fatal(err)
 	}
-	s.cmd.Wait() // its code says how it was ended
+	ended := make(chan struct{})
+	go func() {
+		s.cmd.Wait() // its code says how it was ended
+		close(ended)
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-time.After(time.Second):
+			// It kills those who don't end within five seconds, but only looks when it is woken up, else in a minute.
+			_ = s.cmd.Process.Signal(syscall.SIGQUIT) // it may have ended
+		}
+	}
 }
 
 // Deadlocks is how often the server at an address has ended one of several transactions that waited for each other.
@@ -204,24 +218,29 @@ func counted(tb testing.TB, address, what string) (n int) {
 	return n
 }
 
-// host is where no other test takes the port of a server before it starts, or while it is down.
+// host is where no other process takes the port of a server before it starts, or while it is down.
 func host() string {
 	if runtime.GOOS == "linux" {
-		return "127.83.12.8"
+		pid := os.Getpid()
+		return fmt.Sprintf("127.%d.%d.%d", 128+pid>>16&63, pid>>8&255, pid&255)
 	}
 	return "127.0.0.1"
 }
 
+// given are the ports of all servers of this process, also of those that are down.
+var given sync.Map
+
 func freePort(tb testing.TB, host string) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		tb.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+		l.Close()
+		if _, taken := given.LoadOrStore(port, true); !taken {
+			return port
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return port
 }

@@ -4,6 +4,7 @@ package objectstest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -63,20 +64,29 @@ func program() (string, error) {
 	return exec.LookPath(filepath.Join(string(path[:len(path)-1]), "bin", "versitygw"))
 }
 
-// freeAddr is an address where no other test takes the port before the server starts, or while it is down.
+// freeAddr is an address where no other process takes the port before the server starts, or while it is down.
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
 	host := "127.0.0.1"
 	if runtime.GOOS == "linux" {
-		host = "127.83.12.9"
+		pid := os.Getpid()
+		host = fmt.Sprintf("127.%d.%d.%d", 192+pid>>16&31, pid>>8&255, pid&255)
 	}
-	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		tb.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		addr := l.Addr().String()
+		l.Close()
+		if _, taken := given.LoadOrStore(addr, true); !taken {
+			return addr
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
+
+// given are the addresses of all servers of this process, also of those that are down.
+var given sync.Map
 
 // Endpoint is its address.
 func (s *Server) Endpoint() string { return "http://" + s.addr }
