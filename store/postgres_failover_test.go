@@ -35,6 +35,9 @@ func (s *said) String() string {
 	return s.b.String()
 }
 
+// standbyLease is that of servers which are to live: a standby may take a minute to answer.
+const standbyLease = 5 * time.Minute
+
 // failover is some servers with a PostgreSQL whose standby takes over.
 type failover struct {
 	first, standby *pgtest.Server
@@ -97,9 +100,9 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 	f := &failover{first: pgtest.Start(t)}
 	var log, other, more said
 	busy, idle, killed := make(chan error, 1), make(chan error, 1), make(chan error, 1)
-	a := f.join(t, &other, longLease, func(err error) { busy <- err })
-	b := f.join(t, &log, longLease, func(err error) { t.Error(err) })
-	c := f.join(t, &more, longLease, func(err error) { idle <- err })
+	a := f.join(t, &other, standbyLease, func(err error) { busy <- err })
+	b := f.join(t, &log, standbyLease, func(err error) { t.Error(err) })
+	c := f.join(t, &more, standbyLease, func(err error) { idle <- err })
 	d := f.join(t, &more, nodeLease, func(err error) { killed <- err })
 	lines(t, a, false, "a", "quiet")
 	lines(t, b, false, "b")
@@ -143,7 +146,7 @@ func TestAStandbyThatLacksCommitsGivesNoNumberTwice(t *testing.T) {
 		t.Error(err)
 	}
 	taken := map[string]bool{}
-	for end := time.Now().Add(longLease / 2); len(taken) < 3; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(taken) < 3; time.Sleep(50 * time.Millisecond) {
 		list, err := b.ClaimOrphans(t.Context(), 10)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("taken over were %v: %v", taken, err)

@@ -86,7 +86,7 @@ func (c *cluster) begin(at string) (id string) {
 
 func (c *cluster) wait(what string, is func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatalf("it is waited in vain until %s", what)
 		}
