@@ -69,7 +69,7 @@ func (c *pgCluster) watch(w *wakes) {
 			return
 		}
 		if err := c.beat(w, &conn); err != nil && c.ctx.Err() == nil {
-			c.e.log.Warn("what other servers have done could not be looked for", "err", err)
+			c.e.log.Warn("could not look for what other servers have done", "err", err)
 		}
 	}
 }

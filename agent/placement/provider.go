@@ -34,7 +34,7 @@ func (p *provider) Acquire(ctx context.Context, thread sandbox.ThreadRef, policy
 }
 
 // fetch has the sandbox of a thread that another server has end, and says why what ran in it is lost, "" for nothing.
-// It goes on without when that takes too long or can't be found out: it only fails when ctx ends.
+// It goes on without when that takes too long or the lookup fails: it only fails when ctx ends.
 func (p *Places) fetch(ctx context.Context, thread string) (lost string, err error) {
 	if p.here(thread) {
 		return "", nil
@@ -45,7 +45,7 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 	}
 	switch {
 	case err != nil:
-		p.log.Warn("where the sandbox of a thread is can't be found out", "thread", thread, "err", err)
+		p.log.Warn("could not look up which server has the sandbox of a thread", "thread", thread, "err", err)
 		return "", nil
 	case at.Node == 0 || at.Node == p.db.Self():
 		return "", nil
