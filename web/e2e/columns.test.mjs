@@ -74,8 +74,11 @@ test('on a phone a finger from the left edge brings the side bar, and there are 
     for (const x of xs.slice(1)) await cdp.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: [{ x, y: 402 }] });
     await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
   };
-  await finger(120, 180, 260);
+  // A long one is where a browser would go back in its history.
+  await finger(100, ...Array.from({ length: 35 }, (_, i) => 104 + 8 * i));
   assert.equal(await page.locator('dialog.sheet').count(), 0, 'not from the middle');
+  const went = page.waitForURL('about:blank', { timeout: 1000 }).then(() => true, () => false);
+  assert.equal(await went, false, 'the browser went back');
   // A busy browser cancels a touch that the page has not answered in time; a person strokes again.
   const sheet = page.locator('dialog.sheet[open]');
   await until('the side bar is there', async () => {
