@@ -3,7 +3,6 @@ package runs_test
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -16,9 +15,6 @@ import (
 // TestAnEvictedServerTellsNoEnd of a run that it had, nor of one that the server has which is there now, also where
 // servers have a database one after the other.
 func TestAnEvictedServerTellsNoEnd(t *testing.T) {
-	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
-		t.Skip("make test runs TestPostgreSQL without the race detector, too")
-	}
 	url := pgtest.URL(t)
 	s := suite{func(ctx context.Context, dir string) (*store.DB, error) {
 		return store.Open(ctx, store.Config{Dir: dir, URL: url, Schema: pgtest.Schema(t.Name()), Log: quiet()})

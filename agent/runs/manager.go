@@ -340,7 +340,7 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 			return r, fmt.Errorf("run %s: %w", run, ErrNotFound)
 		}
 		switch {
-		case ctx.Err() == nil && !m.db.Writable() && !Done(r.Status): // another server goes on with it
+		case ctx.Err() == nil && !m.db.Writable() && (err != nil || !Done(r.Status)): // another server goes on with it
 			return r, ErrClosed
 		case err != nil || Done(r.Status) || m.leaving():
 			return r, err
@@ -351,7 +351,11 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 			now, err := m.db.Run(ctx, run)
 			return m.has(run) || err == nil && Done(now.Status) || errors.Is(err, store.ErrNotFound), err
 		})
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		switch {
+		case err == nil || errors.Is(err, store.ErrNotFound):
+		case ctx.Err() == nil && !m.db.Writable(): // which has no connections any more
+			return r, ErrClosed
+		default:
 			return r, err
 		}
 	}
