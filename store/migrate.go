@@ -37,9 +37,10 @@ func (e *VersionError) Error() string {
 		"to %d. Use the newer program, or %s", e.File, e.Binary, back)
 }
 
-// migrate brings the schema to the newest version of files, each of which is one transaction,
-// named migrations/sqlite/NNNN_name.sql and numbered from 0001 without gaps. A database with
-// content is copied next to itself first.
+// migrate brings the schema to the newest version of files, which are named
+// migrations/sqlite/NNNN_name.sql and numbered from 0001 without gaps, in one transaction: each
+// one costs a new folder as much as its first run. A database with content is copied next to
+// itself first.
 func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now time.Time) error {
 	names, err := fs.Glob(files, migrationNames) // sorted
 	if err != nil {
@@ -66,28 +67,21 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 			return fmt.Errorf("copy before migration: %w", err)
 		}
 	}
-	for i, name := range names[have:] {
-		if err := migrateOne(ctx, conn, files, name, have+i+1); err != nil {
-			return fmt.Errorf("migration %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func migrateOne(ctx context.Context, conn *sql.Conn, files fs.FS, name string, version int) error {
-	script, err := fs.ReadFile(files, name)
-	if err != nil {
-		return err
-	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return translate(err)
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-		return translate(err)
+	for _, name := range names[have:] {
+		script, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+			return fmt.Errorf("migration %s: %w", name, translate(err))
+		}
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(names))); err != nil {
 		return translate(err)
 	}
 	return translate(tx.Commit())
