@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
@@ -12,11 +13,15 @@ import (
 	"time"
 )
 
-//go:embed migrations/sqlite/*.sql
+//go:embed migrations/sqlite/*.sql migrations/sqlite.sql
 var migrationFiles embed.FS
 
 // migrationNames matches the migrations of one kind of database, in their order.
 const migrationNames = "migrations/sqlite/*.sql"
+
+// wholeSchema is what all migrations together come to. A new database begins with it, which takes a fifth of the time
+// of all the steps. Its first line has the number of the last migration in it.
+const wholeSchema = "migrations/sqlite.sql"
 
 // VersionError says that the database file was written by a newer program.
 type VersionError struct {
@@ -38,9 +43,8 @@ func (e *VersionError) Error() string {
 }
 
 // migrate brings the schema to the newest version of files, which are named
-// migrations/sqlite/NNNN_name.sql and numbered from 0001 without gaps, in one transaction: each
-// one costs a new folder as much as its first run. A database with content is copied next to
-// itself first.
+// migrations/sqlite/NNNN_name.sql and numbered from 0001 without gaps, in one transaction. A
+// database with content is copied next to itself first.
 func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now time.Time) error {
 	names, err := fs.Glob(files, migrationNames) // sorted
 	if err != nil {
@@ -67,12 +71,16 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 			return fmt.Errorf("copy before migration: %w", err)
 		}
 	}
+	steps := names[have:]
+	if have == 0 && wholeVersion(files) == len(names) {
+		steps = []string{wholeSchema}
+	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return translate(err)
 	}
 	defer tx.Rollback()
-	for _, name := range names[have:] {
+	for _, name := range steps {
 		script, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
@@ -85,4 +93,12 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS, dir string, now t
 		return translate(err)
 	}
 	return translate(tx.Commit())
+}
+
+// wholeVersion is the number of the last migration in the whole schema, 0 where there is none.
+func wholeVersion(files fs.FS) int {
+	schema, _ := fs.ReadFile(files, wholeSchema)
+	line, _, _ := bytes.Cut(schema, []byte("\n"))
+	n, _ := strconv.Atoi(string(bytes.TrimPrefix(line, []byte("-- "))))
+	return n
 }

@@ -1,0 +1,101 @@
+package store_test
+
+import (
+	"database/sql"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fawn/store"
+)
+
+var update = flag.Bool("update", false, "write migrations/sqlite.sql")
+
+// TestTheWholeSchemaIsWhatMigrationsMake: new databases begin as old ones have become.
+func TestTheWholeSchemaIsWhatMigrationsMake(t *testing.T) {
+	old := t.TempDir()
+	if err := store.MadeBy(t.Context(), old, store.Schema(), ""); err != nil {
+		t.Fatal(err)
+	}
+	want := script(t, old)
+	const path = "migrations/sqlite.sql"
+	if *update {
+		head := fmt.Sprintf("-- %d\n-- What the migrations make: go test ./store -run %s -update\n",
+			store.Schema(), t.Name())
+		if err := os.WriteFile(path, []byte(head+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	fresh := t.TempDir()
+	db, err := store.Open(t.Context(), store.Config{Dir: fresh, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	has, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case !strings.HasPrefix(string(has), fmt.Sprintf("-- %d\n", store.Schema())),
+		!strings.HasSuffix(string(has), "\n"+want):
+		t.Errorf("%s is stale: go test ./store -run %s -update", path, t.Name())
+	case script(t, fresh) != want:
+		t.Errorf("a new database has\n%s\nwant\n%s", script(t, fresh), want)
+	}
+}
+
+// script makes an empty database into the one in dir: its tables, indexes, triggers and views, and its rows.
+func script(t *testing.T, dir string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "fawn.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var b strings.Builder
+	// Shadow tables come with what they belong to.
+	const shadows = `SELECT name FROM pragma_table_list WHERE type = 'shadow' OR name LIKE 'sqlite\_%' ESCAPE '\'`
+	for _, s := range column(t, db, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL
+		AND tbl_name NOT IN (`+shadows+`) ORDER BY type = 'trigger', rowid`) {
+		b.WriteString(s + ";\n")
+	}
+	tables := column(t, db, `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+		AND name NOT IN (`+shadows+`)`)
+	for _, table := range tables {
+		var values []string
+		for _, c := range column(t, db, `SELECT name FROM pragma_table_info(?)`, table) {
+			values = append(values, `quote("`+c+`")`)
+		}
+		for _, row := range column(t, db, `SELECT `+strings.Join(values, ` || ', ' || `)+` FROM "`+table+`"`) {
+			fmt.Fprintf(&b, "INSERT INTO %s VALUES (%s);\n", table, row)
+		}
+	}
+	return b.String()
+}
+
+func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
