@@ -46,7 +46,8 @@ func main() {
 }
 
 // copyOf copies a program into a folder, by small pieces, as it is installed. The kernel keeps a file in blocks as
-// large as its writes, and maps whole blocks: what a linker has just written takes 7 MB more, what is written at once 27.
+// large as its writes, and maps whole blocks: what a linker has just written takes 7 MB more, and what is written at
+// once 27 MB.
 func copyOf(bin, dir string) (string, error) {
 	from, err := os.Open(bin)
 	if err != nil {
