@@ -48,17 +48,16 @@ func TestTheWholeSchemaIsWhatMigrationsMake(t *testing.T) {
 		t.Errorf("%s is stale: go test ./store -run %s -update", path, t.Name())
 	case script(t, fresh) != want:
 		t.Errorf("a new database has\n%s\nwant\n%s", script(t, fresh), want)
+	case rows(t, fresh) != rows(t, old):
+		t.Errorf("a new database has the rows\n%s\nwant\n%s", rows(t, fresh), rows(t, old))
 	}
 }
 
-// script makes an empty database into the one in dir: its tables, indexes, triggers and views, and its rows.
+// script makes an empty database into the one in dir: its tables, indexes and triggers, the settings of its virtual
+// tables, and its rows.
 func script(t *testing.T, dir string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "fawn.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := raw(t, dir)
 	var b strings.Builder
 	// Shadow tables come with what they belong to.
 	const shadows = `SELECT name FROM pragma_table_list WHERE type = 'shadow' OR name LIKE 'sqlite\_%' ESCAPE '\'`
@@ -66,18 +65,53 @@ func script(t *testing.T, dir string) string {
 		AND tbl_name NOT IN (`+shadows+`) ORDER BY type = 'trigger', rowid`) {
 		b.WriteString(s + ";\n")
 	}
-	tables := column(t, db, `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
-		AND name NOT IN (`+shadows+`)`)
-	for _, table := range tables {
-		var values []string
-		for _, c := range column(t, db, `SELECT name FROM pragma_table_info(?)`, table) {
-			values = append(values, `quote("`+c+`")`)
+	for _, table := range column(t, db, `SELECT name FROM pragma_table_list WHERE type = 'virtual'`) {
+		for _, set := range column(t, db, `SELECT quote(k) || ', ' || quote(v) FROM "`+table+`_config"
+			WHERE k <> 'version'`) {
+			fmt.Fprintf(&b, "INSERT INTO %s (%s, rank) VALUES (%s);\n", table, table, set)
 		}
-		for _, row := range column(t, db, `SELECT `+strings.Join(values, ` || ', ' || `)+` FROM "`+table+`"`) {
+	}
+	for _, table := range column(t, db, `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+		AND name NOT IN (`+shadows+`)`) {
+		for _, row := range contents(t, db, table) {
 			fmt.Fprintf(&b, "INSERT INTO %s VALUES (%s);\n", table, row)
 		}
 	}
 	return b.String()
+}
+
+// rows are those of all tables of the database in dir, also of the hidden ones.
+func rows(t *testing.T, dir string) string {
+	t.Helper()
+	db := raw(t, dir)
+	var b strings.Builder
+	for _, table := range column(t, db, `SELECT name FROM pragma_table_list WHERE schema = 'main'
+		AND type IN ('table', 'shadow') AND name <> 'sqlite_schema' ORDER BY name`) {
+		for _, row := range contents(t, db, table) {
+			fmt.Fprintf(&b, "%s: %s\n", table, row)
+		}
+	}
+	return b.String()
+}
+
+func raw(t *testing.T, dir string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "fawn.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// contents are a table's rows, as SQL writes their values.
+func contents(t *testing.T, db *sql.DB, table string) []string {
+	t.Helper()
+	var values []string
+	for _, c := range column(t, db, `SELECT name FROM pragma_table_info(?)`, table) {
+		values = append(values, `quote("`+c+`")`)
+	}
+	return column(t, db, `SELECT `+strings.Join(values, ` || ', ' || `)+` FROM "`+table+`"`)
 }
 
 func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {

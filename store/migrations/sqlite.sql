@@ -470,3 +470,4 @@ CREATE TABLE duty (
     name TEXT NOT NULL PRIMARY KEY,
     node INTEGER NOT NULL
 ) STRICT;
+INSERT INTO passage_word (passage_word, rank) VALUES ('secure-delete', 1);
