@@ -74,7 +74,7 @@ test('on a phone a finger from the left edge brings the side bar, and there are 
     for (const x of xs.slice(1)) await cdp.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: [{ x, y: 402 }] });
     await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
   };
-  // A long one is where a browser would go back in its history.
+  // A long swipe, which browsers take as going back unless the page forbids it.
   await finger(100, ...Array.from({ length: 35 }, (_, i) => 104 + 8 * i));
   assert.equal(await page.locator('dialog.sheet').count(), 0, 'not from the middle');
   const went = page.waitForURL('about:blank', { timeout: 1000 }).then(() => true, () => false);

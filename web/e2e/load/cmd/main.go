@@ -45,9 +45,9 @@ func main() {
 	}
 }
 
-// copyOf copies a program into a folder, by small pieces, as it is installed. The kernel keeps a file in blocks as
-// large as its writes, and maps whole blocks: what a linker has just written takes 7 MB more, and what is written at
-// once 27 MB.
+// copyOf copies a program into a folder in small writes, as installers do. The page cache keeps a file in blocks as
+// large as the writes that made it, and maps them whole: the same binary has 7 MB more resident as the linker wrote
+// it, and 27 MB more when written at once.
 func copyOf(bin, dir string) (string, error) {
 	from, err := os.Open(bin)
 	if err != nil {
