@@ -85,6 +85,8 @@ func (x *shelf) Find(_ context.Context, thread string, q uploads.Query) (found [
 			found = append(found, p.Passage)
 		}
 	}
+	// In no order of time: a text may have been indexed before and after another one.
+	slices.SortStableFunc(found, func(a, b uploads.Passage) int { return strings.Compare(a.File, b.File) })
 	return found, nil
 }
 
@@ -124,7 +126,7 @@ func TestTextsOfDocumentsAreSearched(t *testing.T) {
 	}
 	d.out <- documents.Outcome{Text: []byte("<!-- page 1 -->\n\n# One\n\nhay\n\n<!-- page 2 -->\n\nhay\nneedle\n")}
 	d.await()
-	d.wantFound("needle", "b.txt, l. 1 1-3", "c.py, l. 1 1-1", "a.pdf, p. 2 9-10")
+	d.wantFound("needle", "a.pdf, p. 2 9-10", "b.txt, l. 1 1-3", "c.py, l. 1 1-1")
 	// Replaced, and its text deleted.
 	d.put("c.py", "nothing")
 	dir, err := d.dirs.Open(thread)

@@ -45,6 +45,7 @@ type feed struct {
 	run     store.Run
 	seq     int64
 	differs bool // a page that joined knew more than the feed
+	ending  bool // what the end brings is being worked out
 	over    bool
 	err     error
 	moves   int           // how often the feed moved on
@@ -224,7 +225,7 @@ func (f *feed) advance(ctx context.Context) error {
 			}
 		}
 	}
-	if f.catchUp() {
+	if f.lastCatchUp() {
 		f.forget()
 	}
 	data, over, err := f.end(ctx)
@@ -276,6 +277,15 @@ func (f *feed) catchUp() bool {
 	return was
 }
 
+// lastCatchUp is catchUp before the end. A page that joins from here on waits for the end, as
+// no tick would bring it what the others know.
+func (f *feed) lastCatchUp() bool {
+	f.all.mu.Lock()
+	f.ending = true
+	f.all.mu.Unlock()
+	return f.catchUp()
+}
+
 // publish hands out a tick, after which pages show s.
 func (f *feed) publish(data []byte, s Scene, over bool) {
 	if len(data) > 0 {
@@ -283,7 +293,7 @@ func (f *feed) publish(data []byte, s Scene, over bool) {
 	}
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
-	f.now, f.run, f.seq, f.over = s, f.v.run, f.v.seq, over
+	f.now, f.run, f.seq, f.ending, f.over = s, f.v.run, f.v.seq, false, over
 	if len(data) > 0 {
 		f.ticks = append(f.ticks, sentTick{data, f.pages})
 		f.bytes += len(data)
@@ -304,7 +314,7 @@ type meeting int
 
 const (
 	metHere   meeting = iota // where the page can be brought
-	metAhead                 // behind the page, which waits
+	metAhead                 // behind the page, or about to end: the page waits
 	metOver                  // at the end
 	metFailed                // broken
 	metOther                 // at a run the page knows nothing of
@@ -322,7 +332,7 @@ func (f *feed) meet(l *live) (s Scene, cursor string, where meeting, wake <-chan
 		where = metFailed
 	case f.over:
 		where = metOver
-	case same && f.seq < l.v.seq, !same && f.h.Runs.Active(l.thread) == l.v.run.ID:
+	case f.ending, same && f.seq < l.v.seq, !same && f.h.Runs.Active(l.thread) == l.v.run.ID:
 		where = metAhead
 	case !same:
 		where = metOther
