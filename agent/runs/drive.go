@@ -136,7 +136,7 @@ func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (
 			return nil, nil
 		}
 	case e.in.Given:
-		b = ahead.Start(b)
+		b = ahead.StartIn(m.room, b)
 		defer b() // which has the turn's options until then
 		store, err := d.rec.Input(d.kept, d.turn, e.in.Patch)
 		if err != nil {

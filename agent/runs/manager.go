@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"fawn/agent"
+	"fawn/agent/runs/ahead"
 	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/observe"
@@ -96,6 +98,7 @@ type Manager struct {
 
 	listeners map[string]*news // of threads somebody follows
 	hooks     chan struct{}    // see Webhooks
+	room      ahead.Room       // for agents that are built ahead
 	decoded   decoded.Cache
 }
 
@@ -107,7 +110,8 @@ func New(cfg Config) *Manager {
 		watch: observe.Watcher{Watch: cfg.Watch, Log: cfg.Log}, files: cfg.Files,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
-		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1)}
+		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1),
+		room: make(ahead.Room, runtime.GOMAXPROCS(0))}
 	if cfg.DB.Clustered() {
 		m.cluster, m.remote = newCluster(cfg), remote.New(cfg.DB, cfg.Log)
 		m.hearOthers()

@@ -27,16 +27,35 @@ func Start[T any](f func() (T, error)) (wait func() (T, error)) {
 	var v T
 	var err error
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer func() {
-			if p := recover(); p != nil {
-				err = &PanicError{p, debug.Stack()}
-			}
-		}()
-		v, err = f()
-	})
+	wg.Go(func() { v, err = caught(f) })
 	return func() (T, error) {
 		wg.Wait()
 		return v, err
 	}
+}
+
+// Room is for so many pieces of work ahead as it has capacity. Ahead of time is no gain where the processors
+// have enough to do: there all who begin at once would be done late, and together.
+type Room chan struct{}
+
+// StartIn is [Start] if there is room, else f is done by whoever waits for it first.
+func StartIn[T any](room Room, f func() (T, error)) (wait func() (T, error)) {
+	select {
+	case room <- struct{}{}:
+		return Start(func() (T, error) {
+			defer func() { <-room }()
+			return f()
+		})
+	default:
+		return sync.OnceValues(func() (T, error) { return caught(f) })
+	}
+}
+
+func caught[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{p, debug.Stack()}
+		}
+	}()
+	return f()
 }

@@ -28,3 +28,27 @@ func TestAPanicIsAnErrorThatKnowsWhere(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWithoutRoomWorkIsDoneWhenItIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	room, goOn := make(ahead.Room, 1), make(chan struct{})
+	first := ahead.StartIn(room, func() (int, error) { <-goOn; return 1, nil })
+	done := 0
+	second := ahead.StartIn(room, func() (int, error) { done++; return 2, nil })
+	if done != 0 {
+		t.Error("the second one began without room")
+	}
+	for range 2 {
+		if v, err := second(); v != 2 || err != nil || done != 1 {
+			t.Errorf("got %d, %v, done %d times", v, err, done)
+		}
+	}
+	third := ahead.StartIn(room, func() (string, error) { panic("oh") })
+	if _, err := third(); err == nil || err.Error() != "internal error: oh" {
+		t.Errorf("got %v of work that panics where it is waited for", err)
+	}
+	close(goOn)
+	if v, err := first(); v != 1 || err != nil || len(room) != 0 {
+		t.Errorf("got %d, %v, %d still in the room", v, err, len(room))
+	}
+}
