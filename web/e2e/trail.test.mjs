@@ -106,10 +106,13 @@ test('an opened step shows a plan, an edit and files as people read them, and it
     await page.goto(`${fawn.base}/workspace/chats/${id}`);
     await page.click('.turn.last .trail > summary');
     const step = (i) => page.locator('.turn.last .steps > li').nth(i);
-    for (let i = 0; i < calls.length; i++) await step(i).locator('.head').click();
+    for (let i = 0; i < calls.length; i++) {
+      await step(i).locator('.head').click();
+      await step(i).locator('.body > a').waitFor({ state: 'detached' }); // what comes moves the next one from under a click
+    }
     await step(0).locator('.checks li.done', { hasText: 'Collect the prices' }).waitFor();
     assert.match(await step(0).locator('.checks li.run').innerText(), /^Write the report/);
-    await step(1).locator('.diff').first().waitFor(); // each step comes by itself
+    await step(1).locator('.diff').first().waitFor();
     assert.deepEqual(await step(1).locator('.diff > *').evaluateAll((all) => all.map((e) => `${e.tagName} ${e.textContent}`)),
       ['SPAN   one', 'DEL - two', 'INS + 2 & a half', 'SPAN   three']);
     assert.match(await step(2).locator('.cards .file').innerText(), /report\.md/);
