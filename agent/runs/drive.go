@@ -120,7 +120,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 }
 
 // enter stores what comes before the agent: the input or a command, and gives what builds the agent, nil when the
-// run is over with it. It is built, and asks its model, while an input is stored, which takes as long.
+// run is over with it. While an input is stored, the agent is built, if there is room for that, and asks its model.
 func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (b func() (*agent.Agent, error),
 	err error) {
 	m, e := d.m, d.e

@@ -85,7 +85,7 @@ func (x *shelf) Find(_ context.Context, thread string, q uploads.Query) (found [
 			found = append(found, p.Passage)
 		}
 	}
-	// In no order of time: a text may have been indexed before and after another one.
+	// By name: the order in which texts were indexed varies, as one may be indexed again after another.
 	slices.SortStableFunc(found, func(a, b uploads.Passage) int { return strings.Compare(a.File, b.File) })
 	return found, nil
 }

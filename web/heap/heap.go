@@ -126,7 +126,7 @@ func giveBack(ctx context.Context, each time.Duration, rest func()) {
 			debug.FreeOSMemory()
 			now = heapMetric("/gc/heap/allocs:bytes")
 			given = now
-			files = 0 // as well as pages that only the work needed
+			files = 0 // drop the pages that only the work needed, too
 		}
 		files = dropGrown(files)
 		last = now

@@ -34,11 +34,11 @@ func Start[T any](f func() (T, error)) (wait func() (T, error)) {
 	}
 }
 
-// Room is for so many pieces of work ahead as it has capacity. Ahead of time is no gain where the processors
-// have enough to do: there all who begin at once would be done late, and together.
+// Room limits how much work is done ahead at once, by its capacity. With all processors busy, working ahead gains
+// nothing: what began at the same time would only finish late, all of it together.
 type Room chan struct{}
 
-// StartIn is [Start] if there is room, else f is done by whoever waits for it first.
+// StartIn is [Start] while there is room. Otherwise f runs in the first call of wait.
 func StartIn[T any](room Room, f func() (T, error)) (wait func() (T, error)) {
 	select {
 	case room <- struct{}{}:

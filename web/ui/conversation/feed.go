@@ -45,7 +45,7 @@ type feed struct {
 	run     store.Run
 	seq     int64
 	differs bool // a page that joined knew more than the feed
-	ending  bool // what the end brings is being worked out
+	ending  bool // what pages get at the end is being worked out
 	over    bool
 	err     error
 	moves   int           // how often the feed moved on
@@ -277,8 +277,8 @@ func (f *feed) catchUp() bool {
 	return was
 }
 
-// lastCatchUp is catchUp before the end. A page that joins from here on waits for the end, as
-// no tick would bring it what the others know.
+// lastCatchUp is catchUp before the end. Pages that join later wait for the end: no tick follows
+// that could bring them what the others know.
 func (f *feed) lastCatchUp() bool {
 	f.all.mu.Lock()
 	f.ending = true
