@@ -81,14 +81,11 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	if !rules.Enabled {
 		return nil
 	}
-	if off, err := s.Off(ctx, l.Thread); off || err != nil {
+	_, off, last, err := s.DB.ThreadKV(ctx, l.Thread, offSpace, learnedSpace)
+	if len(off) > 0 || err != nil {
 		return err
 	}
-	last, err := s.learned(ctx, l.Thread)
-	if err != nil {
-		return err
-	}
-	if l.Said = Filter(since(l.Said, last)); l.Said == nil {
+	if l.Said = Filter(since(l.Said, string(last))); l.Said == nil {
 		return nil
 	}
 	if s.pending.full(l.Thread, rules.QueueDepth) && len(hints(l.Said)) == 0 {

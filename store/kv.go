@@ -16,6 +16,18 @@ func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) 
 	return blob(body), nil
 }
 
+// ThreadKV returns the metadata of a thread and what two spaces of [Global] have under its id, as of one
+// moment; what is not there is empty.
+func (db *DB) ThreadKV(ctx context.Context, thread, first, second string) (metadata, a, b []byte, err error) {
+	const one = `(SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?)`
+	err = db.queryRow(db.brief(ctx), `SELECT (SELECT metadata FROM thread WHERE id = ?), `+one+`, `+one,
+		[]any{thread, Global, first, thread, Global, second, thread}, &metadata, &a, &b)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("read what thread %s keeps: %w", thread, err)
+	}
+	return metadata, a, b, nil
+}
+
 // Keys returns the keys of a space in order.
 func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
 	keys := []string{}

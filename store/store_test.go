@@ -133,6 +133,14 @@ func (s suite) RowsComeBackAsWritten(t *testing.T) {
 	same(t, "keys", must(db.Keys(ctx, "", "s"))(t), []string{"a", "empty", "k"})
 	checkClean(t, db)
 
+	commit(t, db, store.Batch{KV: []store.KV{{"", "one", "t1", []byte("1")}, {"", "two", "t2", []byte("2")}}})
+	for thread, want := range map[string][3]string{"t1": {`{"a":1}`, "1", ""}, "t2": {"", "", "2"}} {
+		meta, one, two, err := db.ThreadKV(ctx, thread, "one", "two")
+		if err != nil || [3]string{string(meta), string(one), string(two)} != want {
+			t.Errorf("what thread %s keeps: %s, %s, %s, %v", thread, meta, one, two, err)
+		}
+	}
+
 	commit(t, db, store.Batch{KV: []store.KV{{"", "s", "k", nil}}})
 	if _, err := db.KV(ctx, "", "s", "k"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("deleted value: %v", err)

@@ -179,21 +179,15 @@ func (a *App) openOutput(thread, path string) (_ io.ReadCloser, size int64, err 
 	return f, info.Size(), nil
 }
 
-// stranger tells whether a thread was begun by somebody who may write only because everybody may.
-func (a *App) stranger(ctx context.Context, thread string) (bool, error) {
-	t, err := a.db.Thread(ctx, thread)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
+// byStranger tells from the metadata of a thread whether it was begun by somebody who may write only because
+// everybody may.
+func byStranger(metadata json.RawMessage) bool {
 	var meta struct {
 		Source struct {
 			Open bool `json:"open"`
 		} `json:"channel_source"`
 	}
-	if err != nil || json.Unmarshal(t.Metadata, &meta) != nil {
-		return false, err
-	}
-	return meta.Source.Open, nil
+	return json.Unmarshal(metadata, &meta) == nil && meta.Source.Open
 }
 
 // harmless are the tools that strangers' runs have.

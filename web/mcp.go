@@ -37,16 +37,17 @@ func (a *App) openMCP(snap *config.Snapshot) {
 	a.mcp.Set(lead.MCPServers(snap))
 }
 
-// switchedOff tells which tools of servers a thread has switched off.
+// switchedOff tells which tools a thread does without: those of servers that are switched off in it, and where a
+// stranger began it all but harmless ones.
 func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
-	off, err := a.switches.Off(ctx, thread)
+	off, metadata, err := a.switches.OffIn(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	open, err := a.stranger(ctx, thread)
+	open := byStranger(metadata)
 	return func(t *agent.Tool) bool {
 		return t.Server != "" && off.Has(t.Server, t.Native) || open && !harmless(t)
-	}, err
+	}, nil
 }
 
 // formTime is how long a call waits for a person to fill in its server's form.

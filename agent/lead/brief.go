@@ -44,7 +44,7 @@ func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	add := func(t *agent.Tool, text string) {
 		short := *t
 		short.Description, short.Schema = text, bare(t.Schema)
-		cost := toolTokens + middleware.TextTokens(short.Name+short.Description+string(short.Schema))
+		cost := weight(&short)
 		if cost <= left {
 			left -= cost
 			chosen = append(chosen, &short)

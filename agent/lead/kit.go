@@ -30,7 +30,7 @@ func (k *kit) take(e equipment) {
 	k.now = e
 	k.set = &agent.Toolset{System: system(k.file, e), Tools: e.tools}
 	k.hidden = middleware.Defer(e.hidden, tools.Catalog(e.hidden))
-	k.tokens = front(k.set.System, k.set.Tools)
+	k.tokens = k.builder.weights.front(k.set.System, k.set.Tools)
 }
 
 // step is the set of this step. While the version of the tools is the same it costs nothing.

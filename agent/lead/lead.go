@@ -38,6 +38,7 @@ type Builder struct {
 	await   func(context.Context) // until the first tools of more are there, for a moment at most
 	without Without
 	tools   []*agent.Tool      // stateless but for their file locks, so all runs share them
+	weights weights            // of tools
 	bash    func() *agent.Tool // nil where commands cannot run; waits until that is known
 	reads   *tools.Locks       // of the stage that compares what was read with what is there
 	late    func(ctx context.Context, thread, from, to string)
@@ -184,6 +185,10 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 		}
 		b.tools = append(b.tools, t)
 	}
+	b.weights = weights{}
+	for _, t := range b.tools {
+		b.weights[t] = weight(t)
+	}
 	return b
 }
 
@@ -226,7 +231,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)
 	}
-	r.skills, r.off = b.skillsOf(c.Skills), b.offOf(c.Skills)
+	r.skills, r.off = b.skillsOf(c.Skills)
 	r.manage = b.manages(snap, r, entry)
 	r.narrow(b)
 	if r.fit(entry); r.brief != "" {

@@ -168,10 +168,23 @@ func smallNote(model string, window int) string {
 }
 
 // front is about how many tokens stand in front of the messages of each request.
-func front(system string, tools []*agent.Tool) int {
+func front(system string, tools []*agent.Tool) int { return weights(nil).front(system, tools) }
+
+// weights are what tools weigh that are the same in all runs, in tokens.
+type weights map[*agent.Tool]int
+
+func (w weights) front(system string, tools []*agent.Tool) int {
 	n := middleware.TextTokens(system)
 	for _, t := range tools {
-		n += toolTokens + middleware.TextTokens(t.Name+t.Description+string(t.Schema))
+		own, known := w[t]
+		if !known {
+			own = weight(t)
+		}
+		n += own
 	}
 	return n
+}
+
+func weight(t *agent.Tool) int {
+	return toolTokens + middleware.TextTokens(t.Name+t.Description+string(t.Schema))
 }

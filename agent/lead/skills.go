@@ -17,38 +17,30 @@ const (
 	skillListChars = 24_000
 )
 
-// skillsOf are the skills that a run's agent may use. They come with the run: what is switched
-// meanwhile counts from the next one on.
-func (b *Builder) skillsOf(allowed []string) []skills.Skill {
-	if b.skills == nil {
-		return nil
-	}
-	list, err := b.skills.Enabled(allowed)
-	if err != nil {
-		b.log.Warn("an agent works without skills", "err", err)
-		return nil
-	}
-	return list
-}
-
 // maxOff bounds the names of skills that are off.
 const maxOff = 50
 
-// offOf are the names of skills that the agent could have if they were on.
-func (b *Builder) offOf(allowed []string) (names []string) {
+// skillsOf are the skills that a run's agent may use, and the names of those it could use if they were on. They
+// come with the run: what is switched meanwhile counts from the next one on.
+func (b *Builder) skillsOf(allowed []string) (on []skills.Skill, off []string) {
 	if b.skills == nil {
-		return nil
+		return nil, nil
 	}
 	all, err := b.skills.List()
 	if err != nil {
-		return nil // skillsOf has said so
+		b.log.Warn("an agent works without skills", "err", err)
+		return nil, nil
 	}
 	for _, s := range all {
-		if !s.Enabled && s.Usable() && len(names) < maxOff && (allowed == nil || slices.Contains(allowed, s.Name)) {
-			names = append(names, s.Name)
+		switch {
+		case !s.Usable() || allowed != nil && !slices.Contains(allowed, s.Name):
+		case s.Enabled:
+			on = append(on, s)
+		case len(off) < maxOff:
+			off = append(off, s.Name)
 		}
 	}
-	return names
+	return on, off
 }
 
 // skillStage is the stage of skills, or none.

@@ -193,7 +193,8 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 	e := b.equip(snap.File, *s.Options, entry.ContextWindow, without)
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
 	groups.Skills = j.Kind.Learned(groups.Skills)
-	e.who, e.skills, e.off = groups, b.skillsOf(groups.Skills), b.offOf(groups.Skills)
+	e.who = groups
+	e.skills, e.off = b.skillsOf(groups.Skills)
 	e.narrow(b)
 	e.fit(entry)
 	return b.assemble(snap, e, model), nil

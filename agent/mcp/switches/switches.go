@@ -99,18 +99,20 @@ func New(db *store.DB) *Service { return &Service{db: db} }
 
 // Off is what is switched off in a thread, which need not exist yet.
 func (s *Service) Off(ctx context.Context, thread string) (Off, error) {
-	var o Off
-	body, err := s.db.KV(ctx, store.Global, space, thread)
-	if errors.Is(err, store.ErrNotFound) {
-		return o.tidy(), nil
-	}
-	if err == nil {
+	o, _, err := s.OffIn(ctx, thread)
+	return o, err
+}
+
+// OffIn is [Service.Off] with the metadata of the thread, as of one moment; empty without the thread.
+func (s *Service) OffIn(ctx context.Context, thread string) (o Off, metadata json.RawMessage, err error) {
+	metadata, body, _, err := s.db.ThreadKV(ctx, thread, space, "")
+	if err == nil && len(body) > 0 {
 		err = json.Unmarshal(body, &o)
 	}
 	if err != nil {
-		return Off{}, fmt.Errorf("read the tools that are off in thread %s: %w", thread, err)
+		return Off{}, nil, fmt.Errorf("read the tools that are off in thread %s: %w", thread, err)
 	}
-	return o.tidy(), nil
+	return o.tidy(), metadata, nil
 }
 
 // Change makes of what is off in a thread something else, and gives that.
