@@ -3,11 +3,13 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"fawn/agent/channels/chat/chattest"
+	"fawn/web/e2e/scriptmodel"
 )
 
 // shows waits until a chat of a bot ends with a text, and fails when the token shows anywhere.
@@ -162,6 +164,34 @@ func TestAGroupIsSwitchedOverTheAPI(t *testing.T) {
 	for _, status := range []int{204, 404} {
 		if a := s.send(t, "DELETE", chat, ""); a.status != status {
 			t.Errorf("forget: %d %s, want %d", a.status, a.body, status)
+		}
+	}
+}
+
+// TestAThreadOfAStrangerHasHarmlessToolsOnly: also for runs that begin in it over the API.
+func TestAThreadOfAStrangerHasHarmlessToolsOnly(t *testing.T) {
+	model := scriptmodel.Start(t)
+	s := start(t, scriptedBy(model))
+	for thread, metadata := range map[string]string{"own": `{"open": true}`,
+		"theirs": `{"channel_source": {"type": "im_channel", "open": true}}`} {
+		model.Forget()
+		s.send(t, "POST", "/api/threads", fmt.Sprintf(`{"thread_id": %q, "metadata": %s}`, thread, metadata))
+		s.send(t, "POST", "/api/threads/"+thread+"/runs/wait",
+			`{"assistant_id": "lead_agent", "input": {"messages": [{"role": "user", "content": "hello"}]}}`)
+		var names []string
+		for _, r := range model.Requests() {
+			var sent struct {
+				Tools []struct{ Function struct{ Name string } }
+			}
+			if err := json.Unmarshal(r.Body, &sent); err != nil {
+				t.Fatal(err)
+			}
+			for _, tool := range sent.Tools {
+				names = append(names, tool.Function.Name)
+			}
+		}
+		if all := len(names) > 1; len(names) == 0 || all != (thread == "own") || !slices.Contains(names, "web_search") {
+			t.Errorf("tools of the thread %s: %q", thread, names)
 		}
 	}
 }

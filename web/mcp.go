@@ -37,8 +37,8 @@ func (a *App) openMCP(snap *config.Snapshot) {
 	a.mcp.Set(lead.MCPServers(snap))
 }
 
-// switchedOff tells which tools a thread does without: those of servers that are switched off in it, and where a
-// stranger began it all but harmless ones.
+// switchedOff tells which tools a thread does without: those of servers that are switched off in it and, if a
+// stranger began it, all but the harmless ones.
 func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
 	off, metadata, err := a.switches.OffIn(ctx, thread)
 	if err != nil {
