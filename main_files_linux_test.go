@@ -80,19 +80,26 @@ func TestSandboxesOfServersTakeTurns(t *testing.T) {
 		fmt.Sprintf("database: {url: %q}", pgtest.URL(t)))
 	a := serve(t, bucketKeys, "--data", openDir(t), "--config", conf)
 	b := serve(t, bucketKeys, "--data", openDir(t), "--config", conf)
-	bash := func(s *server, command, want string) {
+	bash := func(s *server, command string, wants ...string) {
 		t.Helper()
-		call[any](t, s, "POST", "/threads/t1/runs/wait", input(calling("bash", map[string]string{"description": "d",
-			"command": command}, `{"text": "done"}`)))
-		if all := messages(t, s, "t1"); !strings.Contains(all, want) {
-			t.Errorf("%s: %q is missing in %s", command, want, all)
+		body := input(calling("bash", map[string]string{"description": "d", "command": command}, `{"text": "done"}`))
+		// A run with a secret begins at the server that was given it, not where the thread's sandbox is.
+		call[any](t, s, "POST", "/threads/t1/runs/wait",
+			strings.TrimSuffix(body, "}")+`, "context": {"secrets": {"KEY": "only-in-memory"}}}`)
+		all := messages(t, s, "t1")
+		last := all[strings.LastIndex(all, "human:"):]
+		for _, want := range wants {
+			if !strings.Contains(last, want) {
+				t.Errorf("%s: %q is missing in %s", command, want, all)
+			}
 		}
 	}
+	const moved = "the conversation goes on at another server"
 	bash(a, `cd /mnt/user-data/workspace && mkdir -p bin && printf '#!/bin/sh\necho made-by-$1\n' >bin/x && chmod 755 bin/x &&
 		ln -s bin/x l && mkdir ro && echo 1 >ro/n && chmod 555 ro && ./l one`, "made-by-one")
 	bash(b, `cd /mnt/user-data/workspace && ./l two && chmod 755 ro && echo 2 >>ro/n && chmod 555 ro && rm bin/x &&
-		echo 'echo new-$1' >bin/x && chmod 700 bin/x`, "made-by-two")
-	bash(a, `cd /mnt/user-data/workspace && sh ./l three && echo sum-$(tr -d '\n' <ro/n) && ls -ld ro`, "new-three")
+		echo 'echo new-$1' >bin/x && chmod 700 bin/x`, "made-by-two", moved)
+	bash(a, `cd /mnt/user-data/workspace && sh ./l three && echo sum-$(tr -d '\n' <ro/n) && ls -ld ro`, "new-three", moved)
 	bash(a, `cd /mnt/user-data/workspace && echo sum-$(tr -d '\n' <ro/n)-$(stat -c %a ro)`, "sum-12-555")
 
 	follow(t, a, "t1", calling("bash", map[string]string{"description": "d",
