@@ -33,8 +33,9 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -modfile $(SLIM)/go.mod $(LEAN) -ld
 # shared state. The rest runs without, which is several times faster.
 RACE := ^fawn/(agent|agent/(channels|community|extensions|inspect|lead|llm|mcp|middleware|runs|skills|subagent|tools).*|memory|store.*|sandbox.*|uploads.*|web|web/(api|api/wire|attack|audit|chain|cli|gateway|heap|httpx|metrics|redact|tlsport|tracing|ui|ui/(chats|conversation|export|files|page|settings)))$$
 
-# This begins first, so that it isn't left to run alone at the end.
-SLOW := fawn/web
+# These begin first, so that they aren't left to run alone at the end.
+SLOW  := fawn/web
+WAITS := fawn/web/history
 
 # The race detector needs a C compiler. Where there is none, the same tests run without, but not in CI.
 # SQLite is C that was translated: its own code isn't watched, which makes tests that use it five times as fast.
@@ -88,8 +89,9 @@ test: export RAPID_SEED := 1
 test: ## unit tests, with the race detector where it counts, and each fuzz target for FUZZTIME
 	$(initbin)
 	$(RACED) -shuffle=$(SHUFFLE) -timeout 25m $(SLOW) $$(go list ./... | grep -E '$(RACE)' | grep -vxF "$$(printf '%s\n' $(SLOW))")
-	go test -shuffle=$(SHUFFLE) -timeout 15m $$(go list ./... | grep -vE '$(RACE)')
-	go test -timeout 15m -run '^(TestStorageGrowsWithTheContent$$|TestPostgreSQL$$|TestCluster)' ./agent/runs # too slow under the race detector
+	code=0; go test -timeout 15m -run '^(TestStorageGrowsWithTheContent$$|TestPostgreSQL$$|TestCluster)' ./agent/runs & slow=$$!; \
+	  go test -shuffle=$(SHUFFLE) -timeout 15m $(WAITS) $$(go list ./... | grep -vE '$(RACE)' | grep -vxF $(WAITS)) || code=$$?; \
+	  wait $$slow && exit $$code # those of runs are too slow under the race detector, and mostly wait
 	@.ci/fuzz seeded $(FUZZTIME)
 
 fuzz: ## each fuzz target for FUZZTIME, with new questions each time

@@ -12,9 +12,15 @@ var neutral = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00"
 // metadata. Nothing of it can open or close a tag of ours, and it stays on its line:
 // line ends and other control characters become spaces.
 func Escape(s string) string {
-	return strings.Join(strings.FieldsFunc(neutral.Replace(s), func(r rune) bool {
-		return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
-	}), " ")
+	if s = neutral.Replace(s); !strings.ContainsFunc(s, unlined) {
+		return s
+	}
+	return strings.Join(strings.FieldsFunc(s, unlined), " ")
+}
+
+// unlined tells whether r may end a line, or change how it is read.
+func unlined(r rune) bool {
+	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
 }
 
 // Visible puts signs in place of control characters, such as the one that begins commands

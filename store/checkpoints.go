@@ -158,16 +158,22 @@ type Standing struct {
 	Head   string
 	Top    int64            // greatest message number the thread ever gave, 0 when none
 	Fields map[string]int64 // greatest version of each field, never nil
+	Next   int64            // number of the next event; 0 when only [DB.LastSeq] can say
 }
 
 // Standing reads it all as of one moment. ErrNotFound when there is no such thread.
 func (db *DB) Standing(ctx context.Context, thread string) (Standing, error) {
 	s := Standing{Fields: map[string]int64{}}
+	last, _, all := db.seqHere(thread)
 	var fields []byte
-	err := db.queryRow(db.brief(ctx), `SELECT head, top,
+	var folded int64
+	err := db.queryRow(db.brief(ctx), `SELECT head, top, seq,
 		(SELECT {object}(name, version) FROM
 			(SELECT name, max(version) AS version FROM field WHERE thread = t.id GROUP BY name) f)
-		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.Top, &fields)
+		FROM thread t WHERE id = ?`, []any{thread}, &s.Head, &s.Top, &folded, &fields)
+	if all {
+		s.Next = max(last, folded) + 1
+	}
 	if err == nil && len(fields) > len("{}") {
 		err = json.Unmarshal(fields, &s.Fields)
 	}

@@ -158,8 +158,12 @@ func TestKilledProcessLosesNothingItWasToldIsDurable(t *testing.T) {
 		}
 		tail := must(db.Tail(t.Context()))(t)
 		for thread, want := range deltas {
-			if got := must(db.LastSeq(t.Context(), thread))(t); got < want {
+			got := must(db.LastSeq(t.Context(), thread))(t)
+			if got < want {
 				t.Errorf("%s ends at %d, %d was durable", thread, got, want)
+			}
+			if next := must(db.Standing(t.Context(), thread))(t).Next; next != got+1 {
+				t.Errorf("%s ends at %d, and goes on at %d", thread, got, next)
 			}
 			everyNumberOnce(t, thread, must(db.Events(t.Context(), thread, 0, 0, 0))(t), tail[thread], want)
 		}

@@ -85,20 +85,25 @@ func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	return last, nil
 }
 
-// lastSeq looks into memory first, then into the tail of the process before, and
-// then at what is folded, because that is the way a number goes.
-func (db *DB) lastSeq(ctx context.Context, thread string) (last int64, err error) {
+// seqHere is the greatest number of a thread's events that are not folded, as far as this process knows. If
+// there may be others, they are in the tail up to old, or other servers have them.
+func (db *DB) seqHere(thread string) (last, old int64, all bool) {
 	w := db.w
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	if t := w.tails[thread]; t != nil {
 		last = t.seq
 	}
-	old, read := w.oldTail, w.oldRead
-	last = max(last, w.oldSeqs[thread])
-	w.mu.Unlock()
-	if !read && (old > 0 || db.Shared()) {
+	return max(last, w.oldSeqs[thread]), w.oldTail, w.oldRead || w.oldTail == 0 && !db.Shared()
+}
+
+// lastSeq looks into memory first, then into the tail of the process before, and
+// then at what is folded, because that is the way a number goes.
+func (db *DB) lastSeq(ctx context.Context, thread string) (int64, error) {
+	last, old, all := db.seqHere(thread)
+	if !all {
 		const left = `SELECT data FROM tail WHERE id >= ? AND id <= ? OR {gone}`
-		err = db.each(ctx, left, []any{w.span.first, old}, func(rows *sql.Rows) (bool, error) {
+		err := db.each(ctx, left, []any{db.w.span.first, old}, func(rows *sql.Rows) (bool, error) {
 			var data sql.RawBytes
 			if err := rows.Scan(&data); err != nil {
 				return false, err
@@ -116,7 +121,7 @@ func (db *DB) lastSeq(ctx context.Context, thread string) (last int64, err error
 		}
 	}
 	var folded int64
-	err = db.queryRow(db.brief(ctx), `SELECT coalesce((SELECT seq FROM thread WHERE id = ?), 0)`, []any{thread},
+	err := db.queryRow(db.brief(ctx), `SELECT coalesce((SELECT seq FROM thread WHERE id = ?), 0)`, []any{thread},
 		&folded)
 	return max(last, folded), err
 }

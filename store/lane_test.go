@@ -57,7 +57,9 @@ func (s suite) UnfoldedDeltasSurviveAndFoldedDoNot(t *testing.T) {
 	b.Close()
 
 	db = s.reopen(t, db, dir)
+	same(t, "next of a before the tail is read", must(db.Standing(ctx, "a"))(t).Next, int64(0))
 	same(t, "tail", texts(t, db), map[string][]string{"a": {"6:six"}, "b": {"1:uno", "2:"}})
+	same(t, "next of a", must(db.Standing(ctx, "a"))(t).Next, int64(7))
 	same(t, "last of a", must(db.LastSeq(ctx, "a"))(t), int64(6))
 	same(t, "last of b", must(db.LastSeq(ctx, "b"))(t), int64(2))
 	commit(t, db, store.Batch{ThreadID: "b", Events: []store.Event{{Seq: 1, To: 2}}})

@@ -125,7 +125,7 @@ func (s suite) RowsComeBackAsWritten(t *testing.T) {
 	same(t, "field", must(db.Field(ctx, "t1", "title", 1))(t), []byte(`"a"`))
 	same(t, "versions", must(db.FieldVersions(ctx, "t1"))(t), map[string]int64{"title": 2})
 	same(t, "standing", must(db.Standing(ctx, "t1"))(t),
-		store.Standing{Head: cps[1].ID, Top: 3, Fields: map[string]int64{"title": 2}})
+		store.Standing{Head: cps[1].ID, Top: 3, Fields: map[string]int64{"title": 2}, Next: nextAfter(db, 5)})
 	same(t, "events", must(db.Events(ctx, "t1", 0, 0, 0))(t), events)
 	same(t, "last", must(db.LastSeq(ctx, "t1"))(t), int64(5))
 	same(t, "kv", must(db.KV(ctx, "", "s", "k"))(t), []byte("v"))
@@ -188,8 +188,16 @@ func (s suite) WhatIsNotThereIsErrNotFound(t *testing.T) {
 	}
 	same(t, "last of nothing", must(db.LastSeq(ctx, "x"))(t), int64(0))
 	same(t, "standing of an empty thread", must(db.Standing(ctx, "empty"))(t),
-		store.Standing{Fields: map[string]int64{}})
+		store.Standing{Fields: map[string]int64{}, Next: nextAfter(db, 0)})
 	checkClean(t, db)
+}
+
+// nextAfter is what a thread's Standing says of the next event: nothing where other servers may have some.
+func nextAfter(db *store.DB, last int64) int64 {
+	if db.Shared() {
+		return 0
+	}
+	return last + 1
 }
 
 func (s suite) RowsAreWrittenOnce(t *testing.T) {

@@ -58,24 +58,26 @@ func (e equipment) listed(f config.Skills) safe {
 	if len(e.skills) == 0 || !slices.ContainsFunc(e.tools, reads) {
 		return ""
 	}
-	var b strings.Builder
+	list := make([]byte, 0, 4<<10)
 	for i, s := range e.skills {
-		line := "\n- `" + string(quote(s.Name)) + "`"
+		before := len(list)
+		list = append(append(append(list, "\n- `"...), quote(s.Name)...), '`')
 		if !f.DeferredDiscovery {
-			line += ": " + string(quote(s.Description))
+			list = append(append(list, ": "...), quote(s.Description)...)
 		}
-		line += " (" + string(quote(s.Path(e.shownAt))) + ")"
-		if i == mostSkills || b.Len()+len(line) > skillListChars {
-			fmt.Fprintf(&b, "\n- and %d more; use ls on %s", len(e.skills)-i, quote(e.shownAt))
+		list = append(append(append(list, " ("...), quote(s.Path(e.shownAt))...), ')')
+		if i == mostSkills || len(list) > skillListChars {
+			list = fmt.Appendf(list[:before], "\n- and %d more; use ls on %s", len(e.skills)-i, quote(e.shownAt))
 			break
 		}
-		b.WriteString(line)
 	}
 	off := ""
 	if len(e.off) > 0 {
 		off = "\n<disabled_skills>\nTurned off by the user: `" + string(quote(strings.Join(e.off, "`, `"))) +
 			"`. Do not use them, or what you know of them; if one is asked for, say that it is off.\n</disabled_skills>"
 	}
-	return safe(strings.NewReplacer("{list}", b.String(), "{off}", off,
-		"/mnt/skills", string(quote(e.shownAt))).Replace(string(ours("skills"))))
+	text := strings.ReplaceAll(string(ours("skills")), "/mnt/skills", string(quote(e.shownAt)))
+	head, rest, _ := strings.Cut(text, "{list}")
+	middle, end, _ := strings.Cut(rest, "{off}")
+	return safe(head + string(list) + middle + off + end)
 }

@@ -3,14 +3,16 @@ package runs
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"fawn/agent/runs/request"
 	"fawn/store"
 )
 
 // withDefaults lays the options of a stored assistant under those of the request. The
 // built-in assistant has none.
 func (m *Manager) withDefaults(ctx context.Context, req *Request) error {
-	if req.AssistantID == "" || req.AssistantID == "lead_agent" {
+	if slices.Contains([]string{"", "lead_agent", request.LeadAssistant}, req.AssistantID) {
 		return nil
 	}
 	a, err := m.db.Assistant(ctx, req.Owner, req.AssistantID)

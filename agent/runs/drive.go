@@ -81,6 +81,9 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 		last = ahead.Start(last)
 	}
 	asked, state, b, failed := m.prepare(d.kept, e)
+	if m.cluster == nil && b.Next > 0 { // nobody else writes to the thread
+		last = func() (int64, error) { return b.Next - 1, nil }
+	}
 	cfg := recorder.Config{DB: m.db, Log: e.log, Thread: e.run.ThreadID, Base: b, Run: e.run.ID, Context: ctx,
 		Cancel: e.cancel, One: e.req.LeavesOne(), From: b.Head, Plan: state.Todos,
 		Files: m.files, Last: last}

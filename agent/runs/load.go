@@ -23,7 +23,7 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 	if err != nil {
 		return agent.State{}, b, err
 	}
-	b.Versions, b.MaxRow = th.Fields, th.Top
+	b.Versions, b.MaxRow, b.Next = th.Fields, th.Top, th.Next
 	if checkpoint == "" {
 		checkpoint = th.Head
 	}

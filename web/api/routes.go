@@ -62,10 +62,10 @@ func (m mount) routes() []route.Route {
 		route.On("GET", "/threads/{thread_id}/history", user, "listHistory", m.OnThread(m.listHistory)),
 		route.On("POST", "/threads/{thread_id}/history", reader, "searchHistory", m.OnThread(m.history)),
 
-		route.On("POST", "/threads/{thread_id}/runs", user, "createRun", m.OnThreadID(m.createRun)),
+		route.On("POST", "/threads/{thread_id}/runs", user, "createRun", m.OnStart(m.createRun)),
 		route.On("GET", "/threads/{thread_id}/runs", user, "listRuns", m.OnThread(m.listRuns)),
-		route.On("POST", "/threads/{thread_id}/runs/stream", user, "streamRun", m.OnThreadID(m.streamRun)),
-		route.On("POST", "/threads/{thread_id}/runs/wait", user, "waitRun", m.OnThreadID(m.waitRun)),
+		route.On("POST", "/threads/{thread_id}/runs/stream", user, "streamRun", m.OnStart(m.streamRun)),
+		route.On("POST", "/threads/{thread_id}/runs/wait", user, "waitRun", m.OnStart(m.waitRun)),
 		route.On("GET", "/threads/{thread_id}/runs/{run_id}", user, "getRun", m.OnRun(m.run)),
 		route.On("GET", "/threads/{thread_id}/runs/{run_id}/trace", user, "getTrace", m.OnRun(m.trace)),
 		route.On("GET", "/threads/{thread_id}/runs/{run_id}/trace/{span_id}", user, "getTraceCall", m.OnRun(m.traceCall)),

@@ -44,6 +44,17 @@ func (p *Parts) OnThreadID(h func(c echo.Context, thread string) error) echo.Han
 	}
 }
 
+// OnStart is OnThreadID for a route that starts a run, and refuses the thread then.
+func (p *Parts) OnStart(h func(c echo.Context, thread string) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := Param(c, "tid")
+		if !p.ValidID(id) {
+			return p.BadID("path", id)
+		}
+		return h(c, id)
+	}
+}
+
 // Without is the handler of a route which serves the same as one of onThreadID, but names no
 // thread.
 func (p *Parts) Without(h func(c echo.Context, thread string) error) echo.HandlerFunc {

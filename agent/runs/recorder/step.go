@@ -24,6 +24,7 @@ type Base struct {
 	Card     store.Card
 	Head     string // parent of the next checkpoint
 	Newest   string // greatest checkpoint id of the thread
+	Next     int64  // number of the next event as of then; 0 when that has to be asked for
 	Number   int    // step number of the last checkpoint
 	Meta     json.RawMessage
 	Source   string // of the next checkpoint; "" is loop

@@ -6,18 +6,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"fawn/agent/runs/request"
 )
 
 // GraphID is the one graph there is; wherever an assistant is named, this name will do.
 const GraphID = "lead_agent"
 
-// assistantSpace is the namespace LangGraph derives ids of its own assistants in.
-const assistantSpace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
-
 // LeadAssistant is the id of the graph's assistant.
-func LeadAssistant() string {
-	return uuid.NewSHA1(uuid.MustParse(assistantSpace), []byte(GraphID)).String()
-}
+func LeadAssistant() string { return request.LeadAssistant }
 
 // taskID is the id of a node that would run behind a checkpoint: the same whenever it is
 // asked for.
