@@ -85,8 +85,8 @@ func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	return last, nil
 }
 
-// seqHere is the greatest number of a thread's events that are not folded, as far as this process knows. If
-// there may be others, they are in the tail up to old, or other servers have them.
+// seqHere is the greatest number of a thread's events that are not folded, as far as this process knows. all is
+// false if there may be others: in the tail up to row old, or in those of other servers.
 func (db *DB) seqHere(thread string) (last, old int64, all bool) {
 	w := db.w
 	w.mu.Lock()

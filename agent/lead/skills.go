@@ -61,11 +61,11 @@ func (e equipment) listed(f config.Skills) safe {
 	list := make([]byte, 0, 4<<10)
 	for i, s := range e.skills {
 		before := len(list)
-		list = append(append(append(list, "\n- `"...), quote(s.Name)...), '`')
+		list = fmt.Appendf(list, "\n- `%s`", quote(s.Name))
 		if !f.DeferredDiscovery {
-			list = append(append(list, ": "...), quote(s.Description)...)
+			list = fmt.Appendf(list, ": %s", quote(s.Description))
 		}
-		list = append(append(append(list, " ("...), quote(s.Path(e.shownAt))...), ')')
+		list = fmt.Appendf(list, " (%s)", quote(s.Path(e.shownAt)))
 		if i == mostSkills || len(list) > skillListChars {
 			list = fmt.Appendf(list[:before], "\n- and %d more; use ls on %s", len(e.skills)-i, quote(e.shownAt))
 			break

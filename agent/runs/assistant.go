@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"fawn/agent/runs/request"
 	"fawn/store"
@@ -12,7 +11,7 @@ import (
 // withDefaults lays the options of a stored assistant under those of the request. The
 // built-in assistant has none.
 func (m *Manager) withDefaults(ctx context.Context, req *Request) error {
-	if slices.Contains([]string{"", "lead_agent", request.LeadAssistant}, req.AssistantID) {
+	if request.BuiltIn(req.AssistantID) {
 		return nil
 	}
 	a, err := m.db.Assistant(ctx, req.Owner, req.AssistantID)

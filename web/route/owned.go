@@ -32,19 +32,15 @@ func (p *Parts) OnThread(h func(c echo.Context, t store.Thread) error) echo.Hand
 // OnThreadID is the handler of a route whose thread may come later: files and the first run
 // can be there before it.
 func (p *Parts) OnThreadID(h func(c echo.Context, thread string) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		id := Param(c, "tid")
-		if !p.ValidID(id) {
-			return p.BadID("path", id)
-		}
-		if err := p.Free(c, id); err != nil {
+	return p.OnStart(func(c echo.Context, thread string) error {
+		if err := p.Free(c, thread); err != nil {
 			return err
 		}
-		return h(c, id)
-	}
+		return h(c, thread)
+	})
 }
 
-// OnStart is OnThreadID for a route that starts a run, and refuses the thread then.
+// OnStart is OnThreadID for a route that starts a run: starting it refuses a thread that is not the asker's.
 func (p *Parts) OnStart(h func(c echo.Context, thread string) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := Param(c, "tid")

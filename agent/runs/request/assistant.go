@@ -1,9 +1,21 @@
 package request
 
-import "github.com/google/uuid"
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// GraphID is the one graph there is; wherever an assistant is named, this name will do.
+const GraphID = "lead_agent"
 
 // assistantSpace is the namespace in which LangGraph derives ids of its own assistants.
 var assistantSpace = uuid.MustParse("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
 
-// LeadAssistant is the id of the built-in assistant, derived from the name of its graph. Nothing is stored of it.
-var LeadAssistant = uuid.NewSHA1(assistantSpace, []byte("lead_agent")).String()
+// LeadAssistant is the id of the graph's assistant, of which nothing is stored.
+var LeadAssistant = uuid.NewSHA1(assistantSpace, []byte(GraphID)).String()
+
+// BuiltIn tells whether an assistant id, a graph id or nothing names the graph's assistant.
+func BuiltIn(id string) bool {
+	return id == "" || id == GraphID || strings.EqualFold(id, LeadAssistant)
+}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,8 +9,8 @@ import (
 	"fawn/agent/runs/request"
 )
 
-// GraphID is the one graph there is; wherever an assistant is named, this name will do.
-const GraphID = "lead_agent"
+// GraphID is short for that of package request.
+const GraphID = request.GraphID
 
 // LeadAssistant is the id of the graph's assistant.
 func LeadAssistant() string { return request.LeadAssistant }
@@ -23,9 +22,7 @@ func taskID(checkpoint, node string) string {
 }
 
 // BuiltIn tells whether an assistant id, a graph id or nothing names the graph's assistant.
-func BuiltIn(id string) bool {
-	return id == "" || id == GraphID || strings.EqualFold(id, LeadAssistant())
-}
+func BuiltIn(id string) bool { return request.BuiltIn(id) }
 
 // Canonical is how an assistant is named in answers: the graph's own always by its id.
 func Canonical(id string) string {
