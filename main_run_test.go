@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"fawn/agent/agenttest"
 )
 
 // ran is the object of fawn run --json.
@@ -161,8 +163,10 @@ func TestRunUsesTheServerThatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		Transport: &http.Transport{DisableKeepAlives: true}} // other tests close connections of the default one
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		agenttest.ReadAhead(r)
+	}, Transport: &http.Transport{DisableKeepAlives: true}}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer right" {
 			w.WriteHeader(http.StatusUnauthorized)

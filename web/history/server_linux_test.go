@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/agenttest"
 	"fawn/store/pgtest"
 	"fawn/web"
 )
@@ -198,6 +199,7 @@ func newFront(servers []*server) *front {
 	f.ReverseProxy = &httputil.ReverseProxy{FlushInterval: -1, Transport: &http.Transport{DisableKeepAlives: true},
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", f.next()
+			agenttest.ReadAhead(r)
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
 	return f

@@ -1,0 +1,69 @@
+package agenttest_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"fawn/agent/agenttest"
+)
+
+// late is a body whose end is looked for only once the answer has begun.
+type late struct {
+	io.ReadCloser
+	left  int64
+	began <-chan struct{}
+}
+
+func (l *late) Read(p []byte) (int, error) {
+	if l.left == 0 {
+		<-l.began
+	}
+	n, err := l.ReadCloser.Read(p)
+	l.left -= int64(n)
+	return n, err
+}
+
+// TestReadAhead: an answer comes whole, however late the transport looks for the end of the body it has sent.
+func TestReadAhead(t *testing.T) {
+	began := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(began) })
+	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.CopyN(io.Discard, r.Body, r.ContentLength); err != nil {
+			t.Error(err)
+		}
+		io.WriteString(w, "begun ")
+		http.NewResponseController(w).Flush()
+		<-began
+		io.WriteString(w, "ended")
+	}))
+	defer behind.Close()
+	to, err := url.Parse(behind.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		agenttest.ReadAhead(r)
+		r.Out.Body = &late{ReadCloser: r.Out.Body, left: r.In.ContentLength, began: began}
+	}})
+	defer front.Close()
+	defer begin()
+	res, err := http.Post(front.URL, "text/plain", strings.NewReader("a body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.ReadFull(res.Body, make([]byte, len("begun "))); err != nil {
+		t.Fatal(err)
+	}
+	begin()
+	if b, err := io.ReadAll(res.Body); err != nil || string(b) != "ended" {
+		t.Errorf("%q %v", b, err)
+	}
+}
