@@ -240,7 +240,7 @@ func newEntry(req Request, now time.Time) (*entry, error) {
 		return nil, err
 	}
 	if req.AssistantID == "" {
-		req.AssistantID = "lead_agent"
+		req.AssistantID = request.GraphID
 	}
 	if req.Thread == "" {
 		req.Thread = uuid.Must(uuid.NewV7()).String()
@@ -280,7 +280,7 @@ func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, 
 // graphOf is what a thread's metadata says about the assistant that works on it, unless it
 // says something else already.
 func graphOf(assistant string) json.RawMessage {
-	out, err := agent.Encode(map[string]string{"graph_id": "lead_agent", "assistant_id": assistant})
+	out, err := agent.Encode(map[string]string{"graph_id": request.GraphID, "assistant_id": assistant})
 	if err != nil { // an id that is no text
 		return nil
 	}

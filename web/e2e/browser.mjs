@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { chromium as engine } from 'playwright-core';
-import { chromium } from './harness.mjs';
+import { chromium as browsers } from 'playwright-core';
+import { chromium, engine } from './harness.mjs';
 
-export const launch = ({ args = [] } = {}) => engine.launch({
-  executablePath: chromium,
+// launch starts a browser; only a whole one has a viewer of PDFs.
+export const launch = ({ args = [], whole = false } = {}) => browsers.launch({
+  executablePath: whole ? chromium : engine,
   timeout: 120_000,
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
     '--disable-component-update', '--disable-sync', ...args],

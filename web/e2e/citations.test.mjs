@@ -12,7 +12,7 @@ let fawn, bare, browser, pdf;
 
 before(async () => {
   if (skip) return;
-  [fawn, bare, browser] = await Promise.all([start(), start({ model: false }), launch()]);
+  [fawn, bare, browser] = await Promise.all([start(), start({ model: false }), launch({ whole: true })]);
   const page = await browser.newPage();
   page.setDefaultTimeout(90_000);
   const pages = Array.from({ length: 9 }, (_, i) => `<section style="break-after:page"><h1>Part ${i + 1}</h1>

@@ -49,7 +49,7 @@ let fawn, browser;
 
 before(async () => {
   if (skip) return;
-  [fawn, browser] = await Promise.all([start(), launch()]);
+  [fawn, browser] = await Promise.all([start(), launch({ whole: true })]);
   const page = await browser.newPage();
   page.setDefaultTimeout(90_000);
   await page.setContent(Array.from({ length: 9 }, (_, i) => `<section style="break-after:page"><h1>Part ${i + 1}</h1>
