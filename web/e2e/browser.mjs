@@ -39,12 +39,28 @@ export const open = async (browser, base, options = {}) => {
   const page = await context.newPage();
   page.wrong = watch(page, base);
   if (options.javaScriptEnabled === false) whole(page);
+  patient(page);
   page.tab = async () => {
     const other = await context.newPage();
     other.wrong = watch(other, base);
     return other;
   };
   return page;
+};
+
+// patient makes a page load again also while another one is taking its place: Chromium refuses that for a moment.
+const patient = (page) => {
+  const reload = page.reload.bind(page);
+  page.reload = async (...args) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await reload(...args);
+      } catch (e) {
+        if (tries === 10 || !/Not attached to an active page/.test(e.message)) throw e;
+        await new Promise((r) => setTimeout(r, 100));
+      }
+    }
+  };
 };
 
 // whole makes a click on a page without scripts end when the page it leads to is parsed: Playwright
