@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -18,15 +19,31 @@ import (
 // maxAnswer bounds a response that is read whole, in bytes.
 const maxAnswer = 256 << 20
 
-// do makes a request. An answer that is not a success becomes an error with the server's reason.
-func (s Server) do(ctx context.Context, method, path, kind string, body io.Reader) (*http.Response, error) {
+// refusal is an answer that is not a success.
+type refusal struct {
+	status int
+	why    string
+}
+
+func (r *refusal) Error() string { return r.why }
+
+// final says that asking again would change nothing. Else a proxy may have answered for a server that is away.
+func (r *refusal) final() bool { return r.status < 500 && r.status != http.StatusTooManyRequests }
+
+// header is one line of a header.
+func header(name, value string) http.Header {
+	h := http.Header{}
+	h.Set(name, value)
+	return h
+}
+
+// do makes a request. An answer that is not a success becomes a [refusal] with the server's reason.
+func (s Server) do(ctx context.Context, method, path string, h http.Header, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, body)
 	if err != nil {
 		return nil, err
 	}
-	if kind != "" {
-		req.Header.Set("Content-Type", kind)
-	}
+	maps.Copy(req.Header, h)
 	if s.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.Token)
 	}
@@ -43,26 +60,27 @@ func (s Server) do(ctx context.Context, method, path, kind string, body io.Reade
 	}
 	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
 	if err == nil && json.Unmarshal(b, &why) == nil && why.Detail != nil {
-		return nil, fmt.Errorf("the server refuses it (%d): %v", res.StatusCode, why.Detail)
+		return nil, &refusal{res.StatusCode, fmt.Sprintf("the server refuses it (%d): %v", res.StatusCode, why.Detail)}
 	}
 	if res.StatusCode == http.StatusUnauthorized {
-		return nil, errors.New("the server wants to know who you are: give it a token with --token or FAWN_TOKEN")
+		return nil, &refusal{res.StatusCode,
+			"the server wants to know who you are: give it a token with --token or FAWN_TOKEN"}
 	}
-	return nil, fmt.Errorf("the server answers %s", res.Status)
+	return nil, &refusal{res.StatusCode, "the server answers " + res.Status}
 }
 
 // call sends a body as JSON, nil for none, and decodes the answer.
 func (s Server) call(ctx context.Context, method, path string, body, into any) error {
 	var from io.Reader
-	kind := ""
+	var h http.Header
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
 			return err
 		}
-		from, kind = bytes.NewReader(b), "application/json"
+		from, h = bytes.NewReader(b), header("Content-Type", "application/json")
 	}
-	res, err := s.do(ctx, method, path, kind, from)
+	res, err := s.do(ctx, method, path, h, from)
 	if err != nil {
 		return err
 	}
@@ -76,7 +94,7 @@ func (s Server) call(ctx context.Context, method, path string, body, into any) e
 
 // Save writes what a GET answers to w.
 func (s Server) Save(ctx context.Context, path string, w io.Writer) error {
-	res, err := s.do(ctx, http.MethodGet, path, "", nil)
+	res, err := s.do(ctx, http.MethodGet, path, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -112,7 +130,7 @@ func (s Server) upload(ctx context.Context, thread string, files []string) ([]up
 		to.CloseWithError(writeForm(form, files))
 	}()
 	res, err := s.do(ctx, http.MethodPost, "/api/threads/"+url.PathEscape(thread)+"/uploads",
-		form.FormDataContentType(), from)
+		header("Content-Type", form.FormDataContentType()), from)
 	from.CloseWithError(errors.New("the server reads no more"))
 	<-done
 	if err != nil {

@@ -1,75 +1,12 @@
 package headless
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
 	"unicode"
 )
-
-// maxFrame bounds one frame of a stream, in bytes.
-const maxFrame = 64 << 20
-
-// stream starts the run and follows it to its end. failure is what the run says went wrong.
-func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show *show) (failure string, err error) {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return "", err
-	}
-	res, err := s.do(ctx, http.MethodPost, "/threads/"+url.PathEscape(r.ThreadID)+"/runs/stream", "application/json",
-		strings.NewReader(string(b)))
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(nil, maxFrame)
-	event, ended := "", false
-	for lines.Scan() {
-		line := lines.Text()
-		if name, ok := strings.CutPrefix(line, "event: "); ok {
-			event = name
-			ended = ended || event == "end"
-			continue
-		}
-		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
-			continue
-		}
-		switch event {
-		case "metadata":
-			var m struct {
-				RunID string `json:"run_id"`
-			}
-			if err := json.Unmarshal([]byte(data), &m); err != nil {
-				return "", err
-			}
-			r.RunID = m.RunID
-		case "error":
-			var e struct{ Error, Message string }
-			if json.Unmarshal([]byte(data), &e) != nil || e.Message == "" {
-				e.Message = data
-			}
-			failure = e.Message
-		case "messages":
-			show.delta([]byte(data))
-		case "updates":
-			show.step([]byte(data))
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return "", fmt.Errorf("read the run: %w", err)
-	}
-	if !ended {
-		return "", fmt.Errorf("read the run: %w: the server stopped", io.ErrUnexpectedEOF)
-	}
-	return failure, nil
-}
 
 // show writes what happens.
 type show struct {
@@ -77,6 +14,17 @@ type show struct {
 	open bool   // text of an answer stands on the terminal without an end of line
 	last string // id of the message it belongs to
 	said string // all text of that message
+	told string // the last note
+}
+
+// note is a line about the way here, once until something else is to be told.
+func (s *show) note(text string) {
+	if text == s.told {
+		return
+	}
+	s.close()
+	s.told = text
+	fmt.Fprintf(s.Progress, "· %s\n", text)
 }
 
 // delta is a piece of an answer.
