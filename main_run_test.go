@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
-
-	"fawn/agent/agenttest"
 )
 
 // ran is the object of fawn run --json.
@@ -159,14 +155,7 @@ func TestRunUsesTheServerThatIsThere(t *testing.T) {
 	if r.code != exitOK || got.Answer != "by the server" || len(runsOf(t, s, got.ThreadID)) != 1 {
 		t.Errorf("%+v", r)
 	}
-	to, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
-		agenttest.ReadAhead(r)
-	}, Transport: &http.Transport{DisableKeepAlives: true}}
+	proxy := newRelay(t, s, 0).Config.Handler
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer right" {
 			w.WriteHeader(http.StatusUnauthorized)

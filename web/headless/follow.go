@@ -62,7 +62,8 @@ func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show
 		if f.ended {
 			return f.failure, nil
 		}
-		if r.RunID == "" || time.Since(f.heard) > awayTime || errors.As(err, &no) && no.final() {
+		final := errors.As(err, &no) && no.final() || errors.Is(err, bufio.ErrTooLong)
+		if final || r.RunID == "" || time.Since(f.heard) > awayTime {
 			return "", fmt.Errorf("read the run: %w", err)
 		}
 		if pause == maxPause {
