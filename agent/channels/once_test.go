@@ -1,11 +1,14 @@
 package channels_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
 	"fawn/store"
 )
@@ -95,6 +98,65 @@ func TestAFileIsThereOnceWhateverIsLost(t *testing.T) {
 	if len(got) != 2 || got[0].Text != "re: file please" || got[1].File == nil || got[1].File.Name != "a.txt" ||
 		string(got[1].File.Data) != "made" || a.fake.State().Calls("attach") != 3 {
 		t.Errorf("the chat shows %+v after %d calls", got, a.fake.State().Calls("attach"))
+	}
+}
+
+// leaves is a channel whose server ends while it sends for the nth time: the platform has the message, and nobody notes
+// that.
+type leaves struct {
+	hurried
+	n     atomic.Int64
+	there chan struct{}
+}
+
+// Limits make a message of a few words two pieces.
+func (l *leaves) Limits() chat.Limits {
+	limits := l.hurried.Limits()
+	limits.Max = 100
+	return limits
+}
+
+func (l *leaves) Send(ctx context.Context, to chat.Address, p chat.Post) (chat.Ref, error) {
+	ref, err := l.hurried.Send(ctx, to, p)
+	if l.n.Add(-1) == 0 && err == nil {
+		close(l.there)
+		<-ctx.Done()
+		return chat.Ref{}, ctx.Err()
+	}
+	return ref, err
+}
+
+// TestTheNextServerSendsNoSecondMessage where the platform knows a message by its key, whether the last server sent a
+// placeholder or text.
+func TestTheNextServerSendsNoSecondMessage(t *testing.T) {
+	long := "slow " + strings.Repeat("word ", 30) + "end"
+	for _, name := range []string{"discord", "feishu"} {
+		for n, text := range map[int64]string{1: "slow one", 2: long} {
+			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
+				t.Parallel()
+				a := apps(t, name)
+				bot, err := a.keys.open(name, a.fake.State().URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ends := &leaves{hurried: hurried{bot}, there: make(chan struct{})}
+				ends.n.Store(n)
+				s := setup{provider: name, bot: ends, dir: t.TempDir()}
+				w := start(t, s)
+				a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: text})
+				<-ends.there
+				w.close()
+				w = start(t, s)
+				w.settled(t)
+				var got []string
+				for _, m := range a.fake.State().Shown(a.fake.Chat("4711")) {
+					got = append(got, strings.TrimSpace(m.Text))
+				}
+				if len(got) != int(n) || strings.Join(got, " ") != "re: "+text {
+					t.Errorf("the chat shows %q", got)
+				}
+			})
+		}
 	}
 }
 

@@ -209,13 +209,13 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	}
 	planned := body == placeholder && row.State == store.OutboundPlanned && row.Piece == "0" // and stored as that
 	row.State = store.OutboundSending
-	if !planned { // a placeholder may come twice, so that it is not noted that there may be one
+	if !planned || l.Keyed { // else a placeholder may come twice, so that it is not noted that there may be one
 		if err := d.put(ctx, row); err != nil {
 			return err
 		}
 	}
-	post := chat.Post{Text: body, Key: key("out", d.run+"/"+row.Piece+"/"+row.At.UTC().Format(time.RFC3339Nano)),
-		ReplyTo: d.to.Reply, Grows: l.CanEdit}
+	at := strconv.FormatInt(row.At.UnixMilli(), 10) // as it is stored, so that the next server has the same key
+	post := chat.Post{Text: body, Key: key("out", d.run+"/"+row.Piece+"/"+at), ReplyTo: d.to.Reply, Grows: l.CanEdit}
 	if row.Piece != "0" {
 		post.ReplyTo = ""
 	}
