@@ -63,8 +63,11 @@ func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show
 			return f.failure, nil
 		}
 		final := errors.As(err, &no) && no.final() || errors.Is(err, bufio.ErrTooLong)
-		if final || r.RunID == "" || time.Since(f.heard) > awayTime {
+		if r.RunID == "" {
 			return "", fmt.Errorf("read the run: %w", err)
+		}
+		if final || time.Since(f.heard) > awayTime {
+			return "", fmt.Errorf("read run %s of chat %s, which may still be running: %w", r.RunID, r.ThreadID, err)
 		}
 		if pause == maxPause {
 			show.note(fmt.Sprintf("the server is away; waiting up to %v for it", awayTime))
