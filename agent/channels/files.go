@@ -83,7 +83,7 @@ func (d *delivery) post(ctx context.Context, files []posting, l chat.Limits) err
 		}
 		var ref chat.Ref
 		err := d.call(ctx, "upload", func(ctx context.Context) (err error) {
-			ref, err = d.b.channel().Upload(ctx, d.to.To, f.file(d.to.Reply, l), key("out", d.run+"/"+row.Piece))
+			ref, err = d.b.channel().Upload(ctx, d.to.To, f.file(d.to.Reply, l), keyOf(row))
 			return err
 		})
 		if err != nil {

@@ -160,11 +160,24 @@ func TestTheNextServerSendsNoSecondMessage(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsAskedForAgainHasItsFiles, also where the platform has seen those lately.
+func TestAnAnswerThatIsAskedForAgainHasItsFiles(t *testing.T) {
+	a := apps(t, "discord")
+	w := a.world(t, "discord")
+	a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "file please"})
+	w.awaitFile(t, a, 2)
+	w.settled(t)
+	a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "/again"})
+	w.awaitFile(t, a, 4)
+	w.settled(t)
+	a.shows(t, "4711", "re: file please", "", "re: file please", "")
+}
+
 // awaitFile waits until the chat has so many messages, the last of which is a file.
 func (w *world) awaitFile(t *testing.T, a app, n int) {
 	t.Helper()
 	until(t, func() string {
-		got := a.fake.State().Shown("4711")
+		got := a.fake.State().Shown(a.fake.Chat("4711"))
 		if len(got) < n || got[len(got)-1].File == nil {
 			return fmt.Sprintf("the chat shows %+v", got)
 		}

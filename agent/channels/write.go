@@ -214,8 +214,7 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 			return err
 		}
 	}
-	at := strconv.FormatInt(row.At.UnixMilli(), 10) // as it is stored, so that the next server has the same key
-	post := chat.Post{Text: body, Key: key("out", d.run+"/"+row.Piece+"/"+at), ReplyTo: d.to.Reply, Grows: l.CanEdit}
+	post := chat.Post{Text: body, Key: keyOf(row), ReplyTo: d.to.Reply, Grows: l.CanEdit}
 	if row.Piece != "0" {
 		post.ReplyTo = ""
 	}
@@ -237,6 +236,12 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 		d.edited = time.Now()
 	}
 	return d.put(ctx, row, d.alias(ref.Message)...)
+}
+
+// keyOf is the key of a message. It is made of what is stored, so that the next server has the same. An answer that is
+// sent anew has others.
+func keyOf(row *store.Outbound) string {
+	return key("out", row.Run+"/"+row.Piece+"/"+strconv.FormatInt(row.At.UnixMilli(), 10))
 }
 
 // staying has what is still to be sent wait until all of it is known.
