@@ -151,10 +151,11 @@ func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 	if r.chat.Thread, err = t.thread(ctx, r.chat); err != nil {
 		return r, err
 	}
-	if r.first, err = firstPiece(t.run, r.chat, last); err != nil {
+	now := l.b.h.cfg.DB.Now()
+	if r.first, err = firstPiece(t.run, r.chat, last, now); err != nil {
 		return r, err
 	}
-	row, err := newThread(r.chat, last)
+	row, err := newThread(r.chat, last, now)
 	if err != nil {
 		return r, err
 	}
@@ -223,7 +224,7 @@ func (t *turn) thread(ctx context.Context, c store.ChannelChat) (string, error) 
 }
 
 // newThread is the row of a thread that a chat begins.
-func newThread(c store.ChannelChat, a *admitted) (store.Thread, error) {
+func newThread(c store.ChannelChat, a *admitted, now time.Time) (store.Thread, error) {
 	source := map[string]any{"type": "im_channel", "provider": c.Provider, "chat_id": c.Chat}
 	if c.Topic != "" {
 		source["topic_id"] = c.Topic
@@ -236,7 +237,6 @@ func newThread(c store.ChannelChat, a *admitted) (store.Thread, error) {
 		source["open"] = true
 	}
 	raw, err := agent.Encode(meta)
-	now := time.Now()
 	return store.Thread{ID: c.Thread, Owner: c.Owner, Status: runs.Idle, Metadata: raw, CreatedAt: now, UpdatedAt: now,
 		StateUpdatedAt: now}, err
 }
@@ -332,7 +332,7 @@ type target struct {
 }
 
 // firstPiece is the first message of an answer, not yet sent.
-func firstPiece(run string, c store.ChannelChat, a *admitted) (store.Outbound, error) {
+func firstPiece(run string, c store.ChannelChat, a *admitted, now time.Time) (store.Outbound, error) {
 	to := target{To: a.u.Address, Thread: c.Thread, Owner: c.Owner}
 	if a.u.Group {
 		to.Reply = a.u.Message
@@ -345,5 +345,5 @@ func firstPiece(run string, c store.ChannelChat, a *admitted) (store.Outbound, e
 		return store.Outbound{}, fmt.Errorf("where to answer: %w", err)
 	}
 	return store.Outbound{Run: run, Piece: "0", Provider: c.Provider, Chat: c.Chat, Topic: c.Topic, Place: raw,
-		State: store.OutboundPlanned, At: time.Now()}, nil
+		State: store.OutboundPlanned, At: now}, nil
 }
