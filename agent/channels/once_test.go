@@ -101,23 +101,23 @@ func TestAFileIsThereOnceWhateverIsLost(t *testing.T) {
 	}
 }
 
-// leaves is a channel whose server ends while it sends for the nth time: the platform has the message, and nobody notes
-// that.
+// leaves is a channel that holds its nth Send until the server stops: the platform has the message, but the server
+// never learns that.
 type leaves struct {
-	hurried
+	chat.Channel
 	n     atomic.Int64
 	there chan struct{}
 }
 
-// Limits make a message of a few words two pieces.
+// Limits are so small that a few lines of text take two messages.
 func (l *leaves) Limits() chat.Limits {
-	limits := l.hurried.Limits()
+	limits := l.Channel.Limits()
 	limits.Max = 100
 	return limits
 }
 
 func (l *leaves) Send(ctx context.Context, to chat.Address, p chat.Post) (chat.Ref, error) {
-	ref, err := l.hurried.Send(ctx, to, p)
+	ref, err := l.Channel.Send(ctx, to, p)
 	if l.n.Add(-1) == 0 && err == nil {
 		close(l.there)
 		<-ctx.Done()
@@ -126,8 +126,8 @@ func (l *leaves) Send(ctx context.Context, to chat.Address, p chat.Post) (chat.R
 	return ref, err
 }
 
-// TestTheNextServerSendsNoSecondMessage where the platform knows a message by its key, whether the last server sent a
-// placeholder or text.
+// TestTheNextServerSendsNoSecondMessage covers platforms that recognise a message by its key, for placeholders and
+// text.
 func TestTheNextServerSendsNoSecondMessage(t *testing.T) {
 	long := "slow " + strings.Repeat("word ", 30) + "end"
 	for _, name := range []string{"discord", "feishu"} {
@@ -139,7 +139,7 @@ func TestTheNextServerSendsNoSecondMessage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ends := &leaves{hurried: hurried{bot}, there: make(chan struct{})}
+				ends := &leaves{Channel: bot, there: make(chan struct{})}
 				ends.n.Store(n)
 				s := setup{provider: name, bot: ends, dir: t.TempDir()}
 				w := start(t, s)
@@ -160,17 +160,22 @@ func TestTheNextServerSendsNoSecondMessage(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsAskedForAgainHasItsFiles, also where the platform has seen those lately.
+// TestAnAnswerThatIsAskedForAgainHasItsFiles covers platforms that recognise a file by its key.
 func TestAnAnswerThatIsAskedForAgainHasItsFiles(t *testing.T) {
-	a := apps(t, "discord")
-	w := a.world(t, "discord")
-	a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "file please"})
-	w.awaitFile(t, a, 2)
-	w.settled(t)
-	a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "/again"})
-	w.awaitFile(t, a, 4)
-	w.settled(t)
-	a.shows(t, "4711", "re: file please", "", "re: file please", "")
+	for _, name := range []string{"discord", "feishu"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := apps(t, name)
+			w := a.world(t, name)
+			a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "file please"})
+			w.awaitFile(t, a, 2)
+			w.settled(t)
+			a.fake.Say(chattest.Said{From: "4711", Name: "p", Text: "/again"})
+			w.awaitFile(t, a, 4)
+			w.settled(t)
+			a.shows(t, "4711", "re: file please", "", "re: file please", "")
+		})
+	}
 }
 
 // awaitFile waits until the chat has so many messages, the last of which is a file.

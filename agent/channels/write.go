@@ -207,9 +207,11 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	if l.CanEdit && !l.Keyed {
 		body = placeholder
 	}
-	planned := body == placeholder && row.State == store.OutboundPlanned && row.Piece == "0" // and stored as that
+	// A first placeholder may come twice, so it costs no write; its row is stored as planned. With a key it comes back
+	// as it is, and the next server must know that it may not have the text.
+	planned := body == placeholder && row.State == store.OutboundPlanned && row.Piece == "0" && !l.Keyed
 	row.State = store.OutboundSending
-	if !planned || l.Keyed { // else a placeholder may come twice, so that it is not noted that there may be one
+	if !planned {
 		if err := d.put(ctx, row); err != nil {
 			return err
 		}
@@ -238,8 +240,8 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	return d.put(ctx, row, d.alias(ref.Message)...)
 }
 
-// keyOf is the key of a message. It is made of what is stored, so that the next server has the same. An answer that is
-// sent anew has others.
+// keyOf is the key that a message is sent with. It depends only on what is stored, so the next server uses the same
+// one; an answer that is sent again gets new ones.
 func keyOf(row *store.Outbound) string {
 	return key("out", row.Run+"/"+row.Piece+"/"+strconv.FormatInt(row.At.UnixMilli(), 10))
 }

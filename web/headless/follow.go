@@ -67,7 +67,7 @@ func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show
 			return "", fmt.Errorf("read the run: %w", err)
 		}
 		if final || time.Since(f.heard) > awayTime {
-			return "", fmt.Errorf("read run %s of chat %s, which may still be running: %w", r.RunID, r.ThreadID, err)
+			return "", fmt.Errorf("follow run %s in chat %s, which may still be running: %w", r.RunID, r.ThreadID, err)
 		}
 		if pause == maxPause {
 			show.note(fmt.Sprintf("the server is away; waiting up to %v for it", awayTime))

@@ -39,7 +39,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestARunIsNotFollowedForEver: on a clock that the test moves.
+// TestARunIsNotFollowedForEver uses a fake clock.
 func TestARunIsNotFollowedForEver(t *testing.T) {
 	const began = "event: metadata\ndata: {}\nid: 1\n\n"
 	away := errors.New("nobody listens")
@@ -74,7 +74,7 @@ func TestARunIsNotFollowedForEver(t *testing.T) {
 				_, err := Server{URL: "http://server", Client: &http.Client{Transport: f}}.stream(t.Context(), r,
 					map[string]any{}, &show{Screen: Screen{Answer: io.Discard, Progress: &progress}})
 				took := time.Since(start)
-				if err == nil || !tc.is(err) || !strings.Contains(err.Error(), "run r of chat t") {
+				if err == nil || !tc.is(err) || !strings.Contains(err.Error(), "run r in chat t") {
 					t.Errorf("the error: %v", err)
 				}
 				if took < tc.wait || took > tc.wait+maxPause {
