@@ -337,7 +337,7 @@ func (b *box) Stat(ctx context.Context, _ bool) (pool.Usage, error) {
 }
 
 // Clear cannot tell processes of earlier commands from others.
-func (b *box) Clear(context.Context, bool) (pool.Cleared, error) { return pool.Cleared{}, nil }
+func (b *box) Clear(context.Context, time.Time) (pool.Cleared, error) { return pool.Cleared{}, nil }
 
 type nopCloser struct{ io.Writer }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"fawn/sandbox"
 	"fawn/sandbox/files"
@@ -174,11 +175,11 @@ func (b *Box) Stat(context.Context, bool) (pool.Usage, error) {
 }
 
 // Clear ends the groups of earlier commands. Who of them writes to the disk is not known.
-func (b *Box) Clear(_ context.Context, disk bool) (c pool.Cleared, err error) {
+func (b *Box) Clear(context.Context, time.Time) (c pool.Cleared, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, running := range b.groups {
-		if disk && running {
+		if running {
 			return pool.Cleared{}, nil
 		}
 	}

@@ -160,7 +160,8 @@ func (s *supervisor) groups() (sums map[int]int64, calls map[int]int) {
 }
 
 // blame finds who writes to the disk: a running command, by its number, or left-overs, by
-// the topmost of their processes. Where nobody is seen writing, any left-over may be it.
+// the topmost of their processes. Where nobody is seen writing, any left-over may be it, but
+// no command: that may be one that has only begun.
 func (s *supervisor) blame() (call int, left []int) {
 	before, _ := s.groups()
 	time.Sleep(blameTime)
@@ -172,14 +173,11 @@ func (s *supervisor) blame() (call int, left []int) {
 	for n, sum := range after {
 		id, running := calls[n]
 		switch wrote := sum - before[n]; {
-		case running && wrote == most:
+		case running && wrote > 0 && wrote == most:
 			call = id
 		case !running && wrote*4 >= most:
 			left = append(left, n)
 		}
-	}
-	if len(left) > 0 && most == 0 {
-		return 0, left
 	}
 	return call, left
 }

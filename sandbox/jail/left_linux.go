@@ -15,15 +15,12 @@ import (
 // maxNames is how many names of programs an answer holds.
 const maxNames = 5
 
-// clear ends what earlier commands left running; for the disk, only what writes, which may
-// be a running command. That is the server's to end.
+// clear ends what earlier commands left running that writes to the disk. Where that is a
+// running command, it is the server's to end.
 func (s *supervisor) clear(m *Message) {
 	answer := &Message{Op: OpCleared, ID: m.ID}
 	var roots []int
-	if m.Disk {
-		answer.Call, roots = s.blame()
-	}
-	if !m.Disk || len(roots) > 0 {
+	if answer.Call, roots = s.blame(); len(roots) > 0 {
 		answer.Procs, answer.Detail = s.endLeft(m.Time, roots)
 	}
 	_ = send(answer)

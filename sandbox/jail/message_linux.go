@@ -103,7 +103,7 @@ const (
 	OpKill    = "kill"    // server: ID, Time it may take
 	OpKilled  = "killed"  // supervisor: ID, Procs that are left
 	OpStat    = "stat"    // server and supervisor: ID, Procs, Mem, Tmp, Gone if Disk was asked for
-	OpClear   = "clear"   // server: ID, Time it may take, Disk to end only what writes to the disk
+	OpClear   = "clear"   // server: ID, Time it may take to end what earlier commands left that writes to the disk
 	OpCleared = "cleared" // supervisor: ID, Procs that were ended, Detail with their names, Call that writes
 )
 

@@ -46,10 +46,10 @@ type Box struct {
 	dead   chan struct{} // closed when the supervisor answers no more
 	over   chan struct{} // closed when no process is left and all is released
 	mu     sync.Mutex
-	late   *time.Timer                     // guarded by mu
-	next   int                             // guarded by mu
-	waiter map[int]chan *jail.Message      // guarded by mu
-	cancel map[int]context.CancelCauseFunc // of running commands, guarded by mu
+	late   *time.Timer                // guarded by mu
+	next   int                        // guarded by mu
+	waiter map[int]chan *jail.Message // guarded by mu
+	calls  map[int]call               // guarded by mu
 }
 
 // Launch is what the start of a box needs besides its spec.
@@ -73,7 +73,7 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 		shared: l.Spec.Others > 0, owner: l.Owner, group: l.Group, stderr: &LastBytes{},
 		killTime: cmp.Or(l.KillTime, jail.KillTime),
 		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{},
-		cancel: map[int]context.CancelCauseFunc{},
+		calls: map[int]call{},
 	}
 	if err := b.spawn(l.Spec); err != nil {
 		l.Release()

@@ -25,6 +25,12 @@ const (
 	MaxArgument = 100 << 10
 )
 
+// call is a running command.
+type call struct {
+	cancel context.CancelCauseFunc
+	began  time.Time
+}
+
 // Run runs a command. Whatever way it ends, none of its processes outlives ctx.
 func (b *Box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	defer j.Close()
@@ -33,7 +39,7 @@ func (b *Box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	b.mu.Lock()
-	b.cancel[id] = cancel
+	b.calls[id] = call{cancel, time.Now()}
 	b.mu.Unlock()
 	if err := b.send(id, j); err != nil {
 		if b.isDead() {
@@ -266,7 +272,7 @@ func (b *Box) forget(id int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.waiter, id)
-	delete(b.cancel, id)
+	delete(b.calls, id)
 }
 
 func (b *Box) isDead() bool {
@@ -290,20 +296,18 @@ func (b *Box) Stat(ctx context.Context, disk bool) (pool.Usage, error) {
 }
 
 // Clear implements pool.Box.
-func (b *Box) Clear(ctx context.Context, disk bool) (pool.Cleared, error) {
-	m, err := b.ask(ctx, &jail.Message{Op: jail.OpClear, Disk: disk, Time: b.killTime})
+func (b *Box) Clear(ctx context.Context, counted time.Time) (pool.Cleared, error) {
+	m, err := b.ask(ctx, &jail.Message{Op: jail.OpClear, Time: b.killTime})
 	if err != nil {
 		return pool.Cleared{}, err
 	}
-	c := pool.Cleared{Procs: m.Procs, Names: m.Detail}
 	b.mu.Lock()
-	cancel := b.cancel[m.Call]
+	writer, running := b.calls[m.Call]
 	b.mu.Unlock()
-	if cancel != nil {
-		cancel(pool.ErrOverQuota)
-		c.Call = true
+	if running && writer.began.Before(counted) {
+		writer.cancel(pool.ErrOverQuota)
 	}
-	return c, nil
+	return pool.Cleared{Procs: m.Procs, Names: m.Detail, Call: running}, nil
 }
 
 // ask waits for the supervisor's answer to a message.

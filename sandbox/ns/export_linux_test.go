@@ -1,10 +1,13 @@
 package ns
 
 import (
+	"context"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
 	"fawn/sandbox"
+	"fawn/sandbox/pool"
 )
 
 // Filter is the program of system calls for a policy.
@@ -40,4 +43,9 @@ func SharedFilter(allow []string) ([]bpf.Instruction, error) {
 		return nil, err
 	}
 	return filterProgram(rules), nil
+}
+
+// Start starts the box of a thread as the pool of a provider of New does.
+func Start(ctx context.Context, p sandbox.Provider, thread string, policy sandbox.Policy) (pool.Box, error) {
+	return p.(*provider).start(ctx, thread, policy)
 }

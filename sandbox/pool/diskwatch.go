@@ -96,10 +96,12 @@ func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
 	if used <= w.limit-files.Unseen && !deep {
 		return used, deep
 	}
-	ctx, cancel := context.WithTimeout(ctx, files.CountTime)
-	defer cancel()
 	// Without an answer, or a count, the last one holds.
-	_, _ = w.look(ctx)
+	asking, cancel := context.WithTimeout(ctx, files.CountTime)
+	_, _ = w.look(asking)
+	cancel()
+	ctx, cancel = context.WithTimeout(ctx, files.CountTime)
+	defer cancel()
 	if n, err := w.meter.Recount(ctx, w.pool.cfg.Dirs, w.thread); err == nil || errors.Is(err, files.ErrNesting) {
 		return n, err != nil
 	}
@@ -147,10 +149,10 @@ func (w *diskWatch) loop() {
 			continue
 		}
 		// What was counted may be gone, and a command that begins now wrote none of it.
-		begun := w.begun()
+		counted = time.Now()
 		used, err = w.meter.Recount(ctx, w.pool.cfg.Dirs, w.thread)
 		if (err == nil || errors.Is(err, files.ErrNesting)) && w.over(used, err != nil) {
-			w.endWriter(ctx, begun)
+			w.endWriter(ctx, counted)
 		}
 	}
 }
@@ -193,19 +195,12 @@ func (w *diskWatch) over(used int64, deep bool) bool {
 	return used > most || deep && !w.deep
 }
 
-// begun numbers the newest command.
-func (w *diskWatch) begun() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.next
-}
-
-// endWriter ends who writes, or everything if that cannot be told. Commands after number
-// begun are spared: the next count tells about them.
-func (w *diskWatch) endWriter(ctx context.Context, begun int) {
+// endWriter ends who writes, or everything if that cannot be told. Commands that began after
+// the disk was counted are spared: the next count tells about them.
+func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, clearTime)
 	defer cancel()
-	c, err := w.box.Clear(ctx, true)
+	c, err := w.box.Clear(ctx, counted)
 	log := w.pool.cfg.Log.With("thread", w.thread, "limit", w.limit)
 	switch {
 	case err == nil && c.Procs > 0:
@@ -218,9 +213,9 @@ func (w *diskWatch) endWriter(ctx context.Context, begun int) {
 	}
 	w.mu.Lock()
 	calls := len(w.calls)
-	for id, c := range w.calls {
+	for _, c := range w.calls {
 		// Blocks of what an earlier command wrote may be taken a moment after its end.
-		if id <= begun && time.Since(c.since) > diskSettle {
+		if c.since.Before(counted) && time.Since(c.since) > diskSettle {
 			c.cancel(ErrOverQuota)
 		}
 	}

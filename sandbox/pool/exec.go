@@ -35,9 +35,9 @@ type Box interface {
 	// Stat describes processes and memory; disk asks for gone too, which costs a look at
 	// every open file.
 	Stat(ctx context.Context, disk bool) (Usage, error)
-	// Clear ends processes that earlier commands left running. With disk it ends only who
-	// writes to the disk, and the running command if that is it.
-	Clear(ctx context.Context, disk bool) (Cleared, error)
+	// Clear ends who writes to the disk: processes that earlier commands left running, or the
+	// running command if that is it, unless it began after the disk was counted.
+	Clear(ctx context.Context, counted time.Time) (Cleared, error)
 	// Layers must not be changed by the caller.
 	Layers() []string
 	// Done is closed when no process is left.
@@ -81,7 +81,7 @@ type Usage struct {
 type Cleared struct {
 	Procs int
 	Names string // of their programs
-	Call  bool   // a running command
+	Call  bool   // a running command writes: it was ended, or began too late
 }
 
 // Exit is what became of a job.
