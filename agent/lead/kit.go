@@ -2,6 +2,7 @@ package lead
 
 import (
 	"slices"
+	"unique"
 
 	"fawn/agent"
 	"fawn/agent/config"
@@ -16,6 +17,7 @@ type kit struct {
 	file    config.File
 	now     equipment
 	set     *agent.Toolset
+	prompt  unique.Handle[string] // of set: runs whose prompts are the same share it
 	hidden  *middleware.Deferred
 	tokens  int // of prompt and tools
 }
@@ -28,7 +30,8 @@ func (b *Builder) newKit(f config.File, e equipment) *kit {
 
 func (k *kit) take(e equipment) {
 	k.now = e
-	k.set = &agent.Toolset{System: system(k.file, e), Tools: e.tools}
+	k.prompt = unique.Make(system(k.file, e))
+	k.set = &agent.Toolset{System: k.prompt.Value(), Tools: e.tools}
 	k.hidden = middleware.Defer(e.hidden, tools.Catalog(e.hidden))
 	k.tokens = k.builder.weights.front(k.set.System, k.set.Tools)
 }

@@ -54,9 +54,8 @@ func (r *Recorder) putSubStep(ns string, number int, s agent.Step, spent Usage, 
 	if err != nil {
 		return err
 	}
-	from := len(r.arena)
-	r.arena = runevent.AppendNamed(r.arena, runevent.KindStep, ns, data)
-	r.append(from, &runevent.Event{Kind: runevent.KindStep, NS: ns, Step: row.Data()})
+	ev := &runevent.Event{Kind: runevent.KindStep, NS: ns, Step: row.Data()}
+	r.append(r.frames.Named(ev.Kind, ns, data), ev)
 	r.usage.CountChild(spent)
 	for _, data := range more {
 		r.named(&runevent.Event{Kind: runevent.KindCustom, Data: data})

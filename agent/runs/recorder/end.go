@@ -43,7 +43,7 @@ func (r *Recorder) Finish(ctx context.Context, end End) error {
 
 func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 	run := end.Run
-	if len(r.ends) > 0 {
+	if r.frames.Len() > 0 {
 		b.Events = append(b.Events, r.cutOff())
 	}
 	add := func(kind runevent.Kind, row string, v any, frames int64) error {

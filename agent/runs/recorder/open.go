@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
+	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
 
@@ -61,8 +62,7 @@ type Recorder struct {
 	first   int64            // number of the run's first event, 0 before it
 	stored  int64            // greatest number of the run in stored rows
 	slots   map[string]*slot // of the open step, by message id
-	arena   []byte           // frames of the open step, one behind the other
-	ends    []int            // where each ends
+	frames  runevent.Frames  // of the open step
 	opened  int64            // number of the first of them
 	extra   store.Batch      // joins the next commit
 	plan    []agent.Todo     // as of the last step

@@ -27,8 +27,7 @@ func (r *Recorder) Adopt(frames []store.Delta) ([]runevent.Event, error) {
 		if i == 0 {
 			r.opened = first
 		}
-		r.arena = append(r.arena, f.Data...)
-		r.ends = append(r.ends, len(r.arena))
+		r.frames.Add(f.Data)
 		r.seq = max(r.seq, f.Seq)
 		if ev.Kind == runevent.KindMessage {
 			r.slots[ev.Msg.ID] = &slot{n: n, msg: ev.Msg}
@@ -44,7 +43,7 @@ func (r *Recorder) Again(ctx context.Context, run store.Run, said []*runevent.Pa
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var b store.Batch
-	if len(r.ends) > 0 {
+	if r.frames.Len() > 0 {
 		b.Events = append(b.Events, r.cutOff())
 	}
 	add := func(kind string, v any) error {
@@ -89,7 +88,7 @@ func (r *Recorder) GoOn(first int64, used Usage) {
 func (r *Recorder) KeepNumbers(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.ends) == 0 {
+	if r.frames.Len() == 0 {
 		return nil
 	}
 	return r.commit(ctx, store.Batch{Events: []store.Event{r.cutOff()}})

@@ -173,36 +173,22 @@ func (r *Recorder) putChunk(ev agent.Event) error {
 
 func (r *Recorder) slotted(s *slot, payload string, ev *runevent.Event) {
 	ev.Msg, ev.NS = s.msg, s.msg.NS
-	from := len(r.arena)
-	r.arena = runevent.AppendDelta(r.arena, ev.Kind, s.n, payload)
-	r.append(from, ev)
+	r.append(r.frames.Delta(ev.Kind, s.n, payload), ev)
 }
 
 func (r *Recorder) named(ev *runevent.Event) {
-	from := len(r.arena)
-	r.arena = runevent.AppendNamed(r.arena, ev.Kind, ev.NS, ev.Data)
-	r.append(from, ev)
+	r.append(r.frames.Named(ev.Kind, ev.NS, ev.Data), ev)
 }
 
-// append numbers the frame arena[from:] and hands it to storage and the log.
-func (r *Recorder) append(from int, ev *runevent.Event) {
+// append numbers the newest frame and hands it to storage and the log.
+func (r *Recorder) append(frame []byte, ev *runevent.Event) {
 	ev.Seq, ev.To = r.seq+1, r.seq+ev.Width()
 	r.seq = ev.To
-	if len(r.ends) == 0 {
+	if r.frames.Len() == 1 {
 		r.opened = ev.Seq
 	}
-	r.ends = append(r.ends, len(r.arena))
 	r.log.Add(ev)
-	r.lane.Append(r.seq, r.arena[from:])
-}
-
-// openFrames are the frames of the open step.
-func (r *Recorder) openFrames() [][]byte {
-	out, from := make([][]byte, len(r.ends)), 0
-	for i, to := range r.ends {
-		out[i], from = r.arena[from:to], to
-	}
-	return out
+	r.lane.Append(r.seq, frame)
 }
 
 // foldStep packs the open step's frames, referring to what the step stores.
@@ -227,7 +213,7 @@ func (r *Recorder) foldStep(written map[string]int64, msgs []*agent.Message) []b
 	if i >= 0 && r.at.Messages[i].Type == agent.TypeAI {
 		known.Caller = runevent.Stored{Row: r.at.Rows[i], Message: r.at.Messages[i]}
 	}
-	return runevent.Fold(r.openFrames(), known)
+	return runevent.Fold(r.frames.All(), known)
 }
 
 // cutOff is the row of an open step that nothing is stored of but its events.
@@ -238,7 +224,8 @@ func (r *Recorder) cutOff() store.Event {
 
 // closeStep forgets the open step, which is stored now.
 func (r *Recorder) closeStep() {
-	r.arena, r.ends, r.slots = r.arena[:0], r.ends[:0], map[string]*slot{}
+	r.frames.Reset()
+	r.slots = map[string]*slot{}
 }
 
 // mark is what a commit that fails must leave as it was: the rows and numbers it had

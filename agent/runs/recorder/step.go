@@ -123,7 +123,7 @@ func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 	}
 	stored := data
 	from, first := r.seq+1, r.seq+1
-	if len(r.ends) > 0 { // one row holds the step and all that led to it
+	if r.frames.Len() > 0 { // one row holds the step and all that led to it
 		first = r.opened
 		stored = append(stored, r.foldStep(written, s.Patch.Messages)...)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 
 	"fawn/agent"
@@ -31,10 +32,10 @@ func (s ChildStep) Data() *StepData {
 
 // inline finds the messages which the steps of children in frames hold, so that what streamed
 // of them, their calls and results refer to them. Their rows count down from -1.
-func (f *folder) inline(frames [][]byte) {
+func (f *folder) inline(frames iter.Seq[[]byte]) {
 	slots := map[string]int{} // of messages that streamed in a namespace, by id
 	f.byID = map[string]int{}
-	for _, frame := range frames {
+	for frame := range frames {
 		p, err := split(frame)
 		if err != nil {
 			continue

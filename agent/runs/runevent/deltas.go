@@ -2,6 +2,7 @@ package runevent
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -9,11 +10,28 @@ import (
 	"fawn/agent"
 )
 
-// deltas is what streamed in one slot, put together.
+// deltas is what streamed in one slot, beside the message that is stored of it.
 type deltas struct {
-	text, reasoning strings.Builder
+	text, reasoning match
 	calls           map[int]*callDeltas // by index
 }
+
+// match compares pieces with a text.
+type match struct {
+	left string // of the text, behind all pieces
+	odd  bool   // they differ
+}
+
+func (m *match) take(piece []byte) {
+	if n := len(piece); !m.odd && n <= len(m.left) && m.left[:n] == string(piece) {
+		m.left = m.left[n:]
+	} else {
+		m.odd = true
+	}
+}
+
+// whole tells whether the pieces are the text.
+func (m *match) whole() bool { return !m.odd && m.left == "" }
 
 type callDeltas struct {
 	id, name string
@@ -21,24 +39,28 @@ type callDeltas struct {
 	odd      bool // a shape that a reference cannot give back
 }
 
-// sumDeltas puts the deltas of every slot together.
-func sumDeltas(frames [][]byte) map[int]*deltas {
-	sums := map[int]*deltas{}
-	for _, frame := range frames {
+// sumDeltas sums up the deltas of every slot whose message is stored.
+func (f *folder) sumDeltas(frames iter.Seq[[]byte]) map[int]*deltas {
+	sums := make(map[int]*deltas, len(f.streamed))
+	for slot, m := range f.streamed {
+		stored := messageTexts(m.Message)
+		sums[slot] = &deltas{text: match{left: stored[0]}, reasoning: match{left: stored[1]},
+			calls: map[int]*callDeltas{}}
+	}
+	for frame := range frames {
 		p, err := split(frame)
 		if err != nil || !p.slotted {
 			continue
 		}
 		d := sums[p.slot]
 		if d == nil {
-			d = &deltas{calls: map[int]*callDeltas{}}
-			sums[p.slot] = d
+			continue
 		}
 		switch p.kind {
 		case KindText:
-			d.text.Write(p.payload)
+			d.text.take(p.payload)
 		case KindReasoning:
-			d.reasoning.Write(p.payload)
+			d.reasoning.take(p.payload)
 		case KindCall:
 			d.addCall(p.payload)
 		}

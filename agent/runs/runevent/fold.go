@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"iter"
 	"maps"
 	"strings"
 	"unicode/utf8"
@@ -87,7 +88,7 @@ type openSlot struct {
 
 // Fold packs the frames of one step. Every reference is checked to give the same bytes again; a
 // frame that no stored message repeats is kept whole.
-func Fold(frames [][]byte, known Known) []byte {
+func Fold(frames iter.Seq[[]byte], known Known) []byte {
 	f := folder{streamed: map[int]Stored{}, caller: known.Caller, results: map[string]Stored{},
 		callers: map[string]Stored{}, place: map[int64]int{}, used: map[[3]int]bool{},
 		slots: map[int]*openSlot{}, cur: -1}
@@ -98,10 +99,10 @@ func Fold(frames [][]byte, known Known) []byte {
 	return f.fold(frames)
 }
 
-func (f *folder) fold(frames [][]byte) []byte {
+func (f *folder) fold(frames iter.Seq[[]byte]) []byte {
 	f.inline(frames)
-	sums := sumDeltas(frames)
-	for _, frame := range frames {
+	sums := f.sumDeltas(frames)
+	for frame := range frames {
 		p, err := split(frame)
 		if err != nil || !f.short(p, sums) {
 			f.record(foldFrame, uint64(len(frame)))
@@ -174,8 +175,8 @@ func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
 	s := &openSlot{msg: m.Message, calls: map[int]int{}}
 	if d := sums[p.slot]; d != nil {
 		stored := messageTexts(m.Message)
-		s.text = d.text.String() == stored[0] && sound(stored[0])
-		s.reasoning = d.reasoning.String() == stored[1] && sound(stored[1])
+		s.text = d.text.whole() && sound(stored[0])
+		s.reasoning = d.reasoning.whole() && sound(stored[1])
 		d.match(m.Message, s.calls)
 	}
 	f.within(told.NS)

@@ -3,6 +3,7 @@ package runevent
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"testing"
 
 	"fawn/agent"
@@ -23,17 +24,17 @@ func FuzzUnfold(f *testing.F) {
 		}
 		bodies[row] = body
 	}
-	frames := func(parts ...any) [][]byte {
-		var out [][]byte
+	frames := func(parts ...any) iter.Seq[[]byte] {
+		var out Frames
 		for i := 0; i < len(parts); i += 2 {
 			payload := fmt.Sprint(parts[i+1])
 			if kind, slotted := frameKind(byte(parts[i].(rune))); slotted {
-				out = append(out, AppendDelta(nil, kind, 0, payload))
+				out.Delta(kind, 0, payload)
 			} else {
-				out = append(out, AppendNamed(nil, kind, "", []byte(payload)))
+				out.Named(kind, "", []byte(payload))
 			}
 		}
-		return out
+		return out.All()
 	}
 	end, err := EncodeToolEnd(agent.Event{Message: "r", Call: ai.ToolCalls[0], Result: agent.TextResult("result")})
 	if err != nil {

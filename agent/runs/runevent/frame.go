@@ -77,22 +77,6 @@ func frameByte(k Kind) byte {
 	return frameCustom
 }
 
-// AppendDelta appends the frame of an event of the message in a slot: KindMessage opens it.
-func AppendDelta(dst []byte, k Kind, slot int, payload string) []byte {
-	dst = append(dst, frameByte(k))
-	dst = binary.AppendUvarint(dst, uint64(slot))
-	return append(dst, payload...)
-}
-
-// AppendNamed appends the frame of an event that belongs to a namespace: of tools and their calls,
-// of children's steps, and custom ones.
-func AppendNamed(dst []byte, k Kind, ns string, payload []byte) []byte {
-	dst = append(dst, frameByte(k))
-	dst = binary.AppendUvarint(dst, uint64(len(ns)))
-	dst = append(dst, ns...)
-	return append(dst, payload...)
-}
-
 // parts are the parts of one frame.
 type parts struct {
 	kind    Kind

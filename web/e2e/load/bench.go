@@ -31,7 +31,8 @@ const (
 	limitGap        = 30   // ms, p99 at 50 tok/s
 	limitOrder      = 1.15 // disk over turns, exponent
 	limitIdle       = 32   // MB resident
-	limitPeak       = 110  // MB resident at 200 paced streams
+	limitPeak       = 110  // MB resident at 200 paced streams of up to 10 s
+	limitHeld       = 40   // bytes more for each further token: open answers are in memory, for readers too
 	limitCrowded    = 150  // ms to the first answer with 10,000 threads
 	limitColdStart  = 120  // ms; 60 on a quiet machine
 	limitLate       = 1    // % of paced tokens

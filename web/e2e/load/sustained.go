@@ -51,7 +51,7 @@ func (b *bench) paced(ctx context.Context) error {
 			}
 			limit := math.NaN()
 			if n == 200 {
-				limit = limitPeak
+				limit = limitPeak + float64(n*max(0, b.Seconds-10)*rate)*limitHeld/1e6
 			}
 			b.add(fmt.Sprintf("peak memory with %d paced streams, RSS", n), "MB", float64(after.Peak)/1e6,
 				math.NaN(), limit)
