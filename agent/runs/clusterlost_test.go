@@ -1,6 +1,8 @@
 package runs_test
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -85,4 +87,60 @@ func (c cluster) ALostClaimBegins(t *testing.T) {
 	default:
 	}
 	whole(t, a, b)
+}
+
+// ARunOfAServerThatIsGoneIsEnded as was asked for: what it had shown and not stored is stored once.
+func (c cluster) ARunOfAServerThatIsGoneIsEnded(t *testing.T) {
+	b, run := c.leaves(t, func(b *server, run store.Run) error {
+		return b.m.Cancel(t.Context(), "t1", run.ID, false)
+	})
+	b.end(t, run, runs.Interrupted)
+	b.apart(t, "t1")
+	if got := texts(b.state(t, "t1", "")); strings.Count(got, "ai:") != 1 || !strings.Contains(got, "here") {
+		t.Errorf("the thread says %s", got)
+	}
+	whole(t, b)
+}
+
+// ARunOfAServerThatIsGoneIsTakenBack: nothing of it is stored then, also of what it had shown last.
+func (c cluster) ARunOfAServerThatIsGoneIsTakenBack(t *testing.T) {
+	b, run := c.leaves(t, func(b *server, run store.Run) error {
+		return b.m.Rollback(t.Context(), "t1", run.ID, false)
+	})
+	eventually(t, "the run is taken back", func() bool {
+		_, err := b.db.Run(t.Context(), run.ID)
+		return errors.Is(err, store.ErrNotFound)
+	})
+	b.end(t, b.start(t, "t1", "hello"), runs.Success)
+	b.apart(t, "t1")
+	whole(t, b)
+}
+
+// leaves has a server go in the middle of a run that somebody then ends from the one that is left.
+func (c cluster) leaves(t *testing.T, end func(*server, store.Run) error) (left *server, run store.Run) {
+	wire := pgtest.NewWire(t, c.url)
+	a, b := c.joinFor(t, shortLease, wire.URL, 0, always(parrotAgent())), c.join(t, c.url, 0, always(parrotAgent()))
+	run = a.start(t, "t1", "hang here")
+	a.until(t, run, text("here"))
+	wire.Freeze()
+	if err := end(b, run); err != nil {
+		t.Fatal(err)
+	}
+	return b, run
+}
+
+// apart checks that the stored events of a thread are those of its runs, one behind the other.
+func (w *world) apart(t *testing.T, thread string) {
+	t.Helper()
+	next := int64(math.MaxInt64)
+	err := w.db.EventsBack(t.Context(), thread, next, func(e store.Event) (bool, error) {
+		if e.To >= next || e.Run == "" {
+			t.Errorf("events %d to %d are of run %q, and the ones behind them begin with %d", e.Seq, e.To, e.Run, next)
+		}
+		next = e.Seq
+		return true, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

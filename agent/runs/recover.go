@@ -207,7 +207,7 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 	if _, err := rec.Adopt(frames); err != nil {
 		m.logger.Error("the end of a thread's events is damaged", "thread", thread, "err", err)
 	}
-	return rec.KeepNumbers(ctx)
+	return rec.KeepNumbers(ctx, frames[len(frames)-1].Seq)
 }
 
 // fail stores only that a run and its thread ended badly.

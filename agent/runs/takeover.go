@@ -21,16 +21,20 @@ func (m *Manager) takeOver(ctx context.Context, list []store.Orphan) error {
 	}
 	var wg sync.WaitGroup
 	places, errs := make(chan struct{}, recoverAtOnce), make([]error, len(list))
+	taken := make([]string, len(list))
 	for i, o := range list {
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			errs[i] = m.takeUpRun(ctx, o, tail)
+			taken[i], errs[i] = m.takeUpRun(ctx, o, tail)
 		})
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	for _, thread := range taken {
+		delete(tail, thread)
 	}
 	for thread, frames := range tail {
 		if err := m.keepLeft(ctx, thread, frames); err != nil {
@@ -53,14 +57,15 @@ func (m *Manager) taking(list []store.Orphan, begins bool) {
 	}
 }
 
-// takeUpRun goes on with one run, or ends it.
-func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string][]store.Delta) error {
+// takeUpRun goes on with one run, or ends it. It returns the thread whose events in the tail are then the run's:
+// stored with it, or taken back.
+func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string][]store.Delta) (string, error) {
 	run, err := m.db.Run(ctx, o.Run)
 	if errors.Is(err, store.ErrNotFound) || err == nil && run.Status != Running {
-		return nil
+		return "", nil
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if o.Handed { // which is no attempt more
 		run.Attempt--
@@ -71,15 +76,15 @@ func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string
 		err = m.fail(ctx, run, err)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if e != nil {
 		if err := m.enroll(e, stageQueued); err != nil {
-			return err
+			return "", err
 		}
 	}
 	m.lookAt(run.ThreadID, e)
-	return nil
+	return run.ThreadID, nil
 }
 
 // keepLeft stores the last events of a run that has ended and could not store them.

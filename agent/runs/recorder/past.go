@@ -84,14 +84,17 @@ func (r *Recorder) GoOn(first int64, used Usage) {
 	r.first, r.stored, r.usage, r.goesOn = first, r.seq, used, true
 }
 
-// KeepNumbers stores adopted events whose run has ended: readers may have seen their numbers.
-func (r *Recorder) KeepNumbers(ctx context.Context) error {
+// KeepNumbers stores adopted events up to last whose run has ended: readers may have seen their numbers. The next run
+// may be at work already, with numbers behind them.
+func (r *Recorder) KeepNumbers(ctx context.Context, last int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.frames.Len() == 0 {
 		return nil
 	}
-	return r.commit(ctx, store.Batch{Events: []store.Event{r.cutOff()}})
+	row := r.cutOff()
+	row.To = last
+	return r.commit(ctx, store.Batch{Events: []store.Event{row}})
 }
 
 // metaOf is the body of the event an attempt begins with.
