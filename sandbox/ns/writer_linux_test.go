@@ -54,7 +54,7 @@ func TestWhoWritesIsEndedUnlessItBeganTooLate(t *testing.T) {
 			}
 		}
 	}
-	for !clear(time.Now()) {
+	for len(writes) == 0 && !clear(time.Now()) { // a busy machine may let it write nothing for a moment
 	}
 	if e := <-writes; !e.Quota || e.Signal != "SIGKILL" {
 		t.Errorf("who writes: %+v", e)

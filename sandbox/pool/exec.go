@@ -81,7 +81,7 @@ type Usage struct {
 type Cleared struct {
 	Procs int
 	Names string // of their programs
-	Call  bool   // a running command writes: it was ended, or began too late
+	Call  bool   // a running command writes; it was ended unless it began after the count
 }
 
 // Exit is what became of a job.

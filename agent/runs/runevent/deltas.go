@@ -12,17 +12,17 @@ import (
 
 // deltas is what streamed in one slot, beside the message that is stored of it.
 type deltas struct {
-	text, reasoning match
+	text, reasoning matcher
 	calls           map[int]*callDeltas // by index
 }
 
-// match compares pieces with a text.
-type match struct {
+// matcher compares pieces with a text.
+type matcher struct {
 	left string // of the text, behind all pieces
 	odd  bool   // they differ
 }
 
-func (m *match) take(piece []byte) {
+func (m *matcher) take(piece []byte) {
 	if n := len(piece); !m.odd && n <= len(m.left) && m.left[:n] == string(piece) {
 		m.left = m.left[n:]
 	} else {
@@ -31,7 +31,7 @@ func (m *match) take(piece []byte) {
 }
 
 // whole tells whether the pieces are the text.
-func (m *match) whole() bool { return !m.odd && m.left == "" }
+func (m *matcher) whole() bool { return !m.odd && m.left == "" }
 
 type callDeltas struct {
 	id, name string
@@ -44,7 +44,7 @@ func (f *folder) sumDeltas(frames iter.Seq[[]byte]) map[int]*deltas {
 	sums := make(map[int]*deltas, len(f.streamed))
 	for slot, m := range f.streamed {
 		stored := messageTexts(m.Message)
-		sums[slot] = &deltas{text: match{left: stored[0]}, reasoning: match{left: stored[1]},
+		sums[slot] = &deltas{text: matcher{left: stored[0]}, reasoning: matcher{left: stored[1]},
 			calls: map[int]*callDeltas{}}
 	}
 	for frame := range frames {
