@@ -139,7 +139,8 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 		s.follow(c, r)
 	}
 	if c.Deliver != "" && s.cfg.Deliver != nil {
-		if err := s.cfg.Deliver(ctx, r.Run); err != nil { // it is stored, and sent by the next server at the latest
+		// It is stored, and sent by the next server at the latest.
+		if err := s.cfg.Deliver(ctx, r.Run); err != nil && ctx.Err() == nil {
 			s.cfg.Log.Error("the result of a scheduled run is sent late", "cron", c.ID, "run", r.Run, "err", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/store"
+	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/route"
 )
@@ -160,8 +161,12 @@ func (k *a2aCall) envelope(result any, err error) ([]byte, error) {
 	}
 	failed, ok := err.(*rpcError)
 	if !ok {
-		k.Log.Error("a call of an agent failed", "assistant", k.assistant.ID, "err", err)
 		failed = &rpcError{rpcInternal, "Internal server error"}
+		if _, detail := errstatus.Of(err); detail == nil {
+			k.Log.Error("a call of an agent failed", "assistant", k.assistant.ID, "err", err)
+		} else if said, ok := detail.(string); ok { // it is known, such as a server that stops
+			failed.Message = said
+		}
 	}
 	out["error"] = failed
 	return agent.Encode(out)

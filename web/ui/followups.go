@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 
@@ -9,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/lead"
+	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
@@ -26,41 +28,49 @@ type Aside interface {
 // followUp is POST /ui/threads/:id/followups: the page asks for suggestions under the last
 // answer when none were made yet. They are optional: what goes wrong leaves none.
 func (u *UI) followUp(c echo.Context, t store.Thread) error {
-	id := t.ID
-	ctx, done := httpx.Until(c.Request().Context(), u.Draining, conversation.ErrGone)
+	ctx, done := httpx.Until(c.Request().Context(), u.Draining, runs.ErrClosed)
 	defer done()
+	turn, err := u.followed(ctx, t.ID)
+	switch {
+	case errors.Is(context.Cause(ctx), runs.ErrClosed): // nobody waits for them, so there is nothing to say
+		return c.NoContent(http.StatusNoContent)
+	case err != nil:
+		return err
+	case !page.WantsFragment(c.Request()):
+		return c.Redirect(http.StatusSeeOther, views.ThreadURL(t.ID))
+	}
+	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Followups(t.ID, turn)))
+}
+
+// followed is the thread's last turn with its suggestions, which are made and stored when nobody asked before.
+func (u *UI) followed(ctx context.Context, id string) (views.Turn, error) {
 	leave, err := u.suggesting.enter(ctx, id) // pages side by side ask once
 	if err != nil {
-		return err
+		return views.Turn{}, err
 	}
 	defer leave()
 	v, err := u.Load(ctx, id, "", conversation.Everything, "")
 	if err != nil {
-		return err
+		return views.Turn{}, err
 	}
 	turns := v.Scene(false).Turns
 	if len(turns) == 0 {
-		return store.ErrNotFound
+		return views.Turn{}, store.ErrNotFound
 	}
-	last := &turns[len(turns)-1]
-	if last.Next.Ask {
-		made := conversation.Followups{After: last.Answer.ID, List: u.suggest(ctx, v, turns)}
-		if ctx.Err() != nil { // the page left: the next one asks again
-			return context.Cause(ctx)
-		}
-		merge, err := agent.Encode(map[string]any{conversation.FollowupsKey: made})
-		if err != nil {
-			return err
-		}
-		if err := u.DB.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Merge: merge}}); err != nil {
-			return err
-		}
-		last.Next = views.Followups{List: made.List}
+	last := turns[len(turns)-1]
+	if !last.Next.Ask {
+		return last, nil
 	}
-	if !page.WantsFragment(c.Request()) {
-		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id))
+	made := conversation.Followups{After: last.Answer.ID, List: u.suggest(ctx, v, turns)}
+	if ctx.Err() != nil { // the page left: the next one asks again
+		return views.Turn{}, context.Cause(ctx)
 	}
-	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Followups(id, *last)))
+	merge, err := agent.Encode(map[string]any{conversation.FollowupsKey: made})
+	if err != nil {
+		return views.Turn{}, err
+	}
+	last.Next = views.Followups{List: made.List}
+	return last, u.DB.Commit(ctx, store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Merge: merge}})
 }
 
 // suggest asks the model of the thread, and no other: what was said to it is its to know.

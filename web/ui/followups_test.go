@@ -21,6 +21,7 @@ type adviser struct {
 	list   []string
 	err    error
 	hold   chan struct{} // when not nil, it answers once this is closed
+	begun  func()        // when not nil, it is called before each answer
 	wishes []lead.SuggestWish
 }
 
@@ -28,6 +29,9 @@ func (a *adviser) Suggest(ctx context.Context, w lead.SuggestWish) ([]string, er
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wishes = append(a.wishes, w)
+	if a.begun != nil {
+		a.begun()
+	}
 	if a.hold != nil {
 		select {
 		case <-a.hold:
@@ -177,5 +181,20 @@ func TestFollowUpsOfAPageThatLeftAreMadeForTheNextOne(t *testing.T) {
 	close(w.aside.hold)
 	if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); strings.Count(a.body, "data-next") != 1 {
 		t.Fatalf("%d %q", a.StatusCode, a.body)
+	}
+}
+
+// A server that stops while suggestions are made leaves them to the next one. Nobody asked for them, so the
+// page is told nothing.
+func TestFollowUpsAreLeftToTheNextServer(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Yes.")}})
+	w.aside.hold, w.aside.begun = make(chan struct{}), w.drain
+	w.begin("t1", "Go")
+	w.settle("t1")
+	if a := w.post("/ui/threads/t1/followups", nil, "HX-Request", "true"); a.StatusCode != http.StatusNoContent {
+		t.Errorf("%d %q", a.StatusCode, a.body)
+	}
+	if page := w.page("/workspace/chats/t1"); !strings.Contains(page, asks) {
+		t.Error("the page does not ask again")
 	}
 }

@@ -74,7 +74,8 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 		return conversation.ErrBusy
 	}
 	if err == nil && also != nil {
-		if err := u.Bots.Hub.Deliver(ctx, run.ID); err != nil { // it is sent by the next server at the latest
+		// It is stored, and sent by the next server at the latest.
+		if err := u.Bots.Hub.Deliver(ctx, run.ID); err != nil && ctx.Err() == nil {
 			u.Log.Error("an answer is sent late", "thread", req.Thread, "run", run.ID, "err", err)
 		}
 	}

@@ -18,9 +18,6 @@ import (
 // which reads slowly gets fewer and larger ticks.
 const tick = 50 * time.Millisecond
 
-// ErrGone ends a stream because the server stops.
-var ErrGone = errors.New("the server stops")
-
 // stream is GET /ui/threads/:id/stream: what a run does, as changes of the page that was
 // rendered at ?v= or got as far as Last-Event-ID.
 func (h *Handlers) stream(c echo.Context, t store.Thread) error {
@@ -34,7 +31,7 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		from = last
 	}
-	ctx, done := httpx.Until(r.Context(), h.Draining, ErrGone)
+	ctx, done := httpx.Until(r.Context(), h.Draining, runs.ErrClosed)
 	defer done()
 	out, err := httpx.NewStream(c.Response(), httpx.Heartbeat)
 	if err != nil {

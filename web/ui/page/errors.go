@@ -71,7 +71,7 @@ func (s *Site) answerError(c echo.Context, err error) error {
 		status, detail = http.StatusNotFound, nil
 	}
 	text, id, level := "", uuid.NewString(), slog.LevelDebug
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable {
 		level = slog.LevelError
 	}
 	s.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path",
