@@ -147,7 +147,7 @@ soak: build ## the long version of the tests: many kill points, long fuzzing, 60
 	go build -o bin/load ./web/e2e/load/cmd
 	./bin/load -bin bin/fawn -seconds 60
 	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
-	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test corpus.test.mjs earlier.test.mjs # documents of all kinds, 40 of which are in make e2e; 2,000 messages
+	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test corpus.test.mjs earlier.test.mjs stop.test.mjs # documents of all kinds, 40 of which are in make e2e; 2,000 messages; 60 stops
 	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test --test-timeout=5400000 proxy.test.mjs # streams of 20 minutes
 	.ci/fresh-start # the README's two commands, as in the first minutes with Fawn
 

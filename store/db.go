@@ -27,6 +27,8 @@ var (
 	ErrBusy = errors.New("runs are in line")
 	// ErrFull means the disk is full or does not take writes any more.
 	ErrFull = errors.New("disk full or failing")
+	// ErrAway means that the database can't be reached, for longer than is waited for it.
+	ErrAway = errors.New("the database can't be reached")
 	// ErrClosed means the database or the lane is closed.
 	ErrClosed = errors.New("store closed")
 )

@@ -98,7 +98,7 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 			return err
 		}
 		if !e.passing(err) || time.Since(began) > pgPatience {
-			return err
+			return away(err)
 		}
 		time.Sleep(pgPause)
 	}

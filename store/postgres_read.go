@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -41,6 +42,14 @@ func (db *DB) again(ctx context.Context, read func() (final bool, err error)) er
 		}
 		pause = min(2*pause, readPauseMax)
 		final, err = read()
+	}
+	return away(err)
+}
+
+// away is err, which says so where the database can't be reached.
+func away(err error) error {
+	if err != nil && lostConnection(err) {
+		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrEnded is why a request ends whose session or token was revoked.
-var ErrEnded = errors.New("the session has ended")
+var ErrEnded = httpx.Errorf(http.StatusUnauthorized, "the session has ended")
 
 // Middleware finds out who asks and puts it into the context of the request, which ends when what
 // lets it in does. It refuses nobody: the policy of a route does. Only an unsafe request to the

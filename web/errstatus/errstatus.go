@@ -40,6 +40,10 @@ func Of(err error) (status int, detail any) {
 		return he.Code, he.Message
 	case errors.Is(err, store.ErrCrowded):
 		return http.StatusTooManyRequests, store.ErrCrowded.Error()
+	case errors.Is(err, store.ErrAway): // what is wrong with it may name its address
+		return http.StatusServiceUnavailable, store.ErrAway.Error()
+	case errors.Is(err, store.ErrFenced):
+		return http.StatusServiceUnavailable, store.ErrFenced.Error()
 	case errors.As(err, &unasked):
 		return http.StatusNotFound, unasked.Error()
 	}
@@ -119,7 +123,7 @@ func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 		if errors.As(err, &d) {
 			maps.Copy(c.Response().Header(), d.Header)
 		}
-		if errors.Is(err, store.ErrCrowded) {
+		if errors.Is(err, store.ErrCrowded) || d == nil && status == http.StatusServiceUnavailable {
 			c.Response().Header().Set("Retry-After", "5")
 		}
 		if r.Method == http.MethodHead || status == statusGone {

@@ -20,6 +20,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
+	"fawn/web/account"
 	"fawn/web/errstatus"
 	"fawn/web/httpx"
 )
@@ -38,6 +39,7 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		{uploads.ErrForm, 400}, {files.ErrEscape, 403}, {files.ErrThread, 422}, {files.ErrPath, 400},
 		{files.ErrNotRegular, 400}, {fs.ErrNotExist, 404}, {context.Canceled, 499}, {echo.ErrNotFound, 404},
 		{httpx.Errorf(418, "x"), 418}, {errors.New("disk /home/x broke"), 500},
+		{account.ErrEnded, 401}, {fmt.Errorf("%w: no route to 10.0.0.1", store.ErrAway), 503}, {store.ErrFenced, 503},
 	} {
 		status, detail := errstatus.Of(fmt.Errorf("do it: %w", c.err))
 		if status != c.want {
@@ -45,6 +47,9 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		}
 		if (detail == nil) != (status == 500) {
 			t.Errorf("%v: detail = %v", c.err, detail)
+		}
+		if said, ok := detail.(string); ok && strings.Contains(said, "10.0.0.1") {
+			t.Errorf("%v tells an address: %q", c.err, said)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package ui_test
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/agenttest"
+	"fawn/agent/runs"
+	"fawn/store"
 	"fawn/web/httpx"
 )
 
@@ -38,5 +43,30 @@ func TestEveryErrorIsACalmPageInBothLanguages(t *testing.T) {
 			!strings.Contains(body, "<code>") {
 			t.Errorf("%d %s: %d %.200s", c.status, c.lang, out.Code, body)
 		}
+	}
+}
+
+// What will be over in a moment is said in the reader's language, and is no fault that the log has to tell.
+func TestAServerThatIsAwayForAMomentSaysSo(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	var log bytes.Buffer
+	w.ui.Log = slog.New(slog.NewTextHandler(&log, nil))
+	e := echo.New()
+	e.HTTPErrorHandler = w.ui.ErrorHandler(e.DefaultHTTPErrorHandler)
+	var why error
+	e.GET("/workspace/away", func(echo.Context) error { return fmt.Errorf("commit: %w", why) })
+	for _, why = range []error{runs.ErrClosed, store.ErrClosed, store.ErrFenced, store.ErrAway} {
+		r := httptest.NewRequest(http.MethodGet, "/workspace/away", nil)
+		r.Header.Set("Accept", "text/html")
+		r.Header.Set("Accept-Language", "zh-CN")
+		out := httptest.NewRecorder()
+		e.ServeHTTP(out, r)
+		if body := out.Body.String(); out.Code != http.StatusServiceUnavailable || !strings.Contains(body, "暂时不可用") ||
+			strings.Contains(body, why.Error()) {
+			t.Errorf("%v: %d %s", why, out.Code, body)
+		}
+	}
+	if log.Len() > 0 {
+		t.Error(log.String())
 	}
 }

@@ -43,7 +43,7 @@ func (b *bench) paced(ctx context.Context) error {
 			}
 			b.pacedRows(n, all[relay], all[fawn], quantile(cost[relay], 0.5), quantile(cost[fawn], 0.5))
 			if bare != nil {
-				b.storeRow(quantile(cost[fawn], 0.5)-quantile(cost[bare], 0.5), written[fawn], written[bare])
+				b.storeRow(cost[fawn], cost[bare], written[fawn], written[bare])
 			}
 			after, err := memory(fawn.PID)
 			if err != nil {
@@ -75,9 +75,15 @@ func (b *bench) pacedRows(n int, relay, fawn *burst, relayCost, fawnCost float64
 	b.add(title("CPU"), "µs/token", fawnCost, relayCost, none)
 }
 
-// storeRow reports what writing the events costs. Both servers writing the same
-// amount means that the switch did nothing: then there is no figure, which fails.
-func (b *bench) storeRow(cost float64, with, without int64) {
+// storeRow reports what writing the events costs: the median of what the two servers differ by in each round, as
+// a machine that is slow for a while is slow for both. Both writing the same amount means that the switch did
+// nothing: then there is no figure, which fails.
+func (b *bench) storeRow(storing, bare []float64, with, without int64) {
+	differences := make([]float64, len(storing))
+	for i := range storing {
+		differences[i] = storing[i] - bare[i]
+	}
+	cost := quantile(differences, 0.5)
 	if with > 0 && float64(without) > 0.9*float64(with) {
 		fmt.Fprintf(b.Log, "FAWN_BENCH_NOSTORE made no difference: %d and %d bytes written\n", with, without)
 		cost = math.NaN()

@@ -71,16 +71,17 @@ func (s *Site) answerError(c echo.Context, err error) error {
 		status, detail = http.StatusNotFound, nil
 	}
 	text, id, level := "", uuid.NewString(), slog.LevelDebug
-	if status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable {
+	if status >= http.StatusInternalServerError && !away(status) {
 		level = slog.LevelError
 	}
 	s.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path",
 		r.URL.Path, "err", err)
-	if said, ok := detail.(string); ok && status != http.StatusNotFound {
+	var d *httpx.Detail
+	worded := errors.As(err, &d)
+	if said, ok := detail.(string); ok && status != http.StatusNotFound && (worded || !away(status)) {
 		text = said
 	}
-	var d *httpx.Detail
-	if errors.As(err, &d) {
+	if worded {
 		for name, values := range d.Header {
 			c.Response().Header()[name] = values
 		}
@@ -109,6 +110,9 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	p.Shell, p.Bare = shell, shellErr != nil
 	return HTML(c, status, chat.ErrorPage(p))
 }
+
+// away tells that the server is busy, or away for a moment.
+func away(status int) bool { return status == http.StatusServiceUnavailable }
 
 // ErrorKey is the sentence of the catalogue for a status.
 func ErrorKey(status int) string {
