@@ -55,10 +55,12 @@ func Serve(ctx context.Context, o Options) error {
 	})()
 	a, err := Open(ctx, o)
 	answered()
-	if err != nil && before != nil && ctx.Err() == nil {
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()): // told to stop while it waited for something
+		return nil
+	case err != nil && before != nil && ctx.Err() == nil:
 		return fmt.Errorf("%w, and it can't begin anew: %w", ErrReplaced, err)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	opened.Store(a)

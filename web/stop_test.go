@@ -1,9 +1,15 @@
 package web_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,5 +48,39 @@ func TestReadersOfAStoppingServerGoOnWithTheNext(t *testing.T) {
 	}
 	if got := s.send(t, "GET", run, "").body; !strings.Contains(got, `"success"`) {
 		t.Errorf("run: %s", got)
+	}
+}
+
+// hearing is a log that does something when it is told words.
+type hearing struct {
+	words string
+	then  func()
+}
+
+// Write implements io.Writer.
+func (s hearing) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(s.words)) {
+		s.then()
+	}
+	return len(p), nil
+}
+
+// TestAStopWhileTheDatabaseIsAwayIsNoFailure: a service manager that gives up on the start isn't told that it failed.
+func TestAStopWhileTheDatabaseIsAwayIsNoFailure(t *testing.T) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	database := "database: {url: 'postgres://fawn@" + nobody.Addr().String() + "/fawn?sslmode=disable'}\n"
+	if err := errors.Join(nobody.Close(), os.WriteFile(config, []byte(database), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	log := slog.New(slog.NewTextHandler(hearing{"the database cannot be reached, trying again", stop}, nil))
+	err = web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: config, Log: log, Out: io.Discard})
+	if err != nil || ctx.Err() == nil {
+		t.Errorf("it ended with %v, asked to: %v", err, ctx.Err() != nil)
 	}
 }
