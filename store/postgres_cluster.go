@@ -78,7 +78,7 @@ func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settin
 		return err
 	}
 	if err := reopen(ctx, c.e.cfg, &c.conn); err != nil {
-		return err
+		return away(err)
 	}
 	if took != nil {
 		began := time.Now()
@@ -100,7 +100,7 @@ func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settin
 	if errors.Is(err, ErrFenced) {
 		c.e.node.giveUp(err)
 	}
-	return err
+	return away(err)
 }
 
 // cluster is nil for a database that has one server.
