@@ -89,14 +89,16 @@ for (const servers of [1, ...(soak ? [2] : [])]) {
         await until('the runs end', async () => {
           const found = await (await fetch(own.base + '/threads/search', json({ status: 'busy', limit: 1000 }))).json();
           await Promise.all(found.map(async ({ thread_id: id }) => {
-            for (const run of await (await fetch(`${own.base}/threads/${id}/runs`)).json()) {
+            const listed = await fetch(`${own.base}/threads/${id}/runs`);
+            if (listed.status === 404) return; // the thread of a stateless run goes with it
+            for (const run of await listed.json()) {
               if (run.status === 'running' || run.status === 'pending') await fetch(`${own.base}/threads/${id}/runs/${run.run_id}/cancel`, { method: 'POST' });
             }
           }));
           return found.length === 0;
         });
       }
-      assert.ok(answers[200] > 100, 'too little was asked to mean anything');
+      assert.ok(answers[200] > 50, 'too little was asked to mean anything');
     } finally {
       t.diagnostic(JSON.stringify(answers));
       await own.stop();
