@@ -66,3 +66,26 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 		t.Errorf("run: %s", got)
 	}
 }
+
+// TestWhileItsDatabaseIsAwayAServerSaysSo, to readers and writers, without its address, and goes on afterwards.
+func TestWhileItsDatabaseIsAwayAServerSaysSo(t *testing.T) {
+	database := pgtest.Start(t)
+	s := start(t, scripted(t)+"cluster: {lease: 60}\ndatabase: {url: "+database.URL+"}\n")
+	if a := s.send(t, "POST", "/threads", `{"thread_id": "t1"}`); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	database.Crash(t)
+	for what, a := range map[string]answer{"reads": s.send(t, "GET", "/threads/t1", ""),
+		"writes": s.send(t, "POST", "/threads", `{"thread_id": "t2"}`)} {
+		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" ||
+			!strings.Contains(a.body, "the database can't be reached") || strings.Contains(a.body, "127.0.0.1") {
+			t.Errorf("who %s is told %d %s", what, a.status, a.body)
+		}
+	}
+	database.Run(t)
+	for _, path := range []string{"/threads/t1", "/threads/t1/state"} {
+		if a := s.send(t, "GET", path, ""); a.status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}

@@ -51,16 +51,16 @@ func TestReadersOfAStoppingServerGoOnWithTheNext(t *testing.T) {
 	}
 }
 
-// hearing is a log that does something when it is told words.
+// hearing is a log that calls a function when some words are written to it.
 type hearing struct {
 	words string
 	then  func()
 }
 
 // Write implements io.Writer.
-func (s hearing) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(s.words)) {
-		s.then()
+func (h hearing) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(h.words)) {
+		h.then()
 	}
 	return len(p), nil
 }

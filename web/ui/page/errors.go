@@ -71,7 +71,10 @@ func (s *Site) answerError(c echo.Context, err error) error {
 		status, detail = http.StatusNotFound, nil
 	}
 	text, id, level := "", uuid.NewString(), slog.LevelDebug
-	if status >= http.StatusInternalServerError && !away(status) {
+	switch {
+	case away(status): // the page shows the id
+		level = slog.LevelWarn
+	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
 	s.Log.Log(r.Context(), level, "a page failed", "request", id, "status", status, "method", r.Method, "path",
@@ -111,7 +114,7 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	return HTML(c, status, chat.ErrorPage(p))
 }
 
-// away tells that the server is busy, or away for a moment.
+// away tells whether a status means that the server is busy, or away for a moment.
 func away(status int) bool { return status == http.StatusServiceUnavailable }
 
 // ErrorKey is the sentence of the catalogue for a status.
