@@ -24,7 +24,7 @@ func TestEveryConstantStatementIsPrepared(t *testing.T) {
 		prepareAll(t, Config{}, "dialect", "postgres")
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		prepareAll(t, Config{URL: pgtest.URL(t)}, "dialect", "postgres", "sqlite")
+		prepareAll(t, Config{URL: pgtest.Storage(t)}, "dialect", "postgres", "sqlite")
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 func TestEverythingMovesThereAndBack(t *testing.T) {
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
 	first, second := Config{Dir: t.TempDir(), Log: log, Readers: 4}, Config{Dir: t.TempDir(), Log: log}
-	pg := Config{Dir: t.TempDir(), Log: log, URL: pgtest.URL(t), Readers: 4}
+	pg := Config{Dir: t.TempDir(), Log: log, URL: pgtest.Storage(t), Readers: 4}
 	db, err := Open(ctx, first)
 	if err != nil {
 		t.Fatal(err)

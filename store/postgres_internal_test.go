@@ -29,7 +29,7 @@ func openAt(t *testing.T, cfg Config) *DB {
 // TestKindsOfDatabasesHaveTheSameTables: with the same columns, as far as they are not what one of them
 // needs for itself.
 func TestKindsOfDatabasesHaveTheSameTables(t *testing.T) {
-	pg := openAt(t, Config{URL: pgtest.URL(t)})
+	pg := openAt(t, Config{URL: pgtest.Storage(t)})
 	file := openAt(t, Config{})
 	columns := func(db *DB, query string) []string {
 		list, err := texts(t.Context(), db.engine.reads(), query)
@@ -66,7 +66,7 @@ func TestKindsOfDatabasesHaveTheSameTables(t *testing.T) {
 // TestALostConnectionLosesNothing: while the connection that writes is cut again and again, every commit is
 // there, and none twice, which the next one would find out.
 func TestALostConnectionLosesNothing(t *testing.T) {
-	url := pgtest.URL(t)
+	url := pgtest.Start(t).URL
 	db, other := openAt(t, Config{URL: url}), connectTo(t, url)
 	ctx := t.Context()
 	if err := db.Commit(ctx, Batch{Thread: &Thread{ID: "t"}}); err != nil {

@@ -38,7 +38,7 @@ func later(t *testing.T, scripts ...string) fs.FS {
 
 // TestServersOfTwoProgramsShareADatabase while the tables of the newer one only add to those of the older one.
 func TestServersOfTwoProgramsShareADatabase(t *testing.T) {
-	url := pgtest.URL(t)
+	url := pgtest.Storage(t)
 	join := func(files fs.FS) (*DB, error) {
 		return Open(t.Context(), Config{Dir: t.TempDir(), URL: url, Cluster: true, migrations: files,
 			Log: slog.New(slog.DiscardHandler)})
@@ -102,7 +102,7 @@ func TestServersOfTwoProgramsShareADatabase(t *testing.T) {
 
 // TestTablesAreChangedByHand where a server may not.
 func TestTablesAreChangedByHand(t *testing.T) {
-	url := pgtest.URL(t)
+	url := pgtest.Storage(t)
 	cfg := Config{Dir: t.TempDir(), URL: url, NoMigrate: true, Cluster: true, Log: slog.New(slog.DiscardHandler)}
 	_, err := Open(t.Context(), cfg)
 	if refused, ok := errors.AsType[*SchemaError](err); !ok || refused.Tables != 0 || refused.Binary != Schema() ||
@@ -128,7 +128,7 @@ func TestTablesAreChangedByHand(t *testing.T) {
 
 // TestNewFormsOfEventsWaitForAllServers: what may be written is what the oldest server reads.
 func TestNewFormsOfEventsWaitForAllServers(t *testing.T) {
-	url := pgtest.URL(t)
+	url := pgtest.Storage(t)
 	old := openAt(t, Config{URL: url, Cluster: true})
 	if _, err := connectTo(t, url).Exec(t.Context(), `UPDATE node SET format = format - 1`); err != nil {
 		t.Fatal(err)

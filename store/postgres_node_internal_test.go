@@ -145,7 +145,7 @@ func TestATransactionThatDoesNotEndIsEnded(t *testing.T) {
 // TestTheFenceNeedsToSeeWhatWasCommitted: with another isolation, also where that is the role's default, nothing
 // passes; connections of ours have the one it needs.
 func TestTheFenceNeedsToSeeWhatWasCommitted(t *testing.T) {
-	url := pgtest.URL(t)
+	url := pgtest.Start(t).URL
 	other := connectTo(t, url)
 	const set = `ALTER ROLE CURRENT_USER %s default_transaction_isolation`
 	if _, err := other.Exec(t.Context(), fmt.Sprintf(set, "SET")+` TO 'repeatable read'`); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPostgreSQL(t *testing.T) {
-	url := pgtest.URL(t)
+	url := pgtest.Storage(t)
 	Suite(t, func(t testing.TB, dir string) *store.DB { return openPostgres(t, url, dir) })
 }
 

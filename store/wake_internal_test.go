@@ -188,7 +188,7 @@ func TestServersThatPollSayNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.until(t, "inside", about("t"))
-	if n, err := db.Count(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'
+	if n, err := db.Count(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()
 		AND application_name LIKE 'fawn%'`); err != nil || n > 0 || !db.Polls() {
 		t.Errorf("%d connections listen: %v", n, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/gate"
 )
 
 // A child process gets its data folder and the address of the platform by these.
@@ -39,10 +40,7 @@ func TestMain(m *testing.M) {
 // TestAKilledServerAnswersEachMessageOnce kills the server at random points while people write: in the end each message
 // stands in exactly one answer, whole and in order, and no text stands twice.
 func TestAKilledServerAnswersEachMessageOnce(t *testing.T) {
-	kills := 12
-	if os.Getenv("FAWN_SOAK") != "" {
-		kills = 300
-	}
+	kills := gate.Pick(3, 12, 300)
 	p := newPlatform(t)
 	dir := t.TempDir()
 	const chats = 20

@@ -21,6 +21,7 @@ import (
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
+	"fawn/gate"
 )
 
 // crashApp is the name of the chat app that a child process talks to.
@@ -188,10 +189,7 @@ func child(t *testing.T, dir, name, url string) (kill func(), what func() string
 // whole and in order. Where messages can neither be edited nor sent twice as one, an answer may be missing, and the
 // next one says so.
 func TestAKilledServerAnswersEachMessageOnceOnEveryPlatform(t *testing.T) {
-	kills := 4
-	if os.Getenv("FAWN_SOAK") != "" {
-		kills = 300
-	}
+	kills := gate.Pick(2, 4, 300)
 	names := slices.Clone(variants)
 	for _, p := range channels.Providers() {
 		names = append(names, p.Name)

@@ -10,15 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"fawn/gate"
 	"fawn/store"
 )
 
 // TestAKilledServerSendsEachResultOnce kills the server at random points while tasks start, work and are delivered.
 func TestAKilledServerSendsEachResultOnce(t *testing.T) {
-	kills, each := 8, 3
-	if os.Getenv("FAWN_SOAK") != "" {
-		kills = 200
-	}
+	kills, each := gate.Pick(3, 8, 200), 3
 	p := newPlatform(t)
 	dir := t.TempDir()
 	w := paired(t, p, setup{dir: dir})

@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/gate"
 	"fawn/store"
 )
 
@@ -148,13 +149,7 @@ func crewChild(dir string) error {
 // twice: the next one ends the run with all three reports. No tool works twice, a helper that
 // had ended is not asked again, what each used is counted once, and what was shown is there.
 func (s suite) KilledHelpersGoOn(t *testing.T) {
-	kills := 8
-	if os.Getenv("FAWN_SOAK") == "1" {
-		kills = 200
-	}
-	if testing.Short() {
-		kills = 3
-	}
+	kills := gate.Pick(3, 8, 200)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

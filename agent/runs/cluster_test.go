@@ -17,6 +17,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
+	"fawn/gate"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -35,8 +36,8 @@ type server struct {
 type cluster struct{ url string }
 
 func TestCluster(t *testing.T) {
-	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
-		t.Skip("make test runs it without the race detector")
+	if raceDetector && !gate.Soaking() {
+		t.Skip("in make nightly-cluster: it is slow under the race detector")
 	}
 	c := cluster{pgtest.URL(t)}
 	t.Run("all", func(t *testing.T) {
@@ -282,10 +283,7 @@ func (c cluster) AServerTakesUpWhatIsLeft(t *testing.T) {
 
 // LinesOfManyServers: runs are started at random servers, all begin, in order, and one at a time in a thread.
 func (c cluster) LinesOfManyServers(t *testing.T) {
-	total, threads := 300, 12
-	if os.Getenv("FAWN_SOAK") == "1" {
-		total, threads = 2000, 50
-	}
+	total, threads := gate.Pick(300, 300, 2000), gate.Pick(12, 12, 50)
 	working, last := make([]atomic.Int32, threads), make([]atomic.Int64, threads)
 	var twice, disorder, elsewhere atomic.Int32
 	build := func(self int) runs.Build {

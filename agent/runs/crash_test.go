@@ -20,6 +20,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
+	"fawn/gate"
 	"fawn/store"
 )
 
@@ -188,13 +189,7 @@ type shown struct {
 // what the next one makes of it: one that goes on with what was cut off, and one that
 // leaves it interrupted.
 func (s suite) KilledProcessLosesNothingThatWasShown(t *testing.T) {
-	kills := 20
-	if os.Getenv("FAWN_SOAK") == "1" {
-		kills = 200
-	}
-	if testing.Short() {
-		kills = 3
-	}
+	kills := gate.Pick(3, 20, 200)
 	for _, mode := range []string{"auto", "mark"} {
 		t.Run(mode, func(t *testing.T) { s.killMany(t, kills, mode == "mark") })
 	}

@@ -3,7 +3,6 @@ package runs_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -11,15 +10,11 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
+	"fawn/gate"
 )
 
 // manyThreads is how many threads the child of TestManyCutRunsAreTakenUpAtOnce has at work.
-func manyThreads() int {
-	if os.Getenv("FAWN_SOAK") == "1" {
-		return 1000
-	}
-	return 200
-}
+func manyThreads() int { return gate.Pick(50, 200, 1000) }
 
 // cutMany starts runs on many threads, which all say a word and hang, and says "hangs" once
 // all words are shown.
@@ -64,7 +59,7 @@ func cutMany(dir string) error {
 	select {}
 }
 
-// TestManyCutRunsAreTakenUpAtOnce: a thousand threads were at work when the server died, 200
+// TestManyCutRunsAreTakenUpAtOnce: a thousand threads were at work when the server died, fewer
 // in short. The next one is ready after less than two seconds of work, whether it goes on with them or closes them.
 func TestManyCutRunsAreTakenUpAtOnce(t *testing.T) {
 	for _, mark := range []bool{true, false} {
@@ -92,7 +87,7 @@ func TestManyCutRunsAreTakenUpAtOnce(t *testing.T) {
 			t.Logf("%d runs that were cut off: ready after %v, %v of them at work", manyThreads(),
 				took.Round(time.Millisecond), used.Round(time.Millisecond))
 			// what others do on the machine does not count
-			if os.Getenv("FAWN_SOAK") == "1" && !raceDetector && used > 2*time.Second {
+			if gate.Soaking() && !raceDetector && used > 2*time.Second {
 				t.Errorf("it took %v of work", used)
 			}
 			want := runs.Success

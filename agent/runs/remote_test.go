@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,17 +16,15 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
+	"fawn/gate"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
 
 // newRemoteCluster has a database of its own.
 func newRemoteCluster(t *testing.T) cluster {
-	if !strings.HasPrefix(t.Name(), "TestCluster") {
-		t.Fatal("make test runs what begins with TestCluster without the race detector")
-	}
-	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
-		t.Skip("make test runs it without the race detector")
+	if raceDetector && !gate.Soaking() {
+		t.Skip("in make nightly-cluster: it is slow under the race detector")
 	}
 	return cluster{url: pgtest.URL(t)}
 }

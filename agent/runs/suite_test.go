@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"fawn/gate"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -46,8 +47,8 @@ func openPostgres(ctx context.Context, url, dir string) (*store.DB, error) {
 }
 
 func TestPostgreSQL(t *testing.T) {
-	if raceDetector && os.Getenv("FAWN_SOAK") != "1" {
-		t.Skip("make test runs it without the race detector, which has seen the same code over SQLite")
+	if raceDetector && !gate.Soaking() {
+		t.Skip("in make nightly-cluster: it is slow under the race detector, which sees the same code over SQLite")
 	}
 	url := pgtest.URL(t)
 	t.Setenv(postgresEnv, url)

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/providers"
 )
@@ -295,6 +296,7 @@ const sameForEveryUser = "^Test(Engine|Container|MissingImage|AutoTakes|OwnProgr
 
 // TestAsOrdinaryUser runs the tests of this package again without root.
 func TestAsOrdinaryUser(t *testing.T) {
+	gate.In(t, gate.Attack, "make test runs these tests as the user who runs it")
 	if os.Getuid() != 0 {
 		t.Skip("this is an ordinary user")
 	}
@@ -328,8 +330,9 @@ func TestAsOrdinaryUser(t *testing.T) {
 	cmd.Dir = dir
 	cmd.Env = []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"),
-		"FAWN_CI=" + os.Getenv("FAWN_CI"), initVariable + "=" + filepath.Join(dir, "init"),
+		initVariable + "=" + filepath.Join(dir, "init"),
 	}
+	cmd.Env = append(cmd.Env, gate.Env()...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

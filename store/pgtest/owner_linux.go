@@ -41,3 +41,6 @@ func command(name string, args ...string) *exec.Cmd {
 	}
 	return cmd
 }
+
+// outlive has a program go on when the thread that started it ends, as it does where a test gives its thread away.
+func outlive(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = 0 }

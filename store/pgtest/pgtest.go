@@ -20,24 +20,46 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"fawn/gate"
 )
 
-// URL is the address of a database for the test and what it calls. It belongs to a server that is started in a
-// temporary folder and ends with the test, or is the one that FAWN_TEST_PG names. Where there is no
-// PostgreSQL the test is skipped, and fails with FAWN_CI=1.
+// URL is the address of an empty database for the test and what it calls, or the one that FAWN_TEST_PG names. `make
+// test` skips the test, as it does without PostgreSQL in any gate, where it fails with FAWN_CI=1.
 func URL(tb testing.TB) string {
+	tb.Helper()
+	nightly(tb)
+	return Storage(tb)
+}
+
+// Storage is URL for the tests of the store itself, which `make test` runs, too.
+func Storage(tb testing.TB) string {
 	tb.Helper()
 	if url := os.Getenv("FAWN_TEST_PG"); url != "" {
 		return url
 	}
+	return database(tb, installed(tb))
+}
+
+// nightly skips tests that `make test` leaves to `make nightly-cluster`. Benchmarks are asked for by name.
+func nightly(tb testing.TB) {
+	tb.Helper()
+	if _, test := tb.(*testing.T); test {
+		gate.In(tb, gate.Cluster, "it needs PostgreSQL, with which make test runs the store alone")
+	}
+}
+
+// installed is the folder of PostgreSQL's programs. Without one the test is skipped, and fails with FAWN_CI=1.
+func installed(tb testing.TB) string {
+	tb.Helper()
 	bin, err := programs()
+	if err != nil && os.Getenv("FAWN_CI") == "1" {
+		tb.Fatal(err)
+	}
 	if err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			tb.Fatal(err)
-		}
 		tb.Skip(err)
 	}
-	return start(tb, bin).URL
+	return bin
 }
 
 // Schema is a name for what a test keeps in a folder, the same for the same folder.
@@ -75,20 +97,21 @@ type Server struct {
 	data, log string
 	port      string
 	fsync     string
+	kept      bool // until the process ends
 	cmd       *exec.Cmd
 }
 
-// Start starts one. Where there is no PostgreSQL the test is skipped, and fails with FAWN_CI=1.
+// Start starts one, for tests that end it or change what all its databases share. It is skipped as URL is.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	bin, err := programs()
-	if err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			tb.Fatal(err)
-		}
-		tb.Skip(err)
-	}
-	return start(tb, bin)
+	nightly(tb)
+	return StartAlways(tb)
+}
+
+// StartAlways is Start for tests that `make test` runs, too.
+func StartAlways(tb testing.TB) *Server {
+	tb.Helper()
+	return startWith(tb, installed(tb), "off")
 }
 
 // StartDurable starts one that waits for its disk at each commit, as one that matters does, for measurements.
@@ -101,33 +124,44 @@ func StartDurable(tb testing.TB) *Server {
 	return startWith(tb, bin, "on")
 }
 
-func start(tb testing.TB, bin string) *Server {
+func startWith(tb testing.TB, bin, fsync string) *Server {
 	tb.Helper()
-	return startWith(tb, bin, "off")
+	s := create(tb, bin, fsync)
+	tb.Cleanup(func() { os.RemoveAll(s.dir) })
+	s.Run(tb)
+	s.endWith(tb)
+	return s
 }
 
-func startWith(tb testing.TB, bin, fsync string) *Server {
+// create makes the folder of a server, which belongs to nobody yet.
+func create(tb testing.TB, bin, fsync string) *Server {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "pgtest")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { os.RemoveAll(dir) })
 	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"),
 		port: freePort(tb, host()), fsync: fsync}
-	s.URL = "postgres://fawn@" + host() + ":" + s.port + "/postgres?sslmode=disable"
-	if err := errors.Join(os.Mkdir(s.data, 0o700), os.Chmod(dir, 0o711), handOver(s.data)); err != nil {
+	s.URL = s.address("postgres")
+	err = errors.Join(os.Mkdir(s.data, 0o700), os.Chmod(dir, 0o711), handOver(s.data))
+	if err == nil {
+		init := command(filepath.Join(bin, "initdb"), "-D", s.data, "-U", "fawn", "-A", "trust", "-E", "UTF8",
+			"--locale=C", "--no-sync", "--no-instructions")
+		init.Dir = dir
+		var out []byte
+		if out, err = init.CombinedOutput(); err != nil {
+			err = fmt.Errorf("initdb: %w: %s", err, out)
+		}
+	}
+	if err != nil {
+		os.RemoveAll(dir)
 		tb.Fatal(err)
 	}
-	init := command(filepath.Join(bin, "initdb"), "-D", s.data, "-U", "fawn", "-A", "trust", "-E", "UTF8", "--locale=C",
-		"--no-sync", "--no-instructions")
-	init.Dir = dir
-	if out, err := init.CombinedOutput(); err != nil {
-		tb.Fatalf("initdb: %v: %s", err, out)
-	}
-	s.Run(tb)
-	s.endWith(tb)
 	return s
+}
+
+func (s *Server) address(database string) string {
+	return "postgres://fawn@" + host() + ":" + s.port + "/" + database + "?sslmode=disable"
 }
 
 func (s *Server) endWith(tb testing.TB) {
@@ -146,9 +180,12 @@ func (s *Server) Run(tb testing.TB) {
 	}
 	defer logs.Close()
 	s.cmd = command(filepath.Join(s.bin, "postgres"), "-D", s.data, "-p", s.port, "-c", "listen_addresses="+host(),
-		"-c", "unix_socket_directories=", "-c", "fsync="+s.fsync, "-c", "max_connections=200",
+		"-c", "unix_socket_directories=", "-c", "fsync="+s.fsync, "-c", "max_connections=500",
 		"-c", "shared_buffers=32MB")
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, logs, logs
+	if s.kept {
+		outlive(s.cmd)
+	}
 	if err := s.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

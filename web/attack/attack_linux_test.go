@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/ns"
 )
@@ -114,6 +115,7 @@ func TestAttacksThroughTheChat(t *testing.T) {
 // TestAttacksWithoutNamespaces makes the same attacks on the Landlock provider. Its answers
 // are others, but nothing may come of them.
 func TestAttacksWithoutNamespaces(t *testing.T) {
+	gate.In(t, gate.Attack, "make test attacks sandboxes with namespaces")
 	t.Parallel()
 	w := newWorld(t, "sandbox: {provider: landlock}\n")
 	w.plain = true

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/gate"
 	"fawn/sandbox"
 )
 
@@ -181,6 +182,7 @@ const limits = `
 // TestResourcesWithoutNamespaces takes what limits of a whole sandbox are about from a
 // Landlock sandbox.
 func TestResourcesWithoutNamespaces(t *testing.T) {
+	gate.In(t, gate.Attack, "make test attacks sandboxes with namespaces")
 	t.Parallel()
 	w, quick := newWorld(t, "sandbox:\n  provider: landlock"+limits+"600\n"),
 		newWorld(t, "sandbox:\n  provider: landlock"+limits+quickTime+"\n")

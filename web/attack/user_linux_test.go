@@ -9,10 +9,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fawn/gate"
 )
 
 // TestAttacksAsOrdinaryUser makes all attacks again on a server without root.
 func TestAttacksAsOrdinaryUser(t *testing.T) {
+	gate.In(t, gate.Attack, "make test attacks as the user who runs it")
 	needsPython(t)
 	if os.Getuid() != 0 {
 		t.Skip("this is an ordinary user")
@@ -61,8 +64,8 @@ func runAs(t *testing.T, user int, dir string, names []string, env ...string) {
 		"^("+strings.Join(names, "|")+")$")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp"),
-		"FAWN_CI=" + os.Getenv("FAWN_CI"), "FAWN_ATTACK_KEY=" + secret + "environment"}
-	cmd.Env = append(cmd.Env, env...)
+		"FAWN_ATTACK_KEY=" + secret + "environment"}
+	cmd.Env = append(append(cmd.Env, gate.Env()...), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

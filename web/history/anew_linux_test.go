@@ -9,11 +9,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fawn/gate"
 )
 
 // TestAnEvictedServerBeginsAnew as the same process at the same address, soon after it goes on, while another goes on
 // with its run; its old life writes nothing.
 func TestAnEvictedServerBeginsAnew(t *testing.T) {
+	gate.In(t, gate.Cluster, "make test has TestHistory alone of the tests of real servers")
 	c := newClusterOf(t, "notify", 15*time.Second) // a busy machine evicts nobody else, and nobody twice
 	s := c.servers[0]
 	pid, at := int64(s.process()), "http://"+s.where()

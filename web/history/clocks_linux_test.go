@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fawn/gate"
 )
 
 // ask sends a request to a server, and reads what it answers.
@@ -49,6 +51,7 @@ func (s *server) begins(t *testing.T, thread, text string, after int) (id string
 // TestServersWhoseClocksDiffer by an hour do everything at the same time: what lasts for a while, what is to begin
 // later, what comes first, and who is gone, is told by the database's clock.
 func TestServersWhoseClocksDiffer(t *testing.T) {
+	gate.In(t, gate.Cluster, "make test has TestHistory alone of the tests of real servers")
 	c := newClusterOf(t, "notify", 15*time.Second) // a busy machine evicts nobody who lives
 	for _, s := range c.servers {
 		date, err := http.ParseTime(s.ask(t, "GET", "/ok", "", nil).Get("Date"))

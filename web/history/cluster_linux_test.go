@@ -41,7 +41,7 @@ func newCluster(t *testing.T, wake string) *cluster {
 // newClusterOf is newCluster with leases that are as long as is said.
 func newClusterOf(t *testing.T, wake string, lease time.Duration) *cluster {
 	t.Helper()
-	c := &cluster{t: t, database: pgtest.Start(t), ledger: newLedger(t)}
+	c := &cluster{t: t, database: pgtest.StartAlways(t), ledger: newLedger(t)}
 	config := fmt.Sprintf(`cluster: {enabled: true, lease: %d, wake: %s}
 files: {dir: %q}
 title: {enabled: false}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fawn/gate"
 )
 
 // How a round goes: clients begin new things for so long, while so many misfortunes happen.
@@ -24,10 +26,7 @@ const (
 // TestHistory goes through rounds until their number or, without FAWN_SOAK=1, the time is over. FAWN_TEST_SEED repeats
 // what was chosen in a run that failed, though not how fast the machine was.
 func TestHistory(t *testing.T) {
-	rounds, most := 20, 130*time.Second
-	if os.Getenv("FAWN_SOAK") == "1" {
-		rounds, most = 200, 30*time.Minute
-	}
+	rounds, most := gate.Pick(3, 20, 200), gate.Pick(20*time.Second, 130*time.Second, 30*time.Minute)
 	if n, err := strconv.Atoi(os.Getenv("FAWN_TEST_ROUNDS")); err == nil {
 		rounds = n
 	}
@@ -36,10 +35,8 @@ func TestHistory(t *testing.T) {
 
 // TestHistoryWithoutHints is the same where servers only look, and where some of what they tell each other is lost.
 func TestHistoryWithoutHints(t *testing.T) {
-	rounds, most := 3, 30*time.Second
-	if os.Getenv("FAWN_SOAK") == "1" {
-		rounds, most = 20, 5*time.Minute
-	}
+	gate.In(t, gate.Cluster, "make test has three rounds with hints")
+	rounds, most := gate.Pick(0, 3, 20), gate.Pick(0, 30*time.Second, 5*time.Minute)
 	t.Run("poll", func(t *testing.T) { newCluster(t, "poll").history(t, rounds, most) })
 	t.Run("lost", func(t *testing.T) {
 		c := newCluster(t, "notify")

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fawn/gate"
 )
 
 // onlooker reads a stream, over as many connections as it takes, until it is told that nothing follows.
@@ -87,6 +89,7 @@ func (o *onlooker) counts() (frames, fresh int) {
 // TestReadersLearnThatCommitsAreLost: a standby takes over that lacks what readers were shown. An open page shows the
 // chat as it is stored, and a program is told to read the state. Neither is told that the run has ended, which goes on.
 func TestReadersLearnThatCommitsAreLost(t *testing.T) {
+	gate.In(t, gate.Cluster, "make test has TestHistory alone of the tests of real servers")
 	c := newClusterOf(t, "notify", 15*time.Second) // a busy machine evicts nobody who lives
 	run := c.servers[0].begins(t, "lost", `SCRIPT{"turns": [{"text": "Words. ", "tokens": 100000, "rate": 40}]}`, 0)
 	list := []*onlooker{

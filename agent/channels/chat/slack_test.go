@@ -2,12 +2,12 @@ package chat_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
+	"fawn/gate"
 )
 
 func slack(t *testing.T) (*chattest.Slack, chattest.Setup) {
@@ -29,10 +29,7 @@ func TestSlack(t *testing.T) {
 
 // TestSlackRecyclesSocketsWithoutLoss: Slack closes sockets when it likes, in the middle of a conversation.
 func TestSlackRecyclesSocketsWithoutLoss(t *testing.T) {
-	times := 30
-	if os.Getenv("FAWN_SOAK") != "" {
-		times = 1000
-	}
+	times := gate.Pick(10, 30, 1000)
 	fake, s := slack(t)
 	in := chattest.NewInbox()
 	run(t, s, in)

@@ -1,0 +1,50 @@
+// Package gate says which tests run now. `make test` runs the short version of everything that needs nothing but this
+// machine. FAWN_NIGHTLY=1, which the parts of `make nightly` set, adds what takes minutes: several servers, PostgreSQL
+// beneath all of runs, second users, many rounds. FAWN_SOAK=1, set by `make soak`, makes that long.
+package gate
+
+import (
+	"os"
+	"testing"
+)
+
+// Part is one of the parts of `make nightly`, which run alone.
+type Part string
+
+const (
+	Cluster Part = "cluster" // several servers, and PostgreSQL beneath more than the store
+	Attack  Part = "attack"  // sandboxes of other kinds and other users
+	Release Part = "release" // what is shipped, and the systems it is for
+	Soak    Part = "soak"    // long versions
+)
+
+// Nightly says whether the long tests run, too.
+func Nightly() bool { return os.Getenv("FAWN_NIGHTLY") == "1" || Soaking() }
+
+// Soaking says whether they run in their longest version.
+func Soaking() bool { return os.Getenv("FAWN_SOAK") == "1" }
+
+// In skips a test of a part of `make nightly` where that doesn't run, and says why it isn't in `make test`.
+func In(tb testing.TB, part Part, why string) {
+	tb.Helper()
+	if part == Soak && !Soaking() || !Nightly() {
+		tb.Skipf("in make nightly-%s: %s", part, why)
+	}
+}
+
+// Pick chooses between the versions of a test: how often, how many, how long.
+func Pick[T any](short, nightly, soak T) T {
+	switch {
+	case Soaking():
+		return soak
+	case Nightly():
+		return nightly
+	}
+	return short
+}
+
+// Env hands the choice to a process that has no other environment.
+func Env() []string {
+	return []string{"FAWN_CI=" + os.Getenv("FAWN_CI"), "FAWN_NIGHTLY=" + os.Getenv("FAWN_NIGHTLY"),
+		"FAWN_SOAK=" + os.Getenv("FAWN_SOAK")}
+}
