@@ -3,7 +3,7 @@
 # toolchain, so that the same sources give the same bytes everywhere. A file with the same program in it stays.
 set -eu
 cd "$(dirname "$0")"
-GOTOOLCHAIN=$(cat toolchain) CGO_ENABLED=0 GOOS=linux GOFLAGS= GOAMD64=v1 GOARM64=v8.0
+GOTOOLCHAIN=$(cat toolchain) CGO_ENABLED=0 GOOS=linux GOFLAGS="" GOAMD64=v1 GOARM64=v8.0
 export GOTOOLCHAIN CGO_ENABLED GOOS GOFLAGS GOAMD64 GOARM64
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
