@@ -5,16 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 const module = "fawn"
@@ -85,7 +79,6 @@ func imports() map[string][]string {
 		"backup":                  {"store"},
 		"memory":                  {"store"},
 		"release":                 {"assets", "sandbox"}, // makes what is handed out
-		"release/slim":            leaf,                  // modules without what keeps the linker from dropping code
 		"release/vet":             leaf,                  // go vet for other systems, from source
 		"sandbox":                 {"sandbox/files"},
 		"sandbox/changes":         {"sandbox/files", "sandbox/linediff"},
@@ -316,77 +309,4 @@ func TestRulesOfTheTableWork(t *testing.T) {
 			t.Errorf("%s: %s -> %s", name, c.path, c.dep)
 		}
 	}
-}
-
-// TestInitIsCheap: tables and expressions made at start cost every command and
-// every child process; they are made when first used.
-func TestInitIsCheap(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "fawn")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			t.Fatalf("go build: %v\n%s", err, out)
-		}
-		t.Skipf("the binary cannot be built: %v", err)
-	}
-	// A package's init is as cheap as in its best start: what is above that was the machine's doing.
-	const budget, starts = 5.0, 40
-	best, sum := map[string]float64{}, 0.0
-	for n := 0; n == 0 || sum > budget && n < starts; n++ {
-		cmd := exec.CommandContext(t.Context(), bin, "version")
-		cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("fawn version: %v\n%s", err, stderr.Bytes())
-		}
-		sum = 0
-		for name, ms := range initTimes(t, stderr.String()) {
-			if least, ok := best[name]; !ok || ms < least {
-				best[name] = ms
-			}
-			sum += best[name]
-		}
-	}
-	t.Logf("init takes %.2f ms", sum)
-	if sum <= budget {
-		return
-	}
-	if limit := budget * slowness(); sum > limit {
-		t.Errorf("init takes %.2f ms, the budget is %.1f on this machine:\n%v", sum, limit, best)
-	}
-}
-
-// slowness is how many times slower this machine is than the one of the budget, by work like
-// that of init under the race detector. It is at least 1.
-func slowness() float64 {
-	const usual = 2.3 // milliseconds
-	best := math.Inf(1)
-	for range 60 {
-		began := time.Now()
-		for range 10 {
-			regexp.MustCompile(`(?i)^(?:[a-z0-9_-]{1,64}|\p{L}+)(?:\s+\d{1,3}){0,8}$`)
-		}
-		best = min(best, float64(time.Since(began).Microseconds())/1000)
-	}
-	return max(1, best/usual)
-}
-
-// initTimes reads the milliseconds of each package out of an inittrace.
-func initTimes(t *testing.T, trace string) map[string]float64 {
-	t.Helper()
-	found := regexp.MustCompile(`(?m)^init (\S+) @.* ms, ([0-9.]+) ms clock`).FindAllStringSubmatch(trace, -1)
-	if len(found) == 0 {
-		t.Fatalf("no inittrace in:\n%s", trace)
-	}
-	times := map[string]float64{}
-	for _, m := range found {
-		ms, err := strconv.ParseFloat(m[2], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		times[m[1]] += ms
-	}
-	return times
 }

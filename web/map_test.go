@@ -70,7 +70,7 @@ func TestTheMapIsTheCode(t *testing.T) {
 // offTheMap are tests, and tools of the build.
 func offTheMap(path string) bool {
 	switch path {
-	case "web/attack", "web/chain", "web/history", "assets/notices", "release", "release/slim", "release/vet":
+	case "web/attack", "web/chain", "web/history", "assets/notices", "release", "release/vet":
 		return true
 	}
 	return strings.HasPrefix(path, "web/e2e/")

@@ -1,11 +1,11 @@
-// Package initbin holds the small program that sandboxes start (package sbxinit), where the build
-// made it. Nothing else belongs here.
+// Package initbin embeds the small program that sandboxes start (package sbxinit), for the processors that Fawn is
+// released for. build.sh makes the files; `make generate` runs it, and .ci/fresh fails when they are stale. They are
+// committed, so that `go build` and `go install` give the same program as make. Nothing else belongs here.
 package initbin
 
 import (
 	"bytes"
 	"compress/gzip"
-	"embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,64 +13,35 @@ import (
 	"io/fs"
 )
 
-// name is that of the program. `make build` packs it; plain, it is there for tests, and counts first.
-const name, packed = "sbxinit", "sbxinit.gz"
+// Size returns the program's size in bytes, or fs.ErrNotExist where there is none for this processor.
+func Size() (int64, error) { return size(packed) }
 
-//go:embed *
-var files embed.FS
+// Read returns the program, or fs.ErrNotExist where there is none for this processor.
+func Read() ([]byte, error) { return read(packed) }
 
-// Size is the program's in bytes. A build without it has an error that is fs.ErrNotExist.
-func Size() (int64, error) { return size(files) }
-
-// Read gives the program.
-func Read() ([]byte, error) { return read(files) }
-
-func size(files fs.FS) (int64, error) {
-	info, err := fs.Stat(files, name)
-	if err == nil {
-		return info.Size(), nil
+// size reads the last field of a gzip file.
+func size(packed []byte) (int64, error) {
+	if packed == nil {
+		return 0, fs.ErrNotExist
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
+	if len(packed) < 18 {
+		return 0, errors.New("the packed program is cut off")
 	}
-	f, err := files.Open(packed)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var tail [4]byte // the last field of gzip
-	end, ok := f.(io.Seeker)
-	if !ok {
-		return 0, errors.ErrUnsupported
-	}
-	if _, err := end.Seek(-int64(len(tail)), io.SeekEnd); err != nil {
-		return 0, fmt.Errorf("%s is cut off: %w", packed, err)
-	}
-	if _, err := io.ReadFull(f, tail[:]); err != nil {
-		return 0, err
-	}
-	return int64(binary.LittleEndian.Uint32(tail[:])), nil
+	return int64(binary.LittleEndian.Uint32(packed[len(packed)-4:])), nil
 }
 
-func read(files fs.FS) ([]byte, error) {
-	if b, err := fs.ReadFile(files, name); !errors.Is(err, fs.ErrNotExist) {
-		return b, err
-	}
-	n, err := size(files)
+func read(packed []byte) ([]byte, error) {
+	n, err := size(packed)
 	if err != nil {
 		return nil, err
 	}
-	b, err := fs.ReadFile(files, packed)
+	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("unpack the program: %w", err)
 	}
-	r, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil, fmt.Errorf("unpack %s: %w", packed, err)
-	}
-	out := bytes.NewBuffer(make([]byte, 0, n))
+	out := bytes.NewBuffer(make([]byte, 0, min(n, 16<<20)))
 	if _, err := io.Copy(out, r); err != nil {
-		return nil, fmt.Errorf("unpack %s: %w", packed, err)
+		return nil, fmt.Errorf("unpack the program: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -1,10 +1,8 @@
 //go:build linux
 
 // Command sbxinit is the small program that sandboxes start instead of the
-// server's own, which takes several times longer to come up. The build embeds
-// it into the server:
-//
-//	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o sandbox/initbin/sbxinit ./sandbox/sbxinit
+// server's own, which takes several times longer to come up. sandbox/initbin
+// embeds it, as `make generate` built it.
 //
 // The server refuses one that was built from other sources than itself and
 // starts its own program for the same purpose then.

@@ -1,5 +1,5 @@
 // Three servers share a PostgreSQL, and each request goes to the next of them: a chat works as with one,
-// also while servers go away. make e2e runs the suites of the SDKs in the same way (servers.mjs).
+// also while servers go away. make nightly-e2e runs the suites of the SDKs in the same way (servers.mjs).
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,5 @@
 // Documents of all kinds and languages, and files that are made to hurt: each ends as text
-// that is all there, or with a clear reason. A sample in CI, all of them in make soak.
+// that is all there, or with a clear reason. A sample in CI, all of them in make nightly-soak.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, openAsBlob, readFileSync, rmSync, writeFileSync } from 'node:fs';

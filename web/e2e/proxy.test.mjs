@@ -263,7 +263,7 @@ for (const which of ['nginx', 'caddy']) {
     await page.context().close();
   });
 
-  test(`${which}: a stream of 20 minutes`, { skip: skip || (process.env.FAWN_SOAK !== '1' && 'only in make soak') }, async () => {
+  test(`${which}: a stream of 20 minutes`, { skip: skip || (process.env.FAWN_SOAK !== '1' && 'only in make nightly-soak') }, async () => {
     const p = proxies[which];
     const { thread_id: id } = (await fetched(p, 'POST', '/threads', json, '{}')).json();
     const c = await connect(p), began = Date.now();

@@ -34,12 +34,12 @@ type Server struct {
 }
 
 // Start starts a store with one empty bucket, which ends with the test. Where there is no versitygw the test is
-// skipped, and fails with FAWN_CI=1.
+// skipped, and fails with FAWN_NIGHTLY=1.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	bin, err := program()
 	if err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
+		if os.Getenv("FAWN_NIGHTLY") == "1" {
 			tb.Fatal("versitygw is not installed: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0")
 		}
 		tb.Skip("versitygw is not installed")
