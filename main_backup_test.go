@@ -16,16 +16,12 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/gate"
 	"fawn/store"
 )
 
 // streams is how many runs stream while a backup is made.
-func streams() int {
-	if os.Getenv("FAWN_SOAK") == "1" {
-		return 200
-	}
-	return 20
-}
+func streams() int { return gate.Pick(20, 20, 200) }
 
 // putFile uploads a file to a thread.
 func putFile(t *testing.T, s *server, thread, name, content string) {

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fawn/gate"
 )
 
 // TestEveryReaderEndsWithTheSameMessages: while a model speaks and calls tools, one reader
@@ -25,10 +27,7 @@ import (
 // with the same messages in the same order.
 func TestEveryReaderEndsWithTheSameMessages(t *testing.T) {
 	t.Parallel()
-	rounds := 6
-	if os.Getenv("FAWN_SOAK") == "1" {
-		rounds = 60
-	}
+	rounds := gate.Pick(2, 6, 60)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))

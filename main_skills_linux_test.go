@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -314,7 +315,7 @@ func wellFormed(t *testing.T, name string, data []byte) {
 func rendered(t *testing.T, name string, data []byte) {
 	t.Helper()
 	soffice, err := exec.LookPath("soffice")
-	if err != nil || os.Getenv("FAWN_SOAK") != "1" {
+	if err != nil || !gate.Soaking() {
 		return
 	}
 	dir := t.TempDir()

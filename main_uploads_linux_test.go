@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fawn/gate"
 )
 
 // zeros is a file of so many bytes in a form, made while it is read.
@@ -53,7 +55,6 @@ func peakMemory(t *testing.T, pid int) int64 {
 // is stored, where the owner allows that. It is never in memory.
 func TestAFileOfTwoGigabytes(t *testing.T) {
 	const size = 2 << 30
-	soak := os.Getenv("FAWN_SOAK") == "1"
 	type attempt struct {
 		name, conf string
 		announced  bool
@@ -63,7 +64,7 @@ func TestAFileOfTwoGigabytes(t *testing.T) {
 		{"announced", "uploads: {max_file_size: 8MiB, max_total_size: 16MiB}\n", true, http.StatusRequestEntityTooLarge},
 		{"not announced", "uploads: {max_file_size: 8MiB, max_total_size: 16MiB}\n", false, http.StatusRequestEntityTooLarge},
 	}
-	if soak {
+	if gate.Soaking() {
 		all = append(all,
 			attempt{"allowed",
 				"uploads: {max_file_size: 3GiB, max_total_size: 3GiB}\nsandbox: {limits: {disk: 4GiB}}\n", true,
@@ -118,7 +119,7 @@ func TestAFileOfTwoGigabytes(t *testing.T) {
 			}
 			grown := peakMemory(t, pid) - before
 			t.Logf("grown by %d KiB", grown>>10)
-			if grown > 32<<20 && soak { // other limits hold for a program that looks for races
+			if grown > 32<<20 && gate.Soaking() { // other limits hold for a program that looks for races
 				t.Errorf("the server has grown by %d MiB", grown>>20)
 			}
 			var list struct {

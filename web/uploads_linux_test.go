@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"fawn/gate"
 	"fawn/uploads"
 )
 
@@ -88,10 +88,7 @@ func filesForm(t *testing.T, names []string, content func(name string) string) (
 // TestFilesOfAnyNameGoRound: uploaded, listed, downloaded and deleted, each under the name that
 // it was sent with, or refused with that name.
 func TestFilesOfAnyNameGoRound(t *testing.T) {
-	n := 100
-	if os.Getenv("FAWN_SOAK") == "1" {
-		n = 1000
-	}
+	n := gate.Pick(50, 100, 1000)
 	s := start(t, scripted(t))
 	content := func(name string) string { return fmt.Sprintf("this is %q", name) }
 	sentAs, refused := map[string]string{}, 0

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/gate"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/files"
 	"fawn/sandbox/linediff"
@@ -165,10 +166,7 @@ func TestACrashBehindARunsEndShiftsNothing(t *testing.T) {
 // TestManyFilesAreNotTakenForChanges: those that a run left alone are in no record, also where
 // there are more of them than versions are kept, and those it wrote are.
 func TestManyFilesAreNotTakenForChanges(t *testing.T) {
-	n := 400
-	if os.Getenv("FAWN_SOAK") == "1" {
-		n = 20_000
-	}
+	n := gate.Pick(400, 400, 20_000)
 	w := open(t)
 	for i := range n {
 		w.write(fmt.Sprintf("workspace/%02d/%05d.txt", i%50, i), "x\n")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/gate"
 	"fawn/sandbox"
 )
 
@@ -281,10 +282,7 @@ func TestPlainManyStartsLeaveNothing(t *testing.T) {
 	}
 	run(0)
 	before := count()
-	times := 20
-	if os.Getenv("FAWN_SOAK") == "1" {
-		times = 500
-	}
+	times := gate.Pick(8, 20, 500)
 	for i := range times {
 		run(i)
 	}

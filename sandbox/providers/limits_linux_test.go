@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
 )
@@ -103,10 +104,7 @@ time.sleep(20)' 2>&1`)
 func TestOutputIsCappedAndNeverBlocks(t *testing.T) {
 	w := newWorld(t)
 	s := w.thread("a")
-	size := int64(200 << 20)
-	if os.Getenv("FAWN_SOAK") == "1" {
-		size = 10 << 30
-	}
+	size := gate.Pick(int64(50<<20), 200<<20, 10<<30)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	res := do(t, s, sandbox.ExecReq{Command: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo; echo end", size),

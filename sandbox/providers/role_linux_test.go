@@ -214,10 +214,7 @@ func TestDeathOfTheServerEndsEverything(t *testing.T) {
 
 func TestDeathOfTheServerDuringStartsEndsEverything(t *testing.T) {
 	newWorld(t)
-	times := 10
-	if os.Getenv("FAWN_SOAK") == "1" {
-		times = 200
-	}
+	times := gate.Pick(5, 10, 200)
 	for i := range times {
 		cmd, data := play(t, roleStarter)
 		waitReady(t, cmd)

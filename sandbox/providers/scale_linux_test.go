@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fawn/gate"
 	"fawn/sandbox"
 )
 
@@ -52,10 +53,7 @@ func TestManyThreadsAtOnceStayApart(t *testing.T) {
 // many starts and ends.
 func TestStartsLeaveNothing(t *testing.T) {
 	w := newWorld(t)
-	cycles := 50
-	if os.Getenv("FAWN_SOAK") == "1" {
-		cycles = 1000
-	}
+	cycles := gate.Pick(15, 50, 1000)
 	cycle := func(i int) {
 		id := sandbox.ThreadRef{ID: fmt.Sprint("t", i%5)}
 		s := w.thread(id.ID)

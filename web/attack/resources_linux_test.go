@@ -29,12 +29,7 @@ type hog struct {
 }
 
 // outputSize is what one command writes, in bytes.
-func outputSize() int64 {
-	if os.Getenv("FAWN_SOAK") == "1" {
-		return 10 << 30
-	}
-	return 100 << 20
-}
+func outputSize() int64 { return gate.Pick[int64](50<<20, 100<<20, 10<<30) }
 
 // forks is a command that needs some processes.
 const forks = `(ls /usr; id) | sort | wc -l > n; [ -s n ] && echo next`

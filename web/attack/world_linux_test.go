@@ -18,13 +18,14 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
+	"fawn/gate"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 )
 
 // patience bounds every wait of these tests.
 var patience = func() time.Duration {
-	if os.Getenv("FAWN_SOAK") == "1" { // 10 GB of output take their time
+	if gate.Soaking() { // 10 GB of output take their time
 		return 30 * time.Minute
 	}
 	return 5 * time.Minute

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
 	"fawn/uploads/convert"
@@ -106,9 +107,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		}
 	})
 	t.Run("a PDF", func(t *testing.T) {
-		if os.Getenv("FAWN_SOAK") != "1" {
-			t.Skip("the reader takes seconds to compile")
-		}
+		gate.In(t, gate.Soak, "the reader takes seconds to compile")
 		c.compile(t.Context())
 		const page = "BT /F1 12 Tf 60 700 Td (It costs 400 francs.) Tj ET"
 		objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",

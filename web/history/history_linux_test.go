@@ -23,7 +23,7 @@ const (
 	crowd   = 6
 )
 
-// TestHistory goes through rounds until their number or, without FAWN_SOAK=1, the time is over. FAWN_TEST_SEED repeats
+// TestHistory goes through rounds until their number or the time is over. FAWN_TEST_SEED repeats
 // what was chosen in a run that failed, though not how fast the machine was.
 func TestHistory(t *testing.T) {
 	rounds, most := gate.Pick(3, 20, 200), gate.Pick(20*time.Second, 130*time.Second, 30*time.Minute)
