@@ -273,6 +273,7 @@ func TestFilesGoBothWays(t *testing.T) {
 func TestFaultsOfThePlatformLoseNothing(t *testing.T) {
 	for _, fault := range []string{"rate", "error", "drop"} {
 		t.Run(fault, func(t *testing.T) {
+			t.Parallel() // it waits a second
 			p := newPlatform(t)
 			n := 0
 			p.misbehave(func(op string) string {

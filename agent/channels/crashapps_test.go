@@ -195,7 +195,10 @@ func TestAKilledServerAnswersEachMessageOnceOnEveryPlatform(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	for _, name := range names {
-		t.Run(name, func(t *testing.T) { killed(t, name, apps(t, name), kills) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of them wait
+			killed(t, name, apps(t, name), kills)
+		})
 	}
 }
 

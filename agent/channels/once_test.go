@@ -19,6 +19,7 @@ func TestAnAnswerThatWasNotTakenIsSentAgain(t *testing.T) {
 	for _, name := range []string{"dingtalk", "wecom", "wechat"} {
 		for _, kind := range []chattest.Kind{chattest.Broken, chattest.Rate} {
 			t.Run(name+" "+string(kind), func(t *testing.T) {
+				t.Parallel() // it waits a second
 				a := apps(t, name)
 				w := a.world(t, name)
 				a.fake.State().Fail(chattest.Fault{Op: "send", Kind: kind, After: time.Second})
@@ -34,6 +35,7 @@ func TestAnAnswerThatWasNotTakenIsSentAgain(t *testing.T) {
 func TestAnAnswerThatMayBeMissingIsNotSentTwiceAndSaid(t *testing.T) {
 	for _, name := range []string{"dingtalk", "wecom", "wechat"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits a second
 			a := apps(t, name)
 			w := a.world(t, name)
 			a.fake.State().Fail(chattest.Fault{Op: "send", Kind: chattest.Lost})

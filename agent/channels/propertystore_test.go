@@ -2,8 +2,10 @@ package channels_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/channels/chat"
+	"fawn/gate"
 )
 
 // play is what a model says in one run: words of steps, each but the last of which ends in a call. It waits before some
@@ -71,6 +74,12 @@ func TestAChatEndsTheSameWhateverHappens(t *testing.T) {
 	set.bot.(*bot).limits = limits
 	w := start(t, set)
 	n := 0
+	checks := flag.Lookup("rapid.checks").Value
+	usual := checks.String()
+	t.Cleanup(func() { checks.Set(usual) })
+	if err := checks.Set(strconv.Itoa(gate.Pick(25, 100, 100))); err != nil {
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-w]{1,9}[ \n]`), 1, 12)
 		one := &play{pause: map[string]bool{}, at: make(chan struct{}), on: make(chan struct{})}
