@@ -159,6 +159,11 @@ func (f *Telegram) method(w http.ResponseWriter, r *http.Request) {
 		telegramFail(w, 409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running", 0)
 		return
 	}
+	if failure := telegramBody(r); failure != "" {
+		f.state.errorf("%s: %s", method, failure)
+		telegramFail(w, 400, "Bad Request: "+failure, 0)
+		return
+	}
 	result, failure := f.act(r, method, fault)
 	switch {
 	case fault.Kind == Lost, failure == "cut":
