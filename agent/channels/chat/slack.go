@@ -90,9 +90,15 @@ func (s *Slack) form(ctx context.Context, method string, values url.Values, into
 		kind: slackForm, header: bearer(s.cfg.BotToken)}, into)
 }
 
+// get calls a method that only reads, with its arguments in the address.
+func (s *Slack) get(ctx context.Context, address string, into any) error {
+	method, _, _ := strings.Cut(address, "?")
+	return s.do(ctx, call{op: method, method: http.MethodGet, path: "/" + address, header: bearer(s.cfg.BotToken)}, into)
+}
+
 // do calls a method. Errors are what Channel promises.
 func (s *Slack) do(ctx context.Context, r call, into any) error {
-	r.method, r.path = http.MethodPost, "/"+r.op
+	r.method, r.path = cmp.Or(r.method, http.MethodPost), cmp.Or(r.path, "/"+r.op)
 	var raw json.RawMessage
 	if err := s.c.do(ctx, r, &raw); err != nil {
 		if rate := rateOf(err); rate != nil {

@@ -64,7 +64,7 @@ func (s *Slack) shared(ctx context.Context, file, chat string) string {
 				} `json:"shares"`
 			} `json:"file"`
 		}
-		if s.form(ctx, "files.info", url.Values{"file": {file}}, &info) != nil {
+		if s.get(ctx, "files.info?file="+url.QueryEscape(file), &info) != nil {
 			return ""
 		}
 		for _, in := range info.File.Shares {
@@ -89,7 +89,7 @@ func (s *Slack) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 			Download string `json:"url_private_download"`
 		} `json:"file"`
 	}
-	if err := s.form(ctx, "files.info", url.Values{"file": {f.ID}}, &info); err != nil {
+	if err := s.get(ctx, "files.info?file="+url.QueryEscape(f.ID), &info); err != nil {
 		return err
 	}
 	return s.c.download(ctx, "download", cmp.Or(info.File.Download, info.File.URL), bearer(s.cfg.BotToken), w)

@@ -36,12 +36,18 @@ func NewSlack(t testing.TB) *Slack {
 	f := &Slack{files: map[string]*Sent{}, shares: map[string]map[string]any{}, last: time.Now().Unix()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{method}", f.method)
+	mux.HandleFunc("GET /files.info", f.method)
 	mux.HandleFunc("POST /upload/{id}", f.upload)
 	mux.HandleFunc("GET /files/{id}", f.file)
 	mux.HandleFunc("GET /link", func(w http.ResponseWriter, r *http.Request) {
 		hello := []byte(`{"type":"hello","num_connections":1,"debug_info":{"host":"applink-1","approximate_connection_time":18060}}`)
 		f.q.serve(w, r, hello, f.envelope, f.heard)
 	})
+	f.state.rules = newRules("slack")
+	f.state.path = func(r *http.Request) (string, bool) {
+		return r.URL.Path, r.URL.Path != "/link" && !strings.HasPrefix(r.URL.Path, "/files/")
+	}
+	f.state.refuse = func(w http.ResponseWriter, _ *http.Request, _ string) { slackFail(w, "invalid_arguments") }
 	f.q.start(t, &f.state, SlackBotToken, mux)
 	return f
 }
@@ -158,6 +164,7 @@ func (f *Slack) envelope(it *item) (websocket.MessageType, []byte) {
 }
 
 func (f *Slack) heard(_ *websocket.Conn, data []byte) bool {
+	f.state.frame("acknowledge", data)
 	var ack struct {
 		ID string `json:"envelope_id"`
 	}
@@ -173,7 +180,7 @@ func slackFail(w http.ResponseWriter, text string) {
 }
 
 func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
-	method := r.PathValue("method")
+	method := strings.TrimPrefix(r.URL.Path, "/")
 	op := map[string]string{"auth.test": "check", "apps.connections.open": "connect", "chat.postMessage": "send",
 		"chat.update": "edit", "files.completeUploadExternal": "upload", "reactions.add": "typing",
 		"files.info": "file"}[method]
@@ -250,7 +257,7 @@ type slackCall struct {
 func (f *Slack) read(r *http.Request, method string) (c slackCall, failure string) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
-	case "application/x-www-form-urlencoded":
+	case "application/x-www-form-urlencoded", "":
 		c.File, c.Filename = r.FormValue("file"), r.FormValue("filename")
 		c.Length, _ = strconv.Atoi(r.FormValue("length"))
 		c.Channel, c.ChannelID = r.FormValue("channel"), r.FormValue("channel_id")
@@ -260,12 +267,6 @@ func (f *Slack) read(r *http.Request, method string) (c slackCall, failure strin
 		}
 		return c, ""
 	case "application/json":
-		if method != "chat.postMessage" && method != "chat.update" {
-			return c, "invalid_arguments"
-		}
-		if err := peekObject(r); err != nil {
-			return c, "invalid_json"
-		}
 		if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 			return c, "json_not_object"
 		}
