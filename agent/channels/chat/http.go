@@ -141,7 +141,7 @@ func (c *client) redact(text string) string {
 type call struct {
 	op, method, path string
 	header           http.Header
-	body             any       // sent as JSON
+	body             any       // sent as JSON; nil, also a nil map or pointer, is no body
 	raw              io.Reader // sent as it is, instead of body
 	kind             string    // media type of raw
 	size             int64     // bytes of raw, -1 if not known; files need it
@@ -186,7 +186,10 @@ func (c *client) open(ctx context.Context, r call) (*http.Response, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.op, err)
 		}
-		body, kind = bytes.NewReader(b), "application/json; charset=utf-8"
+		// A nil map is `null` in JSON, which Telegram and others refuse: they want an object or nothing at all.
+		if !bytes.Equal(b, []byte("null")) {
+			body, kind = bytes.NewReader(b), "application/json; charset=utf-8"
+		}
 	}
 	address := r.path
 	if !strings.Contains(address, "://") {

@@ -68,6 +68,8 @@ func (s *Slack) Limits() Limits {
 		Format: FormatMarkdown}
 }
 
+const slackForm = "application/x-www-form-urlencoded"
+
 // slackReply is what all answers have.
 type slackReply struct {
 	OK     bool   `json:"ok"`
@@ -75,20 +77,28 @@ type slackReply struct {
 	Needed string `json:"needed"`
 }
 
-func (s *Slack) call(ctx context.Context, method string, body, into any) error {
+// json calls a method that reads JSON: those that write messages, with lists and objects in them.
+func (s *Slack) json(ctx context.Context, method string, body map[string]any, into any) error {
 	return s.do(ctx, call{op: method, body: body, header: bearer(s.cfg.BotToken)}, into)
 }
 
-// form calls a method that reads no JSON.
+// form calls any other method. Slack reads JSON for some of them and answers invalid_arguments for the rest, a form it
+// reads for all.
 func (s *Slack) form(ctx context.Context, method string, values url.Values, into any) error {
 	raw := values.Encode()
 	return s.do(ctx, call{op: method, raw: strings.NewReader(raw), size: int64(len(raw)),
-		kind: "application/x-www-form-urlencoded", header: bearer(s.cfg.BotToken)}, into)
+		kind: slackForm, header: bearer(s.cfg.BotToken)}, into)
+}
+
+// get calls a method that only reads, with its arguments in the address.
+func (s *Slack) get(ctx context.Context, address string, into any) error {
+	method, _, _ := strings.Cut(address, "?")
+	return s.do(ctx, call{op: method, method: http.MethodGet, path: "/" + address, header: bearer(s.cfg.BotToken)}, into)
 }
 
 // do calls a method. Errors are what Channel promises.
 func (s *Slack) do(ctx context.Context, r call, into any) error {
-	r.method, r.path = http.MethodPost, "/"+r.op
+	r.method, r.path = cmp.Or(r.method, http.MethodPost), cmp.Or(r.path, "/"+r.op)
 	var raw json.RawMessage
 	if err := s.c.do(ctx, r, &raw); err != nil {
 		if rate := rateOf(err); rate != nil {
@@ -156,7 +166,7 @@ func (s *Slack) Check(ctx context.Context) (Me, error) {
 
 func (s *Slack) identify(ctx context.Context) (slackIdentity, error) {
 	var who slackIdentity
-	if err := s.call(ctx, "auth.test", map[string]any{}, &who); err != nil {
+	if err := s.form(ctx, "auth.test", nil, &who); err != nil {
 		return who, err
 	}
 	s.mu.Lock()
@@ -170,7 +180,7 @@ func (s *Slack) address(ctx context.Context) (string, error) {
 	var at struct {
 		URL string `json:"url"`
 	}
-	err := s.do(ctx, call{op: "apps.connections.open", header: bearer(s.cfg.AppToken)}, &at)
+	err := s.do(ctx, call{op: "apps.connections.open", kind: slackForm, header: bearer(s.cfg.AppToken)}, &at)
 	return at.URL, err
 }
 
@@ -294,7 +304,7 @@ func (s *Slack) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 	var m struct {
 		TS string `json:"ts"`
 	}
-	if err := s.call(ctx, "chat.postMessage", body, &m); err != nil {
+	if err := s.json(ctx, "chat.postMessage", body, &m); err != nil {
 		return Ref{}, err
 	}
 	return Ref{to, m.TS}, nil
@@ -304,7 +314,7 @@ func (s *Slack) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 func (s *Slack) Edit(ctx context.Context, at Ref, p Post) error {
 	body := s.body(at.Address, p)
 	body["ts"] = at.Message
-	return s.call(ctx, "chat.update", body, nil)
+	return s.json(ctx, "chat.update", body, nil)
 }
 
 func (s *Slack) body(to Address, p Post) map[string]any {
@@ -321,7 +331,8 @@ func (s *Slack) Typing(ctx context.Context, to Address) error {
 	if to.Topic == "" {
 		return nil
 	}
-	err := s.call(ctx, "reactions.add", map[string]any{"channel": to.Chat, "timestamp": to.Topic, "name": "eyes"}, nil)
+	values := url.Values{"channel": {to.Chat}, "timestamp": {to.Topic}, "name": {"eyes"}}
+	err := s.form(ctx, "reactions.add", values, nil)
 	if _, ok := errors.AsType[*Rate](err); ok {
 		return err
 	}

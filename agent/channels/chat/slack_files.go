@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,11 +39,15 @@ func (s *Slack) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 	if resp.StatusCode/100 != 2 {
 		return Ref{}, &statusError{op: "upload", Status: resp.StatusCode}
 	}
-	body := map[string]any{"files": []any{map[string]any{"id": at.ID, "title": f.Name}}, "channel_id": to.Chat}
-	if to.Topic != "" {
-		body["thread_ts"] = to.Topic
+	list, err := json.Marshal([]map[string]string{{"id": at.ID, "title": f.Name}})
+	if err != nil {
+		return Ref{}, err
 	}
-	if err := s.call(ctx, "files.completeUploadExternal", body, nil); err != nil {
+	values = url.Values{"files": {string(list)}, "channel_id": {to.Chat}}
+	if to.Topic != "" {
+		values.Set("thread_ts", to.Topic)
+	}
+	if err := s.form(ctx, "files.completeUploadExternal", values, nil); err != nil {
 		return Ref{}, err
 	}
 	return Ref{to, cmp.Or(s.shared(ctx, at.ID, to.Chat), "file:"+at.ID)}, nil
@@ -59,7 +64,7 @@ func (s *Slack) shared(ctx context.Context, file, chat string) string {
 				} `json:"shares"`
 			} `json:"file"`
 		}
-		if s.form(ctx, "files.info", url.Values{"file": {file}}, &info) != nil {
+		if s.get(ctx, "files.info?file="+url.QueryEscape(file), &info) != nil {
 			return ""
 		}
 		for _, in := range info.File.Shares {
@@ -84,7 +89,7 @@ func (s *Slack) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 			Download string `json:"url_private_download"`
 		} `json:"file"`
 	}
-	if err := s.form(ctx, "files.info", url.Values{"file": {f.ID}}, &info); err != nil {
+	if err := s.get(ctx, "files.info?file="+url.QueryEscape(f.ID), &info); err != nil {
 		return err
 	}
 	return s.c.download(ctx, "download", cmp.Or(info.File.Download, info.File.URL), bearer(s.cfg.BotToken), w)

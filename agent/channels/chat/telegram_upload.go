@@ -51,11 +51,15 @@ func (t *Telegram) asPhoto(f File, send func(kind string) error) error {
 func (t *Telegram) upload(ctx context.Context, method, part string, target map[string]any, f File, into any) error {
 	var fields [][2]string
 	for k, v := range target {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return err
+		text, plain := v.(string)
+		if !plain {
+			b, err := json.Marshal(v)
+			if err != nil {
+				return err
+			}
+			text = string(b)
 		}
-		fields = append(fields, [2]string{k, strings.Trim(string(b), `"`)})
+		fields = append(fields, [2]string{k, text})
 	}
 	body, kind, size, err := form(fields, part, f)
 	if err != nil {

@@ -109,6 +109,10 @@ type State struct {
 
 	last  int
 	calls map[string]int
+
+	rules  *rules                                                     // nil where no SDK was recorded
+	path   func(r *http.Request) (path string, call bool)             // of a call in the rules
+	refuse func(w http.ResponseWriter, r *http.Request, wrong string) // as the platform does
 }
 
 // serve starts a server. It is closed at the end of the test.
@@ -116,7 +120,7 @@ func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 	s.T, s.Secret = t, secret
 	s.changed, s.shown, s.confirmed = make(chan struct{}), map[string][]*Shown{}, map[string]bool{}
 	s.calls, s.last = map[string]int{}, 1000
-	server := httptest.NewUnstartedServer(h)
+	server := httptest.NewUnstartedServer(s.strict(h))
 	server.Config.ConnState = s.count
 	s.URL = "http://" + server.Listener.Addr().String()
 	server.Start()
@@ -124,6 +128,40 @@ func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 		server.CloseClientConnections()
 		server.Close()
 	})
+}
+
+// strict refuses requests that differ from what official SDKs send or platforms describe.
+func (s *State) strict(h http.Handler) http.Handler {
+	if s.rules == nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path, call := s.path(r); call {
+			if wrong := s.rules.check(r, path); len(wrong) > 0 {
+				s.errorf("%s %s: %s", r.Method, path, strings.Join(wrong, "; "))
+				s.refuse(w, r, wrong[0])
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// frame checks what the bot wrote to a socket.
+func (s *State) frame(name string, data []byte) {
+	if s.rules == nil {
+		return
+	}
+	if wrong := s.rules.checkFrame(name, data); len(wrong) > 0 {
+		s.errorf("the frame %s: %s", name, strings.Join(wrong, "; "))
+	}
+}
+
+// own checks what the stand-in itself says.
+func (s *State) own(method, path string, v any) {
+	for _, wrong := range s.rules.checkOwn(method, path, v) {
+		s.T.Errorf("the stand-in is not as the platform: %s", wrong)
+	}
 }
 
 // Do runs f under the lock and wakes whoever waits.

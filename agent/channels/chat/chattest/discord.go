@@ -51,6 +51,13 @@ func NewDiscord(t testing.TB) *Discord {
 		}
 		f.q.serve(w, r, nil, f.event, f.heard, []byte(`{"op":10,"d":{"heartbeat_interval":200}}`))
 	})
+	f.state.rules = newRules("discord")
+	f.state.path = func(r *http.Request) (string, bool) {
+		return r.URL.Path, r.URL.Path != "/" && !strings.HasPrefix(r.URL.Path, "/cdn/")
+	}
+	f.state.refuse = func(w http.ResponseWriter, _ *http.Request, wrong string) {
+		discordFail(w, http.StatusBadRequest, 50035, "Invalid Form Body: "+wrong)
+	}
 	f.q.start(t, &f.state, DiscordToken, mux)
 	return f
 }
@@ -180,6 +187,7 @@ func (f *Discord) heard(c *websocket.Conn, data []byte) (ready bool) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		f.state.errorf("it said %s", data)
 	}
+	f.state.frame(strconv.Itoa(m.Op), data)
 	answer := ""
 	f.state.do(func() {
 		switch m.Op {

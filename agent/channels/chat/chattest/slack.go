@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -35,12 +36,18 @@ func NewSlack(t testing.TB) *Slack {
 	f := &Slack{files: map[string]*Sent{}, shares: map[string]map[string]any{}, last: time.Now().Unix()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{method}", f.method)
+	mux.HandleFunc("GET /files.info", f.method)
 	mux.HandleFunc("POST /upload/{id}", f.upload)
 	mux.HandleFunc("GET /files/{id}", f.file)
 	mux.HandleFunc("GET /link", func(w http.ResponseWriter, r *http.Request) {
 		hello := []byte(`{"type":"hello","num_connections":1,"debug_info":{"host":"applink-1","approximate_connection_time":18060}}`)
 		f.q.serve(w, r, hello, f.envelope, f.heard)
 	})
+	f.state.rules = newRules("slack")
+	f.state.path = func(r *http.Request) (string, bool) {
+		return r.URL.Path, r.URL.Path != "/link" && !strings.HasPrefix(r.URL.Path, "/files/")
+	}
+	f.state.refuse = func(w http.ResponseWriter, _ *http.Request, _ string) { slackFail(w, "invalid_arguments") }
 	f.q.start(t, &f.state, SlackBotToken, mux)
 	return f
 }
@@ -157,6 +164,7 @@ func (f *Slack) envelope(it *item) (websocket.MessageType, []byte) {
 }
 
 func (f *Slack) heard(_ *websocket.Conn, data []byte) bool {
+	f.state.frame("acknowledge", data)
 	var ack struct {
 		ID string `json:"envelope_id"`
 	}
@@ -172,7 +180,7 @@ func slackFail(w http.ResponseWriter, text string) {
 }
 
 func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
-	method := r.PathValue("method")
+	method := strings.TrimPrefix(r.URL.Path, "/")
 	op := map[string]string{"auth.test": "check", "apps.connections.open": "connect", "chat.postMessage": "send",
 		"chat.update": "edit", "files.completeUploadExternal": "upload", "reactions.add": "typing",
 		"files.info": "file"}[method]
@@ -209,9 +217,13 @@ func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
 			"provided": "app_mentions:read"})
 		return
 	}
-	c := f.read(r)
+	c, failure := f.read(r, method)
+	if failure != "" {
+		f.state.errorf("%s: %s", method, failure)
+		slackFail(w, failure)
+		return
+	}
 	var result map[string]any
-	var failure string
 	f.state.do(func() { result, failure = f.act(method, c) })
 	switch {
 	case fault.Kind == Lost:
@@ -240,16 +252,27 @@ type slackCall struct {
 	Name      string
 }
 
-func (f *Slack) read(r *http.Request) (c slackCall) {
-	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+// read reads the arguments of a method, or says why Slack does not. What writes messages comes as JSON, all else as a
+// form, in which lists are JSON.
+func (f *Slack) read(r *http.Request, method string) (c slackCall, failure string) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch kind {
+	case "application/x-www-form-urlencoded", "":
 		c.File, c.Filename = r.FormValue("file"), r.FormValue("filename")
 		c.Length, _ = strconv.Atoi(r.FormValue("length"))
-		return c
+		c.Channel, c.ChannelID = r.FormValue("channel"), r.FormValue("channel_id")
+		c.Timestamp, c.Name, c.Thread = r.FormValue("timestamp"), r.FormValue("name"), r.FormValue("thread_ts")
+		if files := r.FormValue("files"); files != "" && json.Unmarshal([]byte(files), &c.Files) != nil {
+			return c, "invalid_arguments"
+		}
+		return c, ""
+	case "application/json":
+		if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+			return c, "json_not_object"
+		}
+		return c, ""
 	}
-	if err := json.NewDecoder(r.Body).Decode(&c); err != nil && err != io.EOF {
-		f.state.errorf("body: %v", err)
-	}
-	return c
+	return c, "invalid_form_data"
 }
 
 func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
@@ -288,6 +311,9 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 		f.files[id] = &Sent{Name: c.Filename, Data: make([]byte, 0, c.Length)}
 		return map[string]any{"upload_url": s.URL + "/upload/" + id, "file_id": id}, ""
 	case "files.completeUploadExternal":
+		if len(c.Files) != 1 {
+			return nil, "invalid_arguments"
+		}
 		file := f.files[c.Files[0].ID]
 		if file == nil || len(file.Data) != cap(file.Data) {
 			return nil, "file_not_found"

@@ -49,6 +49,13 @@ func NewTelegram(t testing.TB) *Telegram {
 		}
 		telegramFail(w, 404, "Not Found", 0)
 	})
+	f.state.rules = newRules("telegram")
+	f.state.path = func(r *http.Request) (string, bool) {
+		return strings.CutPrefix(r.URL.Path, "/bot"+TelegramToken)
+	}
+	f.state.refuse = func(w http.ResponseWriter, _ *http.Request, wrong string) {
+		telegramFail(w, 400, "Bad Request: "+wrong, 0)
+	}
 	f.state.serve(t, TelegramToken, mux)
 	return f
 }
@@ -100,7 +107,7 @@ func (f *Telegram) Say(m Said) {
 			file := fmt.Sprintf("file%d", n)
 			f.files[file] = *m.File
 			msg["caption"] = text
-			msg["document"] = map[string]any{"file_id": file, "file_name": m.File.Name, "file_size": len(m.File.Data)}
+			msg["document"] = map[string]any{"file_id": file, "file_unique_id": "u" + file, "file_name": m.File.Name, "file_size": len(m.File.Data)}
 		}
 		if m.ReplyTo != "" {
 			to, _ := strconv.Atoi(m.ReplyTo)
@@ -108,7 +115,7 @@ func (f *Telegram) Say(m Said) {
 			if f.state.find(strconv.Itoa(where["id"].(int)), m.ReplyTo) != nil {
 				author = map[string]any{"id": telegramBot, "is_bot": true, "first_name": "Fawn"}
 			}
-			msg["reply_to_message"] = map[string]any{"message_id": to, "from": author, "chat": where}
+			msg["reply_to_message"] = map[string]any{"message_id": to, "from": author, "chat": where, "date": 1}
 		}
 		if m.Topic != "" {
 			msg["message_thread_id"], _ = strconv.Atoi(m.Topic)
@@ -117,6 +124,8 @@ func (f *Telegram) Say(m Said) {
 		body := map[string]any{"update_id": id, "message": msg}
 		if m.Broken {
 			msg["message_id"] = "not a number"
+		} else {
+			f.state.own("EVENT", "Update", body)
 		}
 		q := telegramQueued{id, m.Text, body}
 		f.updates, f.all = append(f.updates, q), append(f.all, q)
@@ -166,6 +175,9 @@ func (f *Telegram) method(w http.ResponseWriter, r *http.Request) {
 	case failure != "":
 		telegramFail(w, 400, "Bad Request: "+failure, 0)
 	default:
+		if method != "getUpdates" { // whose updates were checked when they were said
+			f.state.own("POST", "/"+method, result)
+		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": result})
 	}
 }
@@ -310,7 +322,7 @@ func (f *Telegram) change(method string, c telegramCall) (any, string) {
 		if _, ok := f.files[c.FileID]; !ok {
 			return nil, "wrong file_id or the file is temporarily unavailable"
 		}
-		return map[string]any{"file_id": c.FileID, "file_path": "documents/" + c.FileID}, ""
+		return map[string]any{"file_id": c.FileID, "file_unique_id": "u" + c.FileID, "file_path": "documents/" + c.FileID}, ""
 	case "setMyCommands":
 		f.commands = string(c.Commands)
 	case "sendChatAction":
