@@ -88,14 +88,24 @@ func (s *Service) Link(ctx context.Context, secret string) (store.Link, error) {
 	return l, err
 }
 
-// UseLink does what a link is for, and returns whose account was made or changed. The link can't be
-// used again, unless what was given with it is refused: a password that is too short, an address
-// that isn't one or is taken.
-func (s *Service) UseLink(ctx context.Context, secret string, n NewUser) (store.User, error) {
+// Joined is what came of a link.
+type Joined struct {
+	store.User      // whose account was made or changed
+	Enters     bool // the link signs its user in; after a reset people sign in with all that their account asks for
+}
+
+// UseLink does what a link is for. The link can't be used again, unless what was given with it is
+// refused: a password that is too short, an address that isn't one or is taken.
+func (s *Service) UseLink(ctx context.Context, secret string, n NewUser) (Joined, error) {
 	l, err := s.Link(ctx, secret)
 	if err != nil {
-		return store.User{}, err
+		return Joined{}, err
 	}
+	u, err := s.useLink(ctx, l, n)
+	return Joined{u, l.Kind != LinkReset}, err
+}
+
+func (s *Service) useLink(ctx context.Context, l store.Link, n NewUser) (store.User, error) {
 	hash, err := s.hashes.hash(ctx, n.Password)
 	if err != nil {
 		return store.User{}, err

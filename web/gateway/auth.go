@@ -179,17 +179,17 @@ func (g *Gateway) useLink(c echo.Context) error {
 	return g.join(c, in)
 }
 
-// join uses a link and signs its user in.
+// join uses a link and signs its user in, unless the link only sets a new password.
 func (g *Gateway) join(c echo.Context, in credentials) error {
 	u, err := g.Accounts.UseLink(c.Request().Context(), in.Token,
 		account.NewUser{Email: in.Email, Name: in.Name, Password: in.Password})
-	if err == nil {
-		err = g.Accounts.SignIn(c, u, in.remember())
+	if err == nil && u.Enters {
+		err = g.Accounts.SignIn(c, u.User, in.remember())
 	}
 	if err != nil {
 		return authError(err)
 	}
-	return httpx.JSON(c, http.StatusCreated, meOf(u))
+	return httpx.JSON(c, http.StatusCreated, meOf(u.User))
 }
 
 // register is POST /v1/auth/register.

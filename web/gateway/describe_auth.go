@@ -38,10 +38,11 @@ func describeAuth() []o.Op {
 			Out:  route.Answered("Signed in", o.Object(o.Req("expires_in", o.Int(0)), o.Req("needs_setup", o.Bool()))),
 			Fail: []int{401, 429}},
 		{ID: "useLink", Tag: tag, Text: "Use a link that sets the server up, invites a user or resets a password",
-			Need: true,
+			More: "A link that makes an account signs its user in. One that resets a password does not: sign in " +
+				"with the new password, and a code where the account asks for one.", Need: true,
 			Body: o.Body(o.Req("token", o.String()), o.Req("password", o.String()), o.Opt("email", o.String()),
 				o.Opt("name", o.String()), o.Opt("remember_me", o.Bool())),
-			Out: made("The user, signed in", one), Fail: []int{400, 403, 409}},
+			Out: made("The user", one), Fail: []int{400, 403, 409}},
 		{ID: "logout", Tag: tag, Text: "Sign out", Out: said},
 		{ID: "getMe", Tag: tag, Text: "Get the account that asks", Out: route.Answered("The account", one)},
 		{ID: "changePassword", Tag: tag, Text: "Change the password", More: "All other sessions end.", Need: true,

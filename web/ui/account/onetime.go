@@ -99,10 +99,10 @@ func (h *Handlers) useLink(reset bool) echo.HandlerFunc {
 			}
 			return showLink(c, http.StatusUnprocessableEntity, p)
 		}
-		if reset { // the second step, if there is one, is not skipped
+		if !user.Enters {
 			return c.Redirect(http.StatusSeeOther, views.LoginURL+"?done=reset")
 		}
-		return h.enter(c, user, true, "")
+		return h.enter(c, user.User, true, "")
 	})
 }
 
