@@ -92,6 +92,27 @@ e2e: build ## the browser and the SDKs against the real binary with a scripted m
 	cd web/e2e && node --test --test-concurrency=2 --test-timeout=1800000 *.test.mjs # for a whole file, not for each test
 	cd web/e2e && node servers.mjs {sdk,methods,protocol,runs,records,react,python}.test.mjs # with three servers that share a database
 
+.PHONY: e2e-kit e2e-gate nightly-e2e nightly-e2e-chat nightly-e2e-pages nightly-e2e-sdk nightly-e2e-servers nightly-e2e-release
+
+e2e-kit: build
+	@mkdir -p bin
+	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
+	go build -o bin/chatapp ./web/e2e/chatapp/cmd
+	@[ web/e2e/node_modules/.package-lock.json -nt web/e2e/package-lock.json ] || (cd web/e2e && npm ci --no-audit --no-fund)
+
+e2e-gate: e2e-kit ## the browser and SDK tests of each change, on one server and in one browser
+	cd web/e2e && node gate.mjs
+
+nightly-e2e: nightly-e2e-chat nightly-e2e-pages nightly-e2e-sdk nightly-e2e-servers nightly-e2e-release ## all browser and SDK tests, in parts
+
+nightly-e2e-chat: e2e-kit
+nightly-e2e-pages: e2e-kit
+nightly-e2e-sdk: e2e-kit
+nightly-e2e-servers: e2e-kit
+nightly-e2e-release: e2e-kit
+nightly-e2e-chat nightly-e2e-pages nightly-e2e-sdk nightly-e2e-servers nightly-e2e-release:
+	cd web/e2e && node nightly.mjs $(@:nightly-e2e-%=%)
+
 bench: build ## cost per token, start, memory and disk, next to a bare relay; the sandbox, next to bare bash
 	go build -o bin/load ./web/e2e/load/cmd
 	./bin/load -bin bin/fawn $(BENCHFLAGS)

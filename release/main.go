@@ -2,6 +2,10 @@
 // (SBOM) for each, a Debian package for those of Linux, the script that installs them, and the
 // checksums of all. The same binaries give the same bytes, wherever and whenever. `make release`
 // runs it.
+//
+// Goreleaser would do most of this. It isn't used because it needs about 370 modules and often a newer Go than this
+// module, runs syft, a second program as large, for the list of parts, and that list lacks what is embedded (fonts, htmx) and
+// its licence. This package needs no module that the program lacks, and no network.
 package main
 
 import (

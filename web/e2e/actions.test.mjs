@@ -1,15 +1,15 @@
-// What can be done with a message once it is there: by mouse, by keyboard, and by
-// plain forms.
+// What can be done with a message once it is there: by mouse and by
+// keyboard.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { answer, ask, clean, finished, launch, open, send, shot, violations } from './browser.mjs';
-import { chromium, lacks, start, until } from './harness.mjs';
+import { chromium, lacks, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 let fawn, browser;
 
-before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
+before(async () => { if (!skip) [fawn, browser] = await Promise.all([start({ shared: true }), launch()]); });
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
 const say = (text) => 'SCRIPT' + JSON.stringify({ turns: [{ text }] });
@@ -109,28 +109,4 @@ test('a branch is a chat of its own, and an export has what was said', { skip },
   await page.goto(`${fawn.base}/workspace/chats/${id}`);
   assert.equal(await answer(page), 'Second.', 'the first chat is as it was');
   clean(page);
-});
-
-test('without JavaScript every action is a form or a link', { skip }, async () => {
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  const done = () => until('the answer is there', async () => { await page.reload().catch(() => {}); return await page.locator('.turn.last.done').count() === 1; });
-  await page.goto(fawn.base + '/workspace/chats/new');
-  await page.fill('#q', say('First.'));
-  await page.click('#send button');
-  await done();
-  await page.click('[data-act=regenerate]');
-  await done();
-  assert.equal(await page.innerText('.versions .meta'), '2 / 2');
-  await page.click('.versions button >> nth=0');
-  assert.equal(await page.innerText('.versions .meta'), '1 / 2');
-  await page.click('[data-act=edit]');
-  await page.fill('.rewrite textarea', say('Changed.'));
-  await page.click('.rewrite .primary');
-  await done();
-  assert.equal(await answer(page), 'Changed.');
-  assert.equal(await page.innerText('.versions .meta'), '3 / 3');
-  await page.click('.turn.last [data-act=more]');
-  await page.click('[data-act=branch]');
-  assert.equal(await answer(page), 'Changed.');
-  assert.equal(await page.locator('.versions').count(), 0);
 });

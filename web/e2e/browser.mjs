@@ -5,15 +5,23 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { chromium as browsers } from 'playwright-core';
-import { chromium, engine } from './harness.mjs';
+import { chromium, engine, gate } from './harness.mjs';
 
-// launch starts a browser; only a whole one has a viewer of PDFs.
-export const launch = ({ args = [], whole = false } = {}) => browsers.launch({
+const options = (args, whole) => ({
   executablePath: whole ? chromium : engine,
   timeout: 120_000,
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
     '--disable-component-update', '--disable-sync', ...args],
 });
+
+// launch starts a browser, or connects to the gate's, whose contexts are apart from those of other files; only a
+// whole one has a viewer of PDFs.
+export const launch = ({ args = [], whole = false } = {}) => (gate && !args.length && !whole
+  ? browsers.connect(gate.browser, { timeout: 120_000 })
+  : browsers.launch(options(args, whole)));
+
+// serve starts a browser for several test files.
+export const serve = () => browsers.launchServer(options([], false));
 
 // watch collects errors, policy violations and requests to other origins. The viewer of PDFs is a
 // part of the browser.

@@ -1,5 +1,5 @@
 // What a run changed: a line behind the answer, a list with the lines of each file in the panel.
-// Texts that people edit there. All of it with and without JavaScript.
+// Texts that people edit there.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -100,17 +100,5 @@ test('a text is edited in the panel, and a change made meanwhile shows both', { 
   await page.getByRole('button', { name: 'Save anyway' }).click();
   await page.waitForSelector('#panel .doc');
   assert.equal(await fetch(api).then((r) => r.text()), '# Mine again\n');
-  await page.context().close();
-});
-
-test('a text is edited without JavaScript', { skip }, async () => {
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  const path = 'mnt/user-data/outputs/poem.txt';
-  await page.goto(`${fawn.base}/workspace/chats/${thread}/files/${path}`);
-  await page.getByRole('link', { name: 'Edit' }).click();
-  await page.locator('textarea').fill('Shorter\n');
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.waitForSelector('.src');
-  assert.equal(await fetch(`${fawn.base}/api/threads/${thread}/artifacts/${path}`).then((r) => r.text()), 'Shorter\n');
   await page.context().close();
 });

@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import { entries, print } from './corpus/print.mjs';
 import { f1, plain, problems } from './corpus/score.mjs';
 import { here, lacks, start, until } from './harness.mjs';
+import { install, program } from './python.mjs';
 
 const whole = process.env.FAWN_SOAK === '1';
 const run = (cmd, args) => spawnSync(cmd, args, { encoding: 'utf8', timeout: 240_000 });
@@ -16,14 +17,10 @@ const dir = mkdtempSync(join(tmpdir(), 'fawn-corpus-')), files = join(dir, 'file
 let fawn, missing = false;
 
 before(async () => {
-  const venv = run('python3', ['-m', 'venv', join(dir, 'venv')]), python = join(dir, 'venv', 'bin', 'python');
-  let pip = false;
-  for (let i = 0; i < 3 && venv.status === 0 && pip?.status !== 0; i++) { // a registry may have the hiccups
-    pip = run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', join(here, 'corpus', 'requirements.txt')]);
-  }
-  missing = lacks('what writes documents (venv and pip)', pip && pip.status === 0);
+  const why = await install('corpus/requirements.txt');
+  missing = lacks(`what writes documents (${why})`, !why);
   if (missing) return;
-  const made = run(python, [join(here, 'corpus', 'make.py'), files, ...whole ? [] : ['sample']]);
+  const made = run(program('python'), [join(here, 'corpus', 'make.py'), files, ...whole ? [] : ['sample']]);
   assert.equal(made.status, 0, made.stderr);
   await print(files);
   fawn = await start({ config: 'uploads: {max_files: 300}\n' });

@@ -1,5 +1,5 @@
 // The gauge of a chat: how full the model's window is, what the chat took, and what makes
-// it smaller. By mouse, by keyboard, and without JavaScript.
+// it smaller. By mouse and by keyboard.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -88,26 +88,5 @@ test('a chat that is too long offers what helps', { skip }, async () => {
   await card.locator('button:has-text("Compact")').click();
   await page.waitForFunction(() => /now summarised/.test(document.querySelector('.toast.good')?.innerText)); // for a moment only
   await page.waitForSelector('.cut details');
-  clean(page);
-});
-
-test('without JavaScript all of it is links and forms', { skip }, async () => {
-  const live = await open(browser, fawn.base);
-  await begin(live, long(1, 900));
-  await say(live, 2, long(2, 900));
-  await say(live, 3, long(3, 900));
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  await page.goto(live.url());
-  await page.click('[popovertarget=thread-menu]');
-  await page.click('#thread-menu a:has-text("Usage")');
-  assert.match(await page.innerText('main'), /Input tokens\s+2\.7k/);
-  await page.click('main button:has-text("Compact")');
-  assert.match(await page.innerText('.notice.good'), /now summarised/);
-  await page.goBack();
-  await page.goto(live.url());
-  assert.equal(await page.locator('.cut details').count(), 1);
-  await page.fill('#q', '/compact');
-  await page.click('#send button');
-  assert.match(await page.innerText('.toast'), /Nothing to compact|now summarised/);
   clean(page);
 });

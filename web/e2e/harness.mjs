@@ -96,18 +96,19 @@ const begin = async (log, bin, args, env, addr, path) => {
   }
 };
 
-// startModel serves the scripted model: rules give scripts to plain words.
+// scriptOf controls the scripted model at an address: rules give scripts to plain words.
+const scriptOf = (url) => ({
+  url,
+  rules: (list) => fetch(url + '/script/rules', { method: 'PUT', body: JSON.stringify(list) }),
+  requests: () => fetch(url + '/script/requests').then((r) => r.json()),
+  open: (gate) => fetch(`${url}/script/gates/${gate}`, { method: 'PUT' }),
+  forget: () => fetch(url + '/script/requests', { method: 'DELETE' }),
+});
+
+// startModel serves the scripted model.
 export const startModel = async (dir) => {
   const { child, addr } = await begin(join(dir, 'model.log'), modelBin, (at) => ['-addr', at], {}, null, '/v1/models');
-  const url = `http://${addr}`;
-  return {
-    url,
-    rules: (list) => fetch(url + '/script/rules', { method: 'PUT', body: JSON.stringify(list) }),
-    requests: () => fetch(url + '/script/requests').then((r) => r.json()),
-    open: (gate) => fetch(`${url}/script/gates/${gate}`, { method: 'PUT' }),
-    forget: () => fetch(url + '/script/requests', { method: 'DELETE' }),
-    stop: () => end(child),
-  };
+  return { ...scriptOf(`http://${addr}`), stop: () => end(child) };
 };
 
 // complaints are the lines of a server's log that no test has announced: errors, and panics, which none can.
@@ -135,6 +136,23 @@ export const startChat = async (dir) => {
   };
 };
 
+// gate describes the server and the browser that gate.mjs runs for several test files, or is null where each file has its own.
+export const gate = process.env.FAWN_GATE ? JSON.parse(process.env.FAWN_GATE) : null;
+
+// borrow hands out the gate's server to a test file. It can't be stopped or restarted; stop fails when errors
+// were logged since it was borrowed.
+const borrow = ({ base, dir, data, log, model }) => {
+  const from = statSync(log).size;
+  const said = () => readFileSync(log).subarray(from).toString();
+  return {
+    base, dir, data, log: said, script: scriptOf(model),
+    stop: async () => {
+      const wrong = complaints(said());
+      if (wrong.length) throw new Error(`the shared server logged errors:\n${wrong.join('\n')}`);
+    },
+  };
+};
+
 // start runs Fawn, with the scripted model unless model is false. config is
 // YAML added to the file; models are more names of the scripted model, with
 // their capabilities; scripted adds to the entry of the model itself; memory is the configuration
@@ -142,9 +160,11 @@ export const startChat = async (dir) => {
 // and port survive restart. A server that logs an error fails the test that stops it, unless a test
 // announced it: expects(/words of the line/). Several servers share a PostgreSQL, and base leads to the next of
 // them with each request. A busy machine may let nobody renew a lease for seconds, so it is short only where a test waits
-// for its end.
+// for its end. A shared server is the gate's where there is one: its configuration (gate.mjs) must contain what the
+// file configures.
 export const start = async ({ model = true, scripted = '', models = {}, memory = 'model_name: offline', config = '', env = {},
-  servers = Number(process.env.FAWN_TEST_SERVERS ?? 1), lease = 60 } = {}) => {
+  servers = Number(process.env.FAWN_TEST_SERVERS ?? 1), lease = 60, shared = false } = {}) => {
+  if (shared && gate) return borrow(gate);
   const dir = mkdtempSync(join(tmpdir(), 'fawn-e2e-'));
   const script = model ? await startModel(dir) : null;
   const file = join(dir, 'config.yaml');
@@ -156,9 +176,9 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
   // FAWN_TEST_PG is the address of a PostgreSQL to have the rows, those of each start in a schema of its own.
   const url = postgres?.url ?? process.env.FAWN_TEST_PG;
   const database = url ? `database: {url: "${url}", schema: ${basename(dir).toLowerCase()}}\n` : '';
-  const shared = servers > 1 ? `cluster: {enabled: true, lease: ${lease}}\nfiles: {dir: ${join(dir, 'files')}}\n` : '';
+  const cluster = servers > 1 ? `cluster: {enabled: true, lease: ${lease}}\nfiles: {dir: ${join(dir, 'files')}}\n` : '';
   if (servers > 1) mkdirSync(join(dir, 'files'));
-  writeFileSync(file, written + database + shared + config);
+  writeFileSync(file, written + database + cluster + config);
   const clean = Object.fromEntries(['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'].map((k) => [k, '']));
   const announced = [];
   const all = Array.from({ length: servers }, (_, i) => {

@@ -1,7 +1,9 @@
 // The kit of these tests itself: a server that logs an error fails the test that has it.
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { complaints, start, until } from './harness.mjs';
+import { complaints, here, start, until } from './harness.mjs';
+import { gate, nightly } from './suites.mjs';
 
 const config = 'backup: {cron: "never"}\n';
 const tried = (fawn) => until('the server complains', () => fawn.log().includes('backup.cron has no effect'));
@@ -24,4 +26,11 @@ test('panics can not be announced, and words about errors are none', () => {
     '{"time":"2026-01-02T03:04:05Z","level":"ERROR","msg":"a request failed"}', '{"time":"2026-01-02T03:04:05Z","level":"WARN","msg":"x"}'].join('\n');
   assert.deepEqual(complaints(log, [/panic/, /fatal/]).map((l) => l.slice(0, 5)), ['panic', 'fatal', '{"tim']);
   assert.equal(complaints(log, [/a request failed/]).length, 2);
+});
+
+test('every file is in exactly one part of nightly, beside those that run against several servers', () => {
+  const files = readdirSync(here).filter((f) => f.endsWith('.test.mjs')).map((f) => f.replace('.test.mjs', ''));
+  const listed = Object.values(nightly).flat();
+  assert.deepEqual(listed.filter((f) => !f.endsWith('@3')).sort(), files.sort());
+  for (const f of [...gate, ...listed]) assert.ok(files.includes(f.replace('@3', '')), `${f}.test.mjs isn't there`);
 });

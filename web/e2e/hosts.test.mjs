@@ -13,7 +13,7 @@ const skip = lacks('Chromium', existsSync(chromium));
 
 before(async () => {
   if (skip) return;
-  [fawn, browser] = await Promise.all([start({ config: 'sandbox: {network: {allow_private: [127.77.0.0/16]}}\n' }), launch()]);
+  [fawn, browser] = await Promise.all([start({ shared: true, config: 'sandbox: {network: {allow_private: [127.77.0.0/16]}}\n' }), launch()]);
   const { sandbox } = await fetch(fawn.base + '/health').then((r) => r.json());
   networked = sandbox.provider === 'namespace' || sandbox.provider === 'docker';
   lacks('a sandbox with a network', networked);
@@ -163,21 +163,6 @@ test('questions of a run that is over wait on the page; no is not asked again', 
   await page.waitForFunction(() => !document.querySelector('.mrow'));
   assert.deepEqual((await fetch(fawn.base + '/api/network').then((r) => r.json())).decisions, []);
   clean(page);
-  await page.context().close();
-});
-
-test('the answers work without JavaScript', { skip }, async (t) => {
-  if (!networked) return t.skip('no sandbox with a network');
-  const body = { assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: tries('127.77.3.1') }] } };
-  await fetch(`${fawn.base}/threads/plain-hosts/runs/wait`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }).then((r) => r.text());
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  await page.goto(`${fawn.base}/workspace/chats/plain-hosts`);
-  await card(page, '127.77.3.1').getByRole('button', { name: 'Once' }).click();
-  await page.waitForLoadState();
-  assert.equal(new URL(page.url()).pathname, '/workspace/chats/plain-hosts');
-  assert.equal(await page.locator('#network form.ask').count(), 0);
-  const { decisions } = await fetch(`${fawn.base}/api/threads/plain-hosts/network`).then((r) => r.json());
-  assert.equal(decisions[0].answer, 'once');
   await page.context().close();
 });
 

@@ -1,5 +1,5 @@
 // Memory in the browser: learned from a chat, told in another one, named under its answer,
-// changed, switched off for a chat, exported and imported, with JavaScript and without.
+// changed, switched off for a chat, exported and imported.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -83,38 +83,36 @@ test('what one chat teaches is used in another, which says so', { skip }, async 
   await dialog.getByText('Learned from this chat: 2 memories').waitFor();
 });
 
-for (const javaScriptEnabled of [true, false]) {
-  test(`memories are added, edited, deleted, exported and imported, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, { skip }, async () => {
-    await fetch(fawn.base + '/api/memory', { method: 'DELETE' });
-    const page = await open(browser, fawn.base, { javaScriptEnabled });
-    await page.goto(fawn.base + settings);
-    await page.getByText('Nothing yet.').waitFor();
-    for (const [text, category] of [['Has a <b>boat</b>', 'knowledge'], ['Answers in English, 中文也可以', 'preference']]) {
-      await page.getByLabel('What Fawn should know').fill(text);
-      await page.getByLabel('Category').selectOption(category);
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await page.getByText(text).waitFor();
-    }
-    if (javaScriptEnabled) await pictures(page, 'settings');
-    const row = page.locator('li', { hasText: 'Has a <b>boat</b>' });
-    await row.getByRole('link', { name: 'Edit memory' }).click();
-    await page.locator('li textarea').fill('Has two boats');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Has two boats').waitFor();
-    const saved = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'Export' }).click();
-    const file = await (await saved).path();
-    assert.equal(JSON.parse(readFileSync(file)).facts.length, 2);
-    await page.locator('li', { hasText: 'Has two boats' }).getByRole('button', { name: 'Delete memory' }).click();
-    await page.getByText('Has two boats').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText('Has two boats').waitFor();
-    await page.getByRole('button', { name: 'Delete all memories' }).click();
-    await page.getByText('Nothing yet.').waitFor();
-    await page.locator('summary', { hasText: 'Import' }).click();
-    await page.locator('#memory-file').setInputFiles({ name: 'memory.json', mimeType: 'application/json', buffer: readFileSync(file) });
-    await page.getByRole('button', { name: 'Import file' }).click();
-    await page.getByText('Has two boats').waitFor();
-    await page.getByText('中文也可以').waitFor();
-  });
-}
+test('memories are added, edited, deleted, exported and imported', { skip }, async () => {
+  await fetch(fawn.base + '/api/memory', { method: 'DELETE' });
+  const page = await open(browser, fawn.base);
+  await page.goto(fawn.base + settings);
+  await page.getByText('Nothing yet.').waitFor();
+  for (const [text, category] of [['Has a <b>boat</b>', 'knowledge'], ['Answers in English, 中文也可以', 'preference']]) {
+    await page.getByLabel('What Fawn should know').fill(text);
+    await page.getByLabel('Category').selectOption(category);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText(text).waitFor();
+  }
+  await pictures(page, 'settings');
+  const row = page.locator('li', { hasText: 'Has a <b>boat</b>' });
+  await row.getByRole('link', { name: 'Edit memory' }).click();
+  await page.locator('li textarea').fill('Has two boats');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Has two boats').waitFor();
+  const saved = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Export' }).click();
+  const file = await (await saved).path();
+  assert.equal(JSON.parse(readFileSync(file)).facts.length, 2);
+  await page.locator('li', { hasText: 'Has two boats' }).getByRole('button', { name: 'Delete memory' }).click();
+  await page.getByText('Has two boats').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Has two boats').waitFor();
+  await page.getByRole('button', { name: 'Delete all memories' }).click();
+  await page.getByText('Nothing yet.').waitFor();
+  await page.locator('summary', { hasText: 'Import' }).click();
+  await page.locator('#memory-file').setInputFiles({ name: 'memory.json', mimeType: 'application/json', buffer: readFileSync(file) });
+  await page.getByRole('button', { name: 'Import file' }).click();
+  await page.getByText('Has two boats').waitFor();
+  await page.getByText('中文也可以').waitFor();
+});

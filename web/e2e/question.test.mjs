@@ -8,7 +8,7 @@ import { chromium, lacks, scripted, start } from './harness.mjs';
 const skip = lacks('Chromium', existsSync(chromium));
 let fawn, browser;
 
-before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
+before(async () => { if (!skip) [fawn, browser] = await Promise.all([start({ shared: true }), launch()]); });
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
 const question = (args) => scripted({ tool_calls: [{ name: 'ask_clarification', args }] });

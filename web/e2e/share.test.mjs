@@ -14,7 +14,7 @@ let fawn, browser, thread, link;
 
 before(async () => {
   if (skip) return;
-  [fawn, browser] = await Promise.all([start(), launch()]);
+  [fawn, browser] = await Promise.all([start({ shared: true }), launch()]);
   await fawn.script.rules([
     { match: 'gas boiler', script: { turns: [
       { reasoning: 'A secret thought.', text: 'I look first.', tool_calls: [{ name: 'write_file', args: { description: 'd', path: out + 'report.md', content: '# Report\n\n![c](chart.svg)\n' } },

@@ -9,7 +9,7 @@ import { chromium, lacks, scripted, start, until, words } from './harness.mjs';
 const skip = lacks('Chromium', existsSync(chromium));
 let fawn, browser;
 
-before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
+before(async () => { if (!skip) [fawn, browser] = await Promise.all([start({ shared: true }), launch()]); });
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
 test('a message is answered in place, and a second one follows it', { skip }, async () => {

@@ -1,0 +1,23 @@
+// Which test file runs where. gate is for each change (gate.mjs); the parts of nightly run all the rest and the
+// gate's files again, whole and each with its own server (nightly.mjs). harness.test.mjs fails for a file in no part.
+
+// gate has the files that every change has to pass.
+export const gate = ['account', 'hosts', 'compose', 'files', 'stop', 'thread', 'enter', 'settings', 'tasks', 'question', 'job',
+  'share', 'actions', 'python', 'sdk', 'tls'];
+
+// sdks are the tests of clients, which nightly runs against one server and against three.
+const sdks = ['docs', 'methods', 'protocol', 'python', 'react', 'records', 'runs', 'sdk'];
+
+export const nightly = {
+  // The pages of a chat.
+  chat: ['actions', 'changes', 'citations', 'code', 'columns', 'compose', 'documents', 'earlier', 'enter', 'files', 'followups', 'gauge', 'helpers',
+    'hosts', 'list', 'long', 'pick', 'pictures', 'plan', 'preview', 'progress', 'question', 'reading', 'render', 'share', 'slash', 'thread', 'trail'],
+  // The other pages, and what holds for all of them.
+  pages: ['account', 'agents', 'budget', 'channels', 'chats', 'deliver', 'first', 'harness', 'hostile', 'insight', 'job', 'keys', 'look', 'mcp', 'mcpask',
+    'mcpextras', 'mcplogin', 'mcpserver', 'mcptools', 'memory', 'network', 'notify', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',
+    'undelivered', 'webtools'],
+  sdk: sdks,
+  servers: ['cluster', ...sdks.filter((f) => f !== 'docs').map((f) => f + '@3')],
+  // What is handed out and what stands around it.
+  release: ['corpus', 'image', 'proxy', 'release'],
+};
