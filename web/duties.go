@@ -162,7 +162,7 @@ func (a *App) every(ctx context.Context, pause time.Duration, f func()) {
 // from being noticed.
 func (a *App) sweepUploads(ctx context.Context) {
 	if !a.db.Clustered() {
-		a.sweep(ctx, time.Now())
+		a.sweep(ctx, a.unused) // requests are answered meanwhile, and a file of theirs is younger
 		return
 	}
 	// Others take uploads at this moment.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -44,3 +45,6 @@ func (a *App) DB() *store.DB { return a.db }
 
 // DataDir is where everything is kept.
 func (a *App) DataDir() string { return a.dirs.Root }
+
+// SweepUploads looks for left-over uploads now, as it does behind a start.
+func (a *App) SweepUploads(ctx context.Context) { a.sweepUploads(ctx) }

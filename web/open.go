@@ -134,6 +134,7 @@ type App struct {
 	channels  *channels.Hub
 	caretaker *caretaker.Caretaker
 	caring    atomic.Bool // this server has the bots
+	unused    time.Time   // before the address was opened, by the clock of the data folder's file system
 	backups   backups
 	listeners []net.Listener
 	tls       *tls.Config // nil speaks plain HTTP
@@ -175,7 +176,11 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := Ready(dir, o.Log); err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, dirs: files.Dirs{Root: dir}, lost: make(loss, 1), leaving: newEnding(),
+	before, err := fileTime(dir)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{opts: o, dirs: files.Dirs{Root: dir}, unused: before, lost: make(loss, 1), leaving: newEnding(),
 		draining: newEnding()}
 	defer func() {
 		if err != nil {
@@ -327,6 +332,20 @@ func writable(dir string) error {
 	}
 	name := probe.Name()
 	return errors.Join(probe.Close(), os.Remove(name))
+}
+
+// fileTime is the time that a file gets which is written now. Clocks of file systems are coarse and may be those of
+// another machine, so that ours says nothing about which of two files is the older one.
+func fileTime(dir string) (at time.Time, err error) {
+	f, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return at, fmt.Errorf("can't write to the data folder %s: %w", dir, errors.Unwrap(err))
+	}
+	info, err := f.Stat()
+	if err == nil {
+		at = info.ModTime()
+	}
+	return at, errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // Ready is [writable], and goes on with a restore that was cut off.
