@@ -1,6 +1,6 @@
 // Package chat speaks with chat apps: one adapter per platform, each a thin client of the platform's own API over
 // connections that it opens itself. It knows neither threads nor runs nor the store; agent/channels connects the two.
-// It may be large because it is a flat list of adapters, none of which knows another.
+// None of the adapters knows another.
 package chat
 
 import (

@@ -1,6 +1,6 @@
 // Package chattest has servers that stand in for chat platforms: they speak the real shapes, keep each chat as people
 // would see it, check the platform's limits themselves, and misbehave when told to. Suite is what every adapter must
-// pass against its own. It may be large because it is a flat list of platforms, none of which knows another.
+// pass against its own. None of the platforms knows another.
 package chattest
 
 import (
