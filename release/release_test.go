@@ -136,17 +136,6 @@ func TestThePartsAreThoseOfTheBinary(t *testing.T) {
 	}
 }
 
-func TestAChangedModuleIsListedAsWhatItWas(t *testing.T) {
-	c, err := library(&debug.Module{Path: "example.org/a", Version: "v1.2.0",
-		Replace: &debug.Module{Path: "./bin/slim/a"}}, "MIT")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.PURL != "pkg:golang/example.org/a@v1.2.0" || len(c.Hashes) != 0 || len(c.Properties) != 1 {
-		t.Errorf("%+v, want the module with a note that it was changed", c)
-	}
-}
-
 // TestVersionsAreOrdered as dpkg does.
 func TestVersionsAreOrdered(t *testing.T) {
 	dpkg := tool(t, "dpkg")

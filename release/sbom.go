@@ -103,17 +103,13 @@ func (r release) parts(w io.Writer, p program) error {
 		Metadata: metadata{r.time.Format(time.RFC3339), self}, Dependencies: deps})
 }
 
-// library is a module as go.sum vouches for it, or one that the build changed (release/slim).
+// library is a module as go.sum vouches for it.
 func library(m *debug.Module, license string) (component, error) {
-	changed := m.Replace != nil && m.Replace.Version == ""
-	if m.Replace != nil && !changed {
+	if m.Replace != nil {
 		m = m.Replace
 	}
 	c := component{Type: "library", Ref: m.Path + "@" + m.Version, Name: m.Path, Version: m.Version,
 		PURL: purl(m.Path, m.Version), Licenses: terms(license)}
-	if changed {
-		c.Properties = []property{{"fawn:changed", "release/slim"}}
-	}
 	if encoded, ok := strings.CutPrefix(m.Sum, "h1:"); ok {
 		b, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
