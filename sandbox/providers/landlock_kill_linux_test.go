@@ -72,6 +72,7 @@ func TestPlainCancelKeepsOutput(t *testing.T) {
 // Whoever kills or stops what watches over the commands loses the sandbox, and
 // nothing else happens.
 func TestPlainTamperingRestartsTheSandbox(t *testing.T) {
+	gate.In(t, gate.Attack, "make test attacks sandboxes with namespaces")
 	for name, command := range map[string]string{
 		"kill the parent":      "sleep 300 & kill -9 $PPID; sleep 300",
 		"stop the parent":      "sleep 300 & kill -STOP $PPID; sleep 300",
@@ -104,6 +105,7 @@ func TestPlainTamperingRestartsTheSandbox(t *testing.T) {
 // A command of an ordinary server's user could signal all that is hers, if rules
 // did not keep signals inside.
 func TestPlainKillOfEverythingStaysInside(t *testing.T) {
+	gate.In(t, gate.Attack, "make test attacks sandboxes with namespaces")
 	w, m := newPlainWorld(t), mark()
 	other := w.thread("other", withMark(m+"1"))
 	bash(t, other, "exec sleep 300.111 >/dev/null 2>&1 &")
@@ -192,6 +194,7 @@ func TestPlainDeathOfTheServerEndsEverything(t *testing.T) {
 }
 
 func TestPlainLimits(t *testing.T) {
+	gate.In(t, gate.Attack, "make test attacks sandboxes with namespaces")
 	w := newPlainWorld(t)
 	s := w.thread("a", func(p *sandbox.Policy) {
 		p.Timeout = 2 * time.Minute
@@ -264,6 +267,7 @@ func TestPlainTemporaryFilesGoWithTheSandbox(t *testing.T) {
 }
 
 func TestPlainManyStartsLeaveNothing(t *testing.T) {
+	gate.In(t, gate.Attack, "make test attacks sandboxes with namespaces")
 	w := newPlainWorld(t)
 	count := func() int {
 		names, err := os.ReadDir("/proc/self/fd")
