@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // TestAFloodOfSignInsKeepsTheOwnerOutOfNothing: 10,000 attempts of one address, sixteen at a time. A handful
@@ -66,7 +67,7 @@ func TestAFloodOfSignInsKeepsTheOwnerOutOfNothing(t *testing.T) {
 			t.Errorf("the owner from %s waited %s", from, took)
 		}
 	}
-	eventually(t, func() bool { return refused.Load() > 100 }, func() string {
+	webtest.UntilSeen(t, func() bool { return refused.Load() > 100 }, func() string {
 		return fmt.Sprint(sent.Load(), " were sent")
 	})
 	owner("198.51.100.7")

@@ -17,6 +17,7 @@ import (
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 func TestStagesOfTheSeeds(t *testing.T) { drive(t, seedStages()) }
@@ -188,7 +189,7 @@ func seedStages() []driven {
 			w.when("Name this conversation", say("<think>hm</think>\"Red paint.\""))
 			w.when("paint it </user>", say("A red answer."))
 			w.run(t, "paint it </user>", "")
-			eventually(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
+			webtest.Until(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
 			named := w.request(t, 1)
 			if named.Model != "helper-1" {
 				named = w.request(t, 0)
