@@ -321,9 +321,16 @@ func holds(t *testing.T, what, text string, words ...string) {
 	}
 }
 
+// drivenBelow are the stages whose tests are in agent/lead, with the same model, store and runs and without HTTP:
+// what they do is seen in requests to the model and in the run, and no route has a part in it.
+func drivenBelow() []string {
+	return []string{"authorization", "deferred_tools", "guardrail", "length_stop", "llm_errors", "loop_detection", "memory",
+		"subagent_limit", "terminal_response", "todos", "token_budget"}
+}
+
 // stages is what each stage's test is called.
 func stages() []string {
-	var out []string
+	out := drivenBelow()
 	for _, c := range slices.Concat(seedStages(), otherStages()) {
 		out = append(out, c.stage)
 	}
