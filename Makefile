@@ -142,7 +142,23 @@ nightly-cluster: ## PostgreSQL under the whole suites, kills, faults of clusters
 nightly-attack: ## the sandbox under attack: namespaces and Landlock, as root and as a user
 	$(NIGHTLY) $(GOTEST) -count=1 -shuffle=on -timeout 45m ./web/attack ./web/chain ./sandbox/... .
 
-nightly-release: ## archives, packages, lists of parts and checksums for PLATFORMS, in DIST (dist/)
+nightly-release: ## vet and build for every system, the README's commands in a fresh clone; make nightly-e2e-release tests the release itself
+	go run ./release/vet $(PLATFORMS)
+	@$(MAKE) cross
+	.ci/fresh-start
+
+nightly-soak: build ## the long versions: hundreds of kills, 10 GB of output, 60 s of load, streams of 20 minutes
+	$(NIGHTLY) FAWN_SOAK=1 $(GOTEST) -count=1 -shuffle=on -timeout 60m ./...
+	go build -o bin/load ./web/e2e/load/cmd
+	./bin/load -bin bin/fawn -seconds 60
+	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
+	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test corpus.test.mjs earlier.test.mjs stop.test.mjs
+	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test --test-timeout=5400000 proxy.test.mjs
+
+docker: ## build the image fawn:VERSION
+	docker build --build-arg VERSION=$(VERSION) -t fawn:$(VERSION) .
+
+release: ## archives, packages, lists of parts and checksums for PLATFORMS, in DIST (dist/)
 	@mkdir -p $(DIST) && rm -f $(DIST)/fawn[-_]* $(DIST)/SHA256SUMS
 	@work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT; for p in $(PLATFORMS); do \
 	  os=$${p%/*} arch=$${p#*/}; echo "build $$p"; \

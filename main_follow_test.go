@@ -100,7 +100,7 @@ func TestRunWaitsForItsServer(t *testing.T) {
 	s := serve(t, nil, args...)
 	front := newRelay(t, s, 0)
 	cmd := program(t, nil, "run", "echo 300 tokens at 100 tok/s", "--json", "--server", front.URL)
-	var stdout, stderr bytesSoFar
+	var stdout, stderr agenttest.Log
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

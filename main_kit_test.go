@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // patience bounds every wait of these tests.
@@ -153,25 +153,11 @@ func (s *server) end(t *testing.T, sig os.Signal) (code int, took time.Duration)
 // call makes a request and decodes the JSON of a good answer.
 func call[T any](t *testing.T, s *server, method, path, body string) T {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path,
-		strings.NewReader(agenttest.RunBody(path, body)))
-	if err != nil {
-		t.Fatal(err)
+	res, text := webtest.Send(t, s.client, method, s.url+path, strings.NewReader(agenttest.RunBody(path, body)))
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %d %s", method, path, res.StatusCode, text)
 	}
-	res, err := s.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	var v T
-	if err == nil {
-		err = json.Unmarshal(b, &v)
-	}
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %d %v %s", method, path, res.StatusCode, err, b)
-	}
-	return v
+	return webtest.Decode[T](t, text)
 }
 
 // follow starts a run and reads its stream until what has been shown n times. all reads to
@@ -202,20 +188,14 @@ func follow(t *testing.T, s *server, thread, content, what string, n int) (all f
 
 // input is the body of a run with one message.
 func input(content string) string {
-	text, err := json.Marshal(content)
-	if err != nil {
-		panic(err)
-	}
-	return `{"stream_mode": "messages-tuple", "input": {"messages": [{"type": "human", "content": ` +
-		string(text) + `}]}}`
+	return webtest.Human(content, `"stream_mode": "messages-tuple"`)
 }
 
 // configured is a configuration file whose model is a scripted one.
 func configured(t *testing.T, more ...string) string {
 	t.Helper()
 	return file(t, "config.yaml", strings.Join(more, "\n")+
-		"\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, api_key: test, base_url: \""+
-		scriptmodel.Start(t).URL+"/v1\"}]\n")
+		"\nmemory: {model_name: offline}\n"+webtest.Model(scriptmodel.Start(t)))
 }
 
 func file(t *testing.T, name, content string) string {
@@ -230,11 +210,7 @@ func file(t *testing.T, name, content string) string {
 // until waits for what the server does by itself.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("that never happened")
-		}
-	}
+	webtest.Until(t, "what the server does by itself", done)
 }
 
 // status of a thread, as GET tells it.

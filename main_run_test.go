@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,8 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
+
+	"fawn/agent/agenttest"
 )
 
 // ran is the object of fawn run --json.
@@ -179,24 +179,6 @@ func TestRunUsesTheServerThatIsThere(t *testing.T) {
 	}
 }
 
-// bytesSoFar is a buffer that can be read while it's written to.
-type bytesSoFar struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *bytesSoFar) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *bytesSoFar) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // TestAnInterruptedRunKeepsWhatWasSaid also in the chat.
 func TestAnInterruptedRunKeepsWhatWasSaid(t *testing.T) {
 	t.Parallel()
@@ -209,7 +191,7 @@ func TestAnInterruptedRunKeepsWhatWasSaid(t *testing.T) {
 		map[string]any{"text": "first words", "chunk": 5, "hang": true})
 	task = strings.Replace(task, "first words", `first\u0020words`, 1) // on the page they are those of the answer
 	cmd := program(t, nil, "run", "--data", data, "--json", task)
-	var stdout, stderr bytesSoFar
+	var stdout, stderr agenttest.Log
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"fawn/web"
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // guarded starts a server on an address that other machines can reach.
@@ -32,7 +33,7 @@ func (s *server) setupToken(t *testing.T) string {
 	t.Helper()
 	link := regexp.MustCompile(`http://\S+/setup\?token=(\S+)`)
 	var found []string
-	eventually(t, func() bool {
+	webtest.UntilSeen(t, func() bool {
 		found = link.FindStringSubmatch(s.out.String())
 		return found != nil
 	}, s.out.String)

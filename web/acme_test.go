@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/cli"
 )
@@ -119,7 +120,7 @@ func authority(t *testing.T, path, at, cert, key, port string) (roots *x509.Cert
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, "-config", file, "-dnsserver", resolver(t))
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
-	var said text
+	var said agenttest.Log
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestAnAuthorityGivesTheCertificate(t *testing.T) {
 	if again, err := ask("fawn.test"); err != nil || !again.Equal(first) {
 		t.Errorf("after a restart, without the authority: %v", err)
 	}
-	var out text
+	var out agenttest.Log
 	ok, err := cli.Doctor(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: data, Config: s.conf, Out: &out})
 	if err != nil || !ok {
 		t.Errorf("%v %v\n%s", ok, err, &out)

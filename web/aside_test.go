@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // priced is a configuration with two models that have prices: script answers, cheap does the
@@ -35,17 +35,6 @@ type spent struct {
 	Currency string  `json:"currency"`
 }
 
-// eventually waits for something the server does on its own, and fails with what see says.
-func eventually(t *testing.T, done func() bool, see func() string) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen within %s: %s", patience, see())
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
 // TestCallsBesideARunAreBookedAtThePriceOfTheirModel: the answer, the title, suggestions and
 // a polished draft, of which no reader of the run sees more than the answer.
 func TestCallsBesideARunAreBookedAtThePriceOfTheirModel(t *testing.T) {
@@ -68,7 +57,7 @@ func TestCallsBesideARunAreBookedAtThePriceOfTheirModel(t *testing.T) {
 		t.Fatalf("%d %s", res.status, res.body)
 	}
 	usage := func() spent { return decoded[spent](t, s.send(t, "GET", "/api/threads/"+thread+"/token-usage", "")) }
-	eventually(t, func() bool { return usage().ByCaller["middleware"] == 110 }, func() string {
+	webtest.UntilSeen(t, func() bool { return usage().ByCaller["middleware"] == 110 }, func() string {
 		return fmt.Sprint(usage())
 	})
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -56,9 +57,9 @@ models:
   - {name: echo, use: openai, model: echo, base_url: "%s/v1", api_key: %s}
   - {name: query, use: openai, model: query, base_url: "http://me:%s@127.0.0.1:1/v1", api_key: %s}
 `, canary("metrics"), model.URL+"/v1", echoes.URL, canary("model"), canary("userinfo"), canary("model2"))
-	var log *text
+	var log *agenttest.Log
 	s := start(t, conf, func(o *web.Options) {
-		log = &text{}
+		log = &agenttest.Log{}
 		o.Data, o.Log = data, web.NewLog(log)
 	})
 	for _, name := range []string{"script", "echo", "query"} {

@@ -19,6 +19,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
 )
@@ -118,7 +119,7 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	t.Setenv("NOTES_SECRET", canary("mcp-env"))
 	t.Setenv("OTHER_API_KEY", canary("environment"))
 	x, model, data := newStrangers(t), scriptmodel.Start(t), t.TempDir()
-	log := &text{}
+	log := &agenttest.Log{}
 	s := start(t, secretPlaces(t, data, model.URL, x), func(o *web.Options) { o.Data, o.Log = data, web.NewLog(log) })
 	for _, name := range []string{"notes_tell", "far_say", "token_say", "fresh_say"} {
 		s.offeredTool(t, "warm", name)

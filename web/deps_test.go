@@ -158,6 +158,7 @@ func imports() map[string][]string {
 		"web/ui/share":            {"sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/conversation", "web/ui/export", "web/ui/files", "web/ui/page", "web/ui/turns"},
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/turns":            {"agent", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/runs/underway", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "web/ui/input", "web/ui/page"},
+		"web/webtest":             {"web/e2e/scriptmodel"}, // tests only
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"agent/mcp/mcptest", "sandbox", "sandbox/ns", "sandbox/providers", "web/e2e/load", "web/e2e/scriptmodel"},
@@ -179,7 +180,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
-		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest gate sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/scriptmodel", "test code does not belong into the program"},
+		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest gate sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/scriptmodel web/webtest", "test code does not belong into the program"},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"fawn/gate"
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // TestAFloodOfSignInsKeepsTheOwnerOutOfNothing: 1,000 attempts of one address, 10,000 at night, sixteen at a
@@ -68,7 +69,7 @@ func TestAFloodOfSignInsKeepsTheOwnerOutOfNothing(t *testing.T) {
 			t.Errorf("the owner from %s waited %s", from, took)
 		}
 	}
-	eventually(t, func() bool { return refused.Load() > 100 }, func() string {
+	webtest.UntilSeen(t, func() bool { return refused.Load() > 100 }, func() string {
 		return fmt.Sprint(sent.Load(), " were sent")
 	})
 	owner("198.51.100.7")

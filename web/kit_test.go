@@ -2,18 +2,14 @@ package web_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +20,7 @@ import (
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // patience bounds every wait of these tests.
@@ -48,33 +45,15 @@ func TestMain(m *testing.M) {
 type server struct {
 	app       *web.App
 	url, conf string
-	log, out  *text
+	log, out  *agenttest.Log
 	client    *http.Client
 	stop      func() error // ends it in order, as a signal does
-}
-
-// text is a writer that can be read meanwhile.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (w *text) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.b.Write(p)
-}
-
-func (w *text) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.b.String()
 }
 
 // start opens a server with a configuration file of the given content.
 func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
 	t.Helper()
-	s := &server{conf: filepath.Join(t.TempDir(), "config.yaml"), log: &text{}, out: &text{}}
+	s := &server{conf: filepath.Join(t.TempDir(), "config.yaml"), log: &agenttest.Log{}, out: &agenttest.Log{}}
 	s.configure(t, conf)
 	o := web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: s.conf, Version: "test", Doctor: cli.Doctor,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)), Out: s.out}
@@ -85,33 +64,10 @@ func start(t *testing.T, conf string, change ...func(*web.Options)) *server {
 	if s.app, err = web.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(s.app.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.url = "http://127.0.0.1:" + port
 	s.client = &http.Client{Transport: &http.Transport{}, Timeout: patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.app.Run(ctx) }()
-	s.stop = sync.OnceValue(func() error {
-		cancel()
-		err := <-ended
-		s.client.CloseIdleConnections()
-		if closeErr := s.app.Close(); err == nil {
-			err = closeErr
-		}
-		return err
-	})
-	t.Cleanup(func() {
-		if err := s.stop(); err != nil {
-			t.Error("stop:", err)
-		}
-		if t.Failed() {
-			t.Logf("log:\n%s", s.log)
-		}
-	})
+	running := webtest.Run(t, s.app, s.client, s.log)
+	s.url, s.stop = running.URL, running.Stop
 	return s
 }
 
@@ -145,8 +101,7 @@ func scripted(t *testing.T) string { return scriptedBy(scriptmodel.Start(t)) }
 
 // scriptedBy is scripted for a model that the test has in its hands.
 func scriptedBy(model *scriptmodel.Server) string {
-	return fmt.Sprintf("title: {model_name: offline}\nmemory: {model_name: offline}\nmodels: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n",
-		model.URL+"/v1")
+	return "title: {model_name: offline}\nmemory: {model_name: offline}\n" + webtest.Model(model)
 }
 
 // answer is what came back from a request.
@@ -164,31 +119,13 @@ func (s *server) send(t *testing.T, method, path, body string, headers ...string
 
 func (s *server) sendBody(t *testing.T, method, path string, body io.Reader, headers ...string) answer {
 	t.Helper()
-	res, err := s.request(t.Context(), method, path, body, headers...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	return answer{res.StatusCode, res.Header, string(b)}
+	res, text := webtest.Send(t, s.client, method, s.url+path, body, headers...)
+	return answer{res.StatusCode, res.Header, text}
 }
 
 func (s *server) request(ctx context.Context, method, path string, body io.Reader,
 	headers ...string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
-	if err != nil {
-		return nil, err
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		if headers[i] == "Host" {
-			req.Host = headers[i+1]
-		}
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	return s.client.Do(req)
+	return webtest.Request(ctx, s.client, method, s.url+path, body, headers...)
 }
 
 // decoded is the JSON of an answer that must be a good one.
@@ -216,14 +153,7 @@ func (s *server) works(t *testing.T) {
 }
 
 // human is the body of a run with one message, with more members if there are any.
-func human(content string, more ...string) string {
-	text, err := json.Marshal(content)
-	if err != nil {
-		panic(err)
-	}
-	members := append([]string{fmt.Sprintf(`"input": {"messages": [{"type": "human", "content": %s}]}`, text)}, more...)
-	return "{" + strings.Join(members, ", ") + "}"
-}
+func human(content string, more ...string) string { return webtest.Human(content, more...) }
 
 // stream is a run that is being followed.
 type stream struct {

@@ -17,6 +17,7 @@ import (
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // outside is another agent that uses Fawn through the official SDK.
@@ -122,7 +123,7 @@ func TestAnAgentWorksThroughFawn(t *testing.T) {
 	}
 	for _, want := range []string{"Writing", "write_file: write the report", "write_file done", "present_files"} {
 		// The client handles what it is told beside what it is answered.
-		eventually(t, func() bool { return strings.Contains(o.seen(), want) }, o.seen)
+		webtest.UntilSeen(t, func() bool { return strings.Contains(o.seen(), want) }, o.seen)
 	}
 	a := s.send(t, "GET", "/threads/"+done.Thread+"/artifacts/mnt/user-data/uploads/notes.txt", "")
 	if a.body != "mind the gap" {

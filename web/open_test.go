@@ -23,6 +23,7 @@ import (
 	"fawn/agent/config"
 	"fawn/store"
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 func TestLoopbackAlsoListensOnSix(t *testing.T) {
@@ -42,7 +43,7 @@ func TestLoopbackAlsoListensOnSix(t *testing.T) {
 func TestOneLineSaysThatItIsReady(t *testing.T) {
 	t.Parallel()
 	s := start(t, "")
-	eventually(t, func() bool { return s.out.String() != "" }, func() string { return "it says nothing" })
+	webtest.UntilSeen(t, func() bool { return s.out.String() != "" }, func() string { return "it says nothing" })
 	s.works(t)
 	if got, want := s.out.String(), "Fawn is ready at "+s.url+"\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -187,11 +188,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // until waits for what the server does by itself.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("that never happened")
-		}
-	}
+	webtest.Until(t, "what the server does by itself", done)
 }
 
 // TestAFailedStartHoldsNothing lets every stage of a start fail and checks that folder,

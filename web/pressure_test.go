@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestServersThatShareADatabaseMeasureWhatTheyDo(t *testing.T) {
 	t.Parallel()
 	conf := clustered(t, 200)
-	log := &text{}
+	log := &agenttest.Log{}
 	a := start(t, conf)
 	b := start(t, conf+"logging: {enhance: {enabled: true}}\n", func(o *web.Options) { o.Log = web.NewLog(log) })
 	follow := a.stream(t, t.Context(), "/threads/t1/runs/stream", human(slowly, `"stream_mode": ["messages-tuple"]`))

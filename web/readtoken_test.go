@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // TestAReadTokenCancelsNothingByLeaving: whoever joins a run may ask that it ends when the connection
@@ -23,7 +25,7 @@ func TestAReadTokenCancelsNothingByLeaving(t *testing.T) {
 	running := func() bool {
 		return strings.Contains(b.do(t, "GET", "/threads/t1/runs/"+run, "").body, `"status":"running"`)
 	}
-	eventually(t, running, func() string { return "the run doesn't begin" })
+	webtest.UntilSeen(t, running, func() string { return "the run doesn't begin" })
 
 	// join follows a path until the answer has begun, and leaves.
 	join := func(path, token, accept string) int {
@@ -56,5 +58,5 @@ func TestAReadTokenCancelsNothingByLeaving(t *testing.T) {
 	if got := join("/threads/t1/runs/"+run+"/stream", write, "text/event-stream"); got != http.StatusOK {
 		t.Errorf("a token that may write: %d", got)
 	}
-	eventually(t, func() bool { return !running() }, func() string { return "the run goes on" })
+	webtest.UntilSeen(t, func() bool { return !running() }, func() string { return "the run goes on" })
 }

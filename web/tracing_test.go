@@ -17,6 +17,7 @@ import (
 	otlp "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/cli"
 	"fawn/web/e2e/scriptmodel"
@@ -295,7 +296,7 @@ func TestDoctorTriesCollectors(t *testing.T) {
 		"LANGSMITH_ENDPOINT": refuses.URL} {
 		t.Setenv(name, v)
 	}
-	conf, out := filepath.Join(t.TempDir(), "config.yaml"), &text{}
+	conf, out := filepath.Join(t.TempDir(), "config.yaml"), &agenttest.Log{}
 	if err := os.WriteFile(conf, fmt.Appendf(nil, "tracing: {endpoint: %q}\n", c.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}

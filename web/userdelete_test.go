@@ -10,6 +10,7 @@ import (
 
 	"fawn/web"
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // TestADeletedUserLeavesNothing: whichever way an account is deleted, its runs end, and neither the
@@ -99,7 +100,7 @@ func newLeaver(t *testing.T) *leaver {
 			t.Fatalf("%s %s: %d %s", c[0], c[1], a.status, a.body)
 		}
 	}
-	eventually(t, func() bool { return strings.Contains(zoe.do(t, "GET", "/threads/running", "").body, `"busy"`) },
+	webtest.UntilSeen(t, func() bool { return strings.Contains(zoe.do(t, "GET", "/threads/running", "").body, `"busy"`) },
 		func() string { return "the run doesn't begin" })
 	if found := mentions(t, dir, secretWord); len(found) == 0 {
 		t.Fatal("the word cannot be found where it must be: this test proves nothing")

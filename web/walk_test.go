@@ -18,6 +18,7 @@ import (
 
 	"fawn/gate"
 	"fawn/web/account"
+	"fawn/web/webtest"
 )
 
 // TestATokenThatReadsChangesNothingOverMCP: neither by a tool nor by leaving while it waits.
@@ -34,7 +35,7 @@ func TestATokenThatReadsChangesNothingOverMCP(t *testing.T) {
 	running := func() bool {
 		return strings.Contains(ann.do(t, "GET", "/threads/t1/runs/"+run, "").body, `"status":"running"`)
 	}
-	eventually(t, running, func() string { return "the run doesn't begin" })
+	webtest.UntilSeen(t, running, func() string { return "the run doesn't begin" })
 	for name, args := range map[string]map[string]any{"ask": {"message": "hi"}, "start_task": {"message": "hi"},
 		"answer_question": {"answer": "x"}, "cancel_task": {"run_id": run}} {
 		args["thread_id"] = "t1"

@@ -1,13 +1,11 @@
 package lead_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"fawn/agent"
@@ -27,25 +25,7 @@ type world struct {
 	b      *lead.Builder
 	script *agenttest.Script
 	dirs   files.Dirs
-	log    *logged
-}
-
-// logged is a log that can be read meanwhile.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log    *agenttest.Log
 }
 
 // setup changes what a world is made of before it is made.
@@ -55,7 +35,7 @@ type setup func(*config.File, *lead.Options)
 // are off unless a setup turns them on: their call would take one of the answers.
 func newWorld(t *testing.T, replies []agenttest.Reply, change ...setup) *world {
 	t.Helper()
-	w := &world{script: &agenttest.Script{Replies: replies}, log: &logged{}}
+	w := &world{script: &agenttest.Script{Replies: replies}, log: &agenttest.Log{}}
 	dir := t.TempDir()
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	file := config.Default()

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -29,6 +28,7 @@ import (
 	"fawn/web/gateway"
 	"fawn/web/principal"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // world is the API on a real server over a real store, whose runs all use one agent.
@@ -108,30 +108,22 @@ type answer struct {
 
 func (w *world) send(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
-	res := w.request(t, t.Context(), method, path, body, headers...)
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+	res, text := webtest.Send(t, http.DefaultClient, method, w.url+path, runBody(path, body), headers...)
+	return answer{res.StatusCode, res.Header, text}
+}
+
+// runBody is the body of a request, nil if there is none.
+func runBody(path, body string) io.Reader {
+	if body == "" {
+		return nil
 	}
-	return answer{res.StatusCode, res.Header, string(b)}
+	return strings.NewReader(agenttest.RunBody(path, body))
 }
 
 func (w *world) request(t *testing.T, ctx context.Context, method, path, body string,
 	headers ...string) *http.Response {
 	t.Helper()
-	var r io.Reader
-	if body != "" {
-		r = strings.NewReader(agenttest.RunBody(path, body))
-	}
-	req, err := http.NewRequestWithContext(ctx, method, w.url+path, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := webtest.Request(ctx, http.DefaultClient, method, w.url+path, runBody(path, body), headers...)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -151,26 +143,12 @@ func (w *world) ok(t *testing.T, method, path, body string) map[string]any {
 // eventually waits for something the server does on its own.
 func (w *world) eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	for range 18000 {
-		if done() {
-			return
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("the test ended first")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	t.Fatal("it did not happen within three minutes")
+	webtest.Until(t, "what the server does by itself", done)
 }
 
 func decode[T any](t *testing.T, s string) T {
 	t.Helper()
-	var v T
-	if err := json.Unmarshal([]byte(s), &v); err != nil {
-		t.Fatalf("%v in %s", err, s)
-	}
-	return v
+	return webtest.Decode[T](t, s)
 }
 
 // frame is one server-sent event.

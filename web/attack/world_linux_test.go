@@ -1,8 +1,6 @@
 package attack_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,6 +19,7 @@ import (
 	"fawn/gate"
 	"fawn/web"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // patience bounds every wait of these tests.
@@ -145,48 +144,14 @@ func (w *world) listen(t *testing.T) {
 
 func (w *world) open(t *testing.T, config string) {
 	t.Helper()
-	log := &text{}
+	log := &agenttest.Log{}
 	app, err := web.Open(t.Context(), web.Options{Addr: "127.0.0.1:0", Data: w.data, Config: config, Version: "test",
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.url = "http://" + app.Addr()
 	w.client = &http.Client{Transport: &http.Transport{}, Timeout: patience}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error("run:", err)
-		}
-		w.client.CloseIdleConnections()
-		if err := app.Close(); err != nil {
-			t.Error("close:", err)
-		}
-		if t.Failed() {
-			t.Logf("log:\n%s", log)
-		}
-	})
-}
-
-// text is a writer that can be read meanwhile.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (w *text) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.b.Write(p)
-}
-
-func (w *text) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.b.String()
+	w.url = webtest.Run(t, app, w.client, log).URL
 }
 
 // must skips where the provider is not there, which CI does not accept.
@@ -222,15 +187,12 @@ func (w *world) send(t *testing.T, method, path, kind, body string) (int, string
 
 func (w *world) answer(t *testing.T, method, path, kind, body string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, w.url+path,
-		strings.NewReader(agenttest.RunBody(path, body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	var headers []string
 	if kind != "" {
-		req.Header.Set("Content-Type", kind)
+		headers = []string{"Content-Type", kind}
 	}
-	res, err := w.client.Do(req)
+	res, err := webtest.Request(t.Context(), w.client, method, w.url+path,
+		strings.NewReader(agenttest.RunBody(path, body)), headers...)
 	if err != nil {
 		t.Fatal(err)
 	}

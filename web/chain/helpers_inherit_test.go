@@ -13,6 +13,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/sandbox"
+	"fawn/web/webtest"
 )
 
 // tells is a provider whose commands say how long the secret TOKEN is, as that is masked.
@@ -128,7 +129,7 @@ func TestAHelperHasNothingOfTheConversation(t *testing.T) {
 	}
 	w.send(t, "POST", "/api/threads/t1/uploads", body.String(), "Content-Type", form.FormDataContentType())
 	w.run(t, "Paint it", ultra)
-	eventually(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
+	webtest.Until(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
 
 	own := []string{"a red wall\n</session_goal>", "<uploaded_files>", "colours.txt"}
 	holds(t, "the lead", w.asked(t, "Paint")[0].lines(), own...)

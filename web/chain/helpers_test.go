@@ -13,6 +13,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // helping lets runs send helpers.
@@ -230,7 +231,7 @@ func TestAHelperWhoseTimeIsOverLeavesWhatItHad(t *testing.T) {
 	w.when("long job", looks, scriptmodel.Turn{Hang: true})
 	go func() {
 		late := <-over
-		eventually(t, "the second turn of the helper", func() bool { return len(w.model.Requests()) == 3 })
+		webtest.Until(t, "the second turn of the helper", func() bool { return len(w.model.Requests()) == 3 })
 		late()
 	}()
 	stream := w.run(t, "Search all", ultra)
@@ -271,7 +272,7 @@ func TestACancelEndsAllHelpers(t *testing.T) {
 	w.when("still b", scriptmodel.Turn{Text: "I begin. ", Hang: true})
 	done := make(chan string)
 	go func() { done <- w.run(t, "Send two", ultra) }()
-	eventually(t, "the work of both", func() bool { return len(w.model.Requests()) == 3 })
+	webtest.Until(t, "the work of both", func() bool { return len(w.model.Requests()) == 3 })
 	list, err := w.db.Runs(t.Context(), "t1", "", 1, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +310,7 @@ func TestOneHelperIsStoppedAlone(t *testing.T) {
 	w.when("quick c", say("c is done"))
 	done := make(chan string)
 	go func() { done <- w.run(t, "Send three", ultra) }()
-	eventually(t, "the work of all", func() bool { return len(w.model.Requests()) == 4 })
+	webtest.Until(t, "the work of all", func() bool { return len(w.model.Requests()) == 4 })
 	w.send(t, "POST", "/api/threads/t1/tasks/call_1-0_0/cancel", "")
 	for _, kid := range w.kids(t) {
 		if strings.Contains(string(kid.Metadata), "still b") {
@@ -372,11 +373,11 @@ func TestTwoHelpersCannotOverwriteEachOther(t *testing.T) {
 		}
 		res.Body.Close()
 	}
-	eventually(t, "both have read", func() bool {
+	webtest.Until(t, "both have read", func() bool {
 		return len(w.asked(t, "paint red")) == 2 && len(w.asked(t, "paint blue")) == 2
 	})
 	open("red")
-	eventually(t, "the first has written", func() bool { return len(w.asked(t, "paint red")) == 3 })
+	webtest.Until(t, "the first has written", func() bool { return len(w.asked(t, "paint red")) == 3 })
 	open("blue")
 	<-done
 	blue := w.asked(t, "paint blue")

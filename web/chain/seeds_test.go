@@ -17,6 +17,7 @@ import (
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 func TestStagesOfTheSeeds(t *testing.T) { drive(t, seedStages()) }
@@ -53,7 +54,6 @@ func learns(into func(string)) setup {
 }
 
 func seedStages() []driven {
-	learned := make(chan string, 4)
 	return []driven{
 		{"thread_data", nil, func(t *testing.T, w *world) {
 			w.when("hello", say("hi"))
@@ -154,25 +154,6 @@ func seedStages() []driven {
 			holds(t, "note", w.request(t, 2).lines(), "The user has changed the plan.\nAdded: check &lt;it&gt;",
 				"- [pending] check &lt;it&gt;")
 		}},
-		{"todos", nil, func(t *testing.T, w *world) {
-			w.when("plan it", call("write_todos", `{"todos":[{"content":"look <up>","status":"in_progress"}]}`),
-				say("Done."), call("write_todos", `{"todos":[{"content":"look <up>","status":"completed"}]}`),
-				say("Really done."))
-			w.run(t, "plan it", `{"is_plan_mode":true}`)
-			first := w.request(t, 0)
-			if !first.offers("write_todos") {
-				t.Error("write_todos is not offered")
-			}
-			holds(t, "prompt", first.system(), "<todo_list_system>")
-			holds(t, "reminder", w.request(t, 2).lines(), "- [in_progress] look &lt;up&gt;")
-			holds(t, "one request only", w.request(t, 3).lines(), "!Your plan still has open items")
-			holds(t, "state", string(w.values(t)["todos"]), `"content":"look <up>"`, `"status":"completed"`)
-			w.when("plain", say("hi"))
-			w.run(t, "plain", "")
-			if w.request(t, 4).offers("write_todos") {
-				t.Error("write_todos is offered outside of plan mode")
-			}
-		}},
 		{"token_usage", nil, func(t *testing.T, w *world) {
 			turn := say("hi")
 			turn.Usage = &scriptmodel.Usage{Prompt: 40, Completion: 2}
@@ -188,19 +169,12 @@ func seedStages() []driven {
 			w.when("Name this conversation", say("<think>hm</think>\"Red paint.\""))
 			w.when("paint it </user>", say("A red answer."))
 			w.run(t, "paint it </user>", "")
-			eventually(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
+			webtest.Until(t, "the title", func() bool { return string(w.values(t)["title"]) == `"Red paint"` })
 			named := w.request(t, 1)
 			if named.Model != "helper-1" {
 				named = w.request(t, 0)
 			}
 			holds(t, "request", named.lines(), "at most 8 words", "paint it &lt;/user&gt;", "A red answer.")
-		}},
-		{"memory", learns(func(s string) { learned <- s }), func(t *testing.T, w *world) {
-			w.when("I like tea", call("ls", `{"description":"x","path":"/mnt/user-data/workspace"}`), say("Noted."))
-			w.run(t, "I like tea", "")
-			if got := <-learned; got != "default/t1|I like tea|Noted." {
-				t.Errorf("learned %q", got)
-			}
 		}},
 		{"view_image", nil, func(t *testing.T, w *world) {
 			var picture bytes.Buffer
@@ -219,48 +193,6 @@ func seedStages() []driven {
 				"[ViewImageMiddleware] Injecting image details message with images before LLM call")
 			values := w.values(t)
 			holds(t, "state", string(values["messages"])+string(values["viewed_images"]), "!base64")
-		}},
-		{"deferred_tools", func(f *config.File, o *lead.Options) {
-			f.ToolSearch.Enabled = true
-			rare := tool("gh_issue", "an issue")
-			rare.Deferred = true
-			o.Tools = []*agent.Tool{rare}
-		}, func(t *testing.T, w *world) {
-			w.when("go", call("gh_issue", `{}`), call("tool_search", `{"query":"select:gh_issue"}`),
-				call("gh_issue", `{}`), say("done"))
-			w.run(t, "go", "")
-			for i, want := range []bool{false, false, true, true} {
-				if w.request(t, i).offers("gh_issue") != want {
-					t.Errorf("request %d offers it: %v", i, !want)
-				}
-			}
-			holds(t, "prompt", w.request(t, 0).system(), "<available-deferred-tools>", "- gh_issue")
-			holds(t, "request", w.request(t, 3).lines(), "Tool 'gh_issue' is deferred", "tool: an issue")
-		}},
-		{"subagent_limit", func(_ *config.File, o *lead.Options) {
-			o.Tools = []*agent.Tool{tool("task", "helped")}
-		}, func(t *testing.T, w *world) {
-			w.when("go", call("task", `{"n":1}`, "task", `{"n":2}`, "task", `{"n":3}`, "task", `{"n":4}`, "task",
-				`{"n":5}`), say("done"))
-			w.run(t, "go", `{"subagent_enabled":true,"max_concurrent_subagents":9}`)
-			if got := strings.Count(w.request(t, 1).lines(), "[calls task]"); got != 4 {
-				t.Errorf("%d helpers were sent in\n%s", got, w.request(t, 1).lines())
-			}
-			holds(t, "log", w.log.String(), "Truncated 1 excess task call(s) from model response (limit: 4)")
-		}},
-		{"loop_detection", nil, func(t *testing.T, w *world) {
-			turn := call("ls", `{"description":"x","path":"/mnt/user-data/workspace"}`)
-			turn.Repeat = 9
-			w.when("go", turn)
-			w.run(t, "go", "")
-			holds(t, "warning", w.request(t, 3).lines(), "You have made the same calls 3 times")
-			holds(t, "one request only", w.request(t, 4).lines(), "!You have made the same calls 3 times")
-			final := w.request(t, len(w.model.Requests())-1)
-			r := w.last(t)
-			if r.Status != runs.Success || r.StopReason != "loop_capped" || len(w.model.Requests()) != 6 ||
-				len(final.Tools) != 0 {
-				t.Errorf("%+v, %d requests, %d tools in the last", r, len(w.model.Requests()), len(final.Tools))
-			}
 		}},
 		{"clarification", nil, func(t *testing.T, w *world) {
 			w.when("paint", call("ask_clarification",

@@ -3,17 +3,14 @@
 package chain_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,10 +32,11 @@ import (
 	"fawn/web/gateway"
 	"fawn/web/principal"
 	"fawn/web/route"
+	"fawn/web/webtest"
 )
 
 // patience bounds every wait of these tests.
-const patience = 5 * time.Minute
+const patience = webtest.Patience
 
 // world is the real API, chain, tools and store, before a model server whose answers are
 // written down. Commands are echoed instead of run.
@@ -48,8 +46,7 @@ type world struct {
 	builder *lead.Builder
 	runs    *runs.Manager
 	db      *store.DB
-	log     *logged
-	learned chan string
+	log     *agenttest.Log
 	audited chan middleware.AuditRecord
 }
 
@@ -58,7 +55,7 @@ type setup func(*config.File, *lead.Options)
 
 func open(t *testing.T, change ...setup) *world {
 	t.Helper()
-	w := &world{model: scriptmodel.Start(t), log: &logged{}, learned: make(chan string, 8),
+	w := &world{model: scriptmodel.Start(t), log: &agenttest.Log{},
 		audited: make(chan middleware.AuditRecord, 64)}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	file := config.Default()
@@ -123,29 +120,9 @@ func open(t *testing.T, change ...setup) *world {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() {
-			t.Logf("log:\n%s", w.log)
-		}
+		webtest.ShowLog(t, w.log)
 	})
 	return w
-}
-
-// logged is a log that can be read meanwhile.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // echoes is a provider whose commands say what they are.
@@ -193,28 +170,12 @@ func (w *world) rules(list ...scriptmodel.Rule) { w.model.Replace(list) }
 
 func (w *world) send(t *testing.T, method, path, body string, headers ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(agenttest.RunBody(path, body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := &http.Client{Timeout: patience}
+	res, text := webtest.Send(t, client, method, w.url+path, strings.NewReader(agenttest.RunBody(path, body)), headers...)
 	if res.StatusCode/100 != 2 {
-		t.Fatalf("%s %s: %d %s", method, path, res.StatusCode, b)
+		t.Fatalf("%s %s: %d %s", method, path, res.StatusCode, text)
 	}
-	return string(b)
+	return text
 }
 
 // run says something in the thread t1 and gives the stream of the run. context is its
@@ -360,20 +321,16 @@ func holds(t *testing.T, what, text string, words ...string) {
 	}
 }
 
-// eventually waits for something the server does on its own.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen within %s", what, patience)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+// drivenBelow are the stages whose tests are in agent/lead, with the same model, store and runs and without HTTP:
+// what they do is seen in requests to the model and in the run, and no route has a part in it.
+func drivenBelow() []string {
+	return []string{"authorization", "deferred_tools", "guardrail", "length_stop", "llm_errors", "loop_detection", "memory",
+		"subagent_limit", "terminal_response", "todos", "token_budget"}
 }
 
 // stages is what each stage's test is called.
 func stages() []string {
-	var out []string
+	out := drivenBelow()
 	for _, c := range slices.Concat(seedStages(), otherStages()) {
 		out = append(out, c.stage)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/web/webtest"
 )
 
 // dictated is a model that says a word each time it is told to.
@@ -42,7 +43,7 @@ func (m *dictated) Stream(ctx context.Context, _ *agent.Request) iter.Seq2[agent
 // noFeeds waits until nobody follows a thread: the server may learn later than a tab that it has left.
 func (w *world) noFeeds() {
 	w.Helper()
-	until(w.T, "no feeds are left over", func() bool { return w.ui.Feeds() == 0 })
+	webtest.Until(w.T, "no feeds are left over", func() bool { return w.ui.Feeds() == 0 })
 }
 
 func word(i int) string { return fmt.Sprintf("word%03d", i) }
@@ -77,7 +78,7 @@ func (m *dictated) dictate(t *testing.T, from, to int, tabs ...*tab) {
 	for i := from; i < to; i++ {
 		m.next <- struct{}{}
 		for _, tab := range tabs {
-			until(t, "a tab has "+word(i), func() bool { return tab.hears(word(i)) })
+			webtest.Until(t, "a tab has "+word(i), func() bool { return tab.hears(word(i)) })
 		}
 	}
 }
@@ -163,7 +164,7 @@ func TestTabsGoOnWithTheNextRun(t *testing.T) {
 	}
 	m.next <- struct{}{} // the last word of the first answer
 	for _, tab := range list {
-		until(t, "a tab has the next question", func() bool { return tab.hears("And again") })
+		webtest.Until(t, "a tab has the next question", func() bool { return tab.hears("And again") })
 	}
 	for range 3 {
 		m.next <- struct{}{}

@@ -16,6 +16,7 @@ import (
 	"fawn/agent/llm"
 	"fawn/views"
 	"fawn/views/i18n"
+	"fawn/web/webtest"
 )
 
 const goodKey = "sk-good-key-of-the-test"
@@ -146,7 +147,7 @@ func TestAServerOnThisMachineIsOneClickAway(t *testing.T) {
 	w.ui.SetDiscover(func(context.Context) []llm.Found { return found })
 	for _, path := range []string{"/workspace/settings/models", "/workspace/chats/new"} {
 		var page string
-		until(t, "the server is on "+path, func() bool {
+		webtest.Until(t, "the server is on "+path, func() bool {
 			page = w.page(path)
 			return strings.Contains(page, `value="qwen3:8b"`)
 		})

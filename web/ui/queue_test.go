@@ -10,6 +10,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/agenttest"
+	"fawn/web/webtest"
 )
 
 // queued are the runs whose messages wait on a page, oldest first.
@@ -66,7 +67,7 @@ func TestQueueWaitsAfterAStop(t *testing.T) {
 	for _, text := range []string{"second", "third"} {
 		w.post("/ui/threads/t1/messages", url.Values{"text": {text}})
 	}
-	until(t, "the model is asked", func() bool { return len(model.Requests()) > 0 }) // or a later run gets its reply
+	webtest.Until(t, "the model is asked", func() bool { return len(model.Requests()) > 0 }) // or a later run gets its reply
 	page := w.page("/workspace/chats/t1")
 	if strings.Count(page, ">a.csv</span>") != 1 {
 		t.Error("the file of a waiting message is not shown once", page)

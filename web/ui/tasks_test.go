@@ -11,6 +11,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/agent/schedule"
 	"fawn/store"
+	"fawn/web/webtest"
 )
 
 func (w *world) crons() []store.Cron {
@@ -74,7 +75,7 @@ func TestAScheduledTaskIsMadeRunPausedAndDeleted(t *testing.T) {
 		t.Errorf("resumed: %+v", c)
 	}
 	do("run", http.StatusSeeOther)
-	until(t, "the run is in the history", func() bool {
+	webtest.Until(t, "the run is in the history", func() bool {
 		return strings.Contains(w.page(tasksPath), `class="meta">done<`)
 	})
 	list, _, err := w.db.Threads(t.Context(), store.ThreadQuery{Owner: "default"})

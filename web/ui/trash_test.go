@@ -15,6 +15,7 @@ import (
 	"fawn/agent/agenttest"
 	"fawn/store"
 	"fawn/web/principal"
+	"fawn/web/webtest"
 )
 
 // undoToken is what an answer to a deletion leads to.
@@ -30,7 +31,7 @@ func undoToken(t *testing.T, a answer) string {
 // emptied waits until nothing that was deleted is left.
 func (w *world) emptied(threads ...string) {
 	w.Helper()
-	until(w.T, "rows and files of the deleted are gone", func() bool {
+	webtest.Until(w.T, "rows and files of the deleted are gone", func() bool {
 		for _, id := range threads {
 			if _, err := w.db.Thread(w.Context(), id); err == nil {
 				return false

@@ -35,6 +35,7 @@ import (
 	"fawn/web/principal"
 	"fawn/web/ui"
 	"fawn/web/ui/page"
+	"fawn/web/webtest"
 )
 
 // world is the pages over a real store and manager, behind a real HTTP server. Its agent
@@ -164,24 +165,9 @@ type answer struct {
 
 func (w *world) do(method, path string, body io.Reader, header ...string) answer {
 	w.Helper()
-	req, err := http.NewRequestWithContext(w.Context(), method, w.url+path, body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	req.Header.Set("Accept", "text/html")
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := w.client.Do(req)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return answer{resp, string(b)}
+	headers := append([]string{"Accept", "text/html"}, header...)
+	resp, text := webtest.Send(w, w.client, method, w.url+path, body, headers...)
+	return answer{resp, text}
 }
 
 func (w *world) get(path string, header ...string) answer {
@@ -290,14 +276,4 @@ func pieces(k agent.Chunk) []agent.Chunk {
 		out = append(out, rest)
 	}
 	return out
-}
-
-// until waits for something to become true.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("after two minutes still not: " + what)
-		}
-	}
 }

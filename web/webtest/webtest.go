@@ -1,0 +1,147 @@
+// Package webtest is the kit of tests that talk HTTP to the program, whole or in part: it runs an opened program until
+// its test ends, makes requests, writes the configuration of a scripted model and the body of a run, and waits for
+// conditions. It doesn't import the program, so that tests of a part don't have to link the whole. What one package's
+// tests alone need, such as the parts that a server of theirs is made of, stays with them.
+package webtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fawn/web/e2e/scriptmodel"
+)
+
+// Patience bounds every wait.
+const Patience = 5 * time.Minute
+
+// Program is a server that listens and is still to be run, as web.Open gives it.
+type Program interface {
+	Addr() string // host and port
+	Run(context.Context) error
+	Close() error
+}
+
+// Server is a program that runs.
+type Server struct {
+	URL  string       // base address, on loopback
+	Stop func() error // ends it in order, as a signal does, and returns the first error; later calls return the same
+}
+
+// Run runs a program until the test ends or [Server.Stop] is called. An error of its end fails the test, and a test
+// that failed shows the log. client is used for requests, and its idle connections are closed with the program.
+func Run(t testing.TB, app Program, client *http.Client, log fmt.Stringer) *Server {
+	t.Helper()
+	_, port, err := net.SplitHostPort(app.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx) }()
+	s := &Server{URL: "http://127.0.0.1:" + port}
+	s.Stop = sync.OnceValue(func() error {
+		cancel()
+		err := <-ended
+		client.CloseIdleConnections()
+		if closeErr := app.Close(); err == nil {
+			err = closeErr
+		}
+		return err
+	})
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error("stop:", err)
+		}
+		ShowLog(t, log)
+	})
+	return s
+}
+
+// ShowLog logs what a server logged if the test has failed.
+func ShowLog(t testing.TB, log fmt.Stringer) {
+	t.Helper()
+	if t.Failed() {
+		t.Logf("log:\n%s", log)
+	}
+}
+
+// Request makes a request. Headers are names and values; Host is one too. The caller closes the body.
+func Request(ctx context.Context, c *http.Client, method, url string, body io.Reader, headers ...string) (
+	*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return c.Do(req)
+}
+
+// Send makes a request as [Request] does, and returns its answer, read to the end. An error of the connection ends the
+// test.
+func Send(t testing.TB, c *http.Client, method, url string, body io.Reader, headers ...string) (
+	res *http.Response, text string) {
+	t.Helper()
+	res, err := Request(t.Context(), c, method, url, body, headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, url, err)
+	}
+	return res, string(b)
+}
+
+// Decode returns the value of a JSON text, or ends the test.
+func Decode[T any](t testing.TB, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// Model is the part of a configuration with the scripted model as its only one, by the name script.
+func Model(model *scriptmodel.Server) string {
+	return fmt.Sprintf("models: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
+}
+
+// Human is the body of a run with one message of a person, with more members if there are any, each `"name": value`.
+func Human(content string, more ...string) string {
+	text, err := json.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	members := append([]string{fmt.Sprintf(`"input": {"messages": [{"type": "human", "content": %s}]}`, text)}, more...)
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// Until waits for what a server does by itself, or ends the test after [Patience]: what says that it did not happen.
+func Until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	UntilSeen(t, done, func() string { return what })
+}
+
+// UntilSeen is [Until] for conditions that can tell at the end what is there instead.
+func UntilSeen(t testing.TB, done func() bool, see func() string) {
+	t.Helper()
+	for end := time.Now().Add(Patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after %s still not: %s", Patience, see())
+		}
+	}
+}
