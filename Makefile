@@ -103,7 +103,8 @@ e2e-kit: build
 e2e-gate: e2e-kit ## the browser and SDK tests of each change, on one server and in one browser
 	cd web/e2e && node gate.mjs
 
-nightly-e2e: nightly-e2e-chat nightly-e2e-pages nightly-e2e-sdk nightly-e2e-servers nightly-e2e-release ## all browser and SDK tests, in parts
+nightly-e2e: e2e-kit ## all browser and SDK tests, in parts: nightly-e2e-chat, -pages, -sdk, -servers, -release
+	cd web/e2e && node nightly.mjs
 
 nightly-e2e-chat: e2e-kit
 nightly-e2e-pages: e2e-kit
