@@ -168,11 +168,14 @@ func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// DueCrons returns crons of all owners whose time has come, the longest due first.
+// ofEnabled leaves out the crons of disabled accounts. They keep their times, and are due once the account is enabled.
+const ofEnabled = `NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = cron.owner AND u.disabled <> 0)`
+
+// DueCrons returns crons of all owners but disabled ones whose time has come, the longest due first.
 func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, error) {
 	due := []Cron{}
 	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron
-		WHERE next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?`,
+		WHERE next_at > 0 AND next_at <= ? AND `+ofEnabled+` ORDER BY next_at, id LIMIT ?`,
 		[]any{millis(now), limit}, func(rows *sql.Rows) (bool, error) {
 			c, err := scanCron(rows)
 			due = append(due, c)
@@ -184,10 +187,11 @@ func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, e
 	return due, nil
 }
 
-// NextCron is when the next cron of all owners is due, the zero time when none is.
+// NextCron is when the next cron that DueCrons will return is due, the zero time when none is.
 func (db *DB) NextCron(ctx context.Context) (time.Time, error) {
 	var at int64
-	if err := db.queryRow(ctx, `SELECT coalesce(min(next_at), 0) FROM cron WHERE next_at > 0`, nil, &at); err != nil {
+	query := `SELECT coalesce(min(next_at), 0) FROM cron WHERE next_at > 0 AND ` + ofEnabled
+	if err := db.queryRow(ctx, query, nil, &at); err != nil {
 		return time.Time{}, fmt.Errorf("find next cron: %w", err)
 	}
 	return fromMillis(at), nil

@@ -126,6 +126,21 @@ func (db *DB) OpenRuns(ctx context.Context) ([]Run, error) {
 	return db.runs(ctx, readRun+` FROM run WHERE status IN ('pending', 'running') ORDER BY created_at, id`)
 }
 
+// OpenThreads lists the threads of an owner that have runs which have not ended.
+func (db *DB) OpenThreads(ctx context.Context, owner string) (ids []string, err error) {
+	err = db.each(ctx, `SELECT DISTINCT thread FROM run WHERE status IN ('pending', 'running') AND owner = ?`,
+		[]any{orDefault(owner, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list the open threads of %s: %w", owner, err)
+	}
+	return ids, nil
+}
+
 func (db *DB) runs(ctx context.Context, query string, args ...any) ([]Run, error) {
 	runs := []Run{}
 	err := db.each(ctx, query, args, func(rows *sql.Rows) (bool, error) {

@@ -46,9 +46,10 @@ func (db *DB) ShareOf(ctx context.Context, owner, thread string) (Share, error) 
 }
 
 // ShareByToken returns what a link shows, or ErrNotFound: also while the thread is
-// in the trash.
+// in the trash, or its owner is disabled.
 func (db *DB) ShareByToken(ctx context.Context, token string) (Share, error) {
-	return db.share(ctx, `s.token = ?`, token)
+	return db.share(ctx, `s.token = ? AND NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = s.owner AND u.disabled <> 0)`,
+		token)
 }
 
 func (db *DB) share(ctx context.Context, where string, args ...any) (s Share, err error) {

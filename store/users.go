@@ -107,6 +107,15 @@ func (db *DB) HasUsers(ctx context.Context) (has bool, err error) {
 	return has, nil
 }
 
+// Barred tells whether an account is disabled. Whoever has none is not.
+func (db *DB) Barred(ctx context.Context, id string) (barred bool, err error) {
+	query := `SELECT EXISTS (SELECT 1 FROM "user" WHERE id = ? AND disabled <> 0)`
+	if err = db.queryRow(ctx, query, []any{orDefault(id, DefaultOwner)}, &barred); err != nil {
+		return false, fmt.Errorf("user %s: %w", id, err)
+	}
+	return barred, nil
+}
+
 // ChangeUser lets change edit a user, whose id, e-mail address and times it cannot choose freely.
 // ErrNotFound when it is not there, ErrExists when the new address is taken, ErrConflict when
 // no enabled owner would be left.

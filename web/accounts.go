@@ -18,6 +18,7 @@ func (a *App) openAccounts(snap *config.Snapshot) {
 	required := a.accountsRequired(snap.File.Auth.Required)
 	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required, UserHeader: a.vouches})
 	a.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
+	a.accounts.StopOwned = a.stopOwned
 	factors := factor.Factors{DB: a.db}
 	a.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
 		owes, _, err := factors.Required(ctx, user.ID)

@@ -11,6 +11,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/memory"
+	"fawn/sandbox"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/network"
@@ -56,6 +57,20 @@ func (b belongings) remove(ctx context.Context, user string) error {
 		return err
 	}
 	return errors.Join(b.agents.Remove(user), b.db.RemoveOwned(ctx, user))
+}
+
+// stopOwned ends all that runs for a user: runs, also those that wait, and the processes of its threads.
+func (a *App) stopOwned(ctx context.Context, user string) error {
+	ctx = context.WithoutCancel(ctx) // it may be a request of the user's own
+	err := a.runs.CancelOwned(ctx, user)
+	threads, failed := a.db.ThreadsOf(ctx, user)
+	err = errors.Join(err, failed)
+	for _, thread := range threads {
+		a.mcp.Forget(thread)
+		_, failed := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 func (b belongings) removeTasks(ctx context.Context, user string) error {

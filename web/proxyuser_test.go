@@ -47,6 +47,21 @@ func TestATrustedProxySaysWhoAsks(t *testing.T) {
 			t.Errorf("%q is %d %s", bad, a.status, a.body)
 		}
 	}
+	for _, second := range []string{"bob@x.org", "ann@x.org", ""} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/api/v1/auth/me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header["X-Forwarded-Email"] = []string{"ann@x.org", second}
+		res, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusUnauthorized {
+			t.Errorf("two headers, the second %q: %d", second, res.StatusCode)
+		}
+	}
 
 	s = start(t, conf+"server: {trusted_proxies: [192.0.2.1]}\n")
 	s.owner(t)

@@ -40,7 +40,7 @@ func (a *App) render(ctx context.Context, address string, private []netip.Prefix
 		return community.Rendered{None: true}, nil
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return community.Rendered{Why: "the browser took too long"}, nil
-	case errors.Is(err, render.ErrPage), errors.Is(err, render.ErrLarge):
+	case errors.Is(err, render.ErrPage), errors.Is(err, render.ErrLarge), errors.Is(err, render.ErrMemory):
 		return community.Rendered{Why: err.Error()}, nil
 	}
 	return community.Rendered{Address: p.Address, HTML: p.HTML, Status: p.Status}, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"fawn/agent/runs/observe"
 	"fawn/agent/runs/recorder"
@@ -123,6 +124,39 @@ func (m *Manager) CancelAll(ctx context.Context, thread string) error {
 		}
 	}
 	return nil
+}
+
+// CancelOwned ends every run of an owner, also those that wait, and returns once they have ended. One that is made
+// meanwhile by a disabled owner ends as it begins.
+func (m *Manager) CancelOwned(ctx context.Context, owner string) error {
+	threads, err := m.db.OpenThreads(ctx, owner)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(threads))
+	var ending sync.WaitGroup
+	room := make(chan struct{}, endAtOnce)
+	for i, thread := range threads {
+		room <- struct{}{}
+		ending.Go(func() {
+			errs[i] = m.CancelAll(ctx, thread)
+			<-room
+		})
+	}
+	ending.Wait()
+	return errors.Join(errs...)
+}
+
+// endAtOnce is how many threads are waited for at a time.
+const endAtOnce = 16
+
+// barred is ErrBarred for an owner whose account is disabled.
+func (m *Manager) barred(ctx context.Context, owner string) error {
+	barred, err := m.db.Barred(ctx, owner)
+	if err == nil && barred {
+		err = ErrBarred
+	}
+	return err
 }
 
 // open are the runs of a thread that have not ended: those aside first and the one at work last, so

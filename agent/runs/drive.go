@@ -112,6 +112,9 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 			return nil, "", err
 		}
 	}
+	if failed == nil { // its owner may have been disabled while it waited, or while no server ran
+		failed = m.barred(d.kept, e.run.Owner)
+	}
 	if failed != nil {
 		return nil, "", failed
 	}

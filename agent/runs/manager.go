@@ -122,7 +122,8 @@ func New(cfg Config) *Manager {
 // Start creates a run and queues or starts it by its multitask strategy; a thread that
 // does not exist is made unless the request says reject. "interrupt" ends the thread's
 // running and queued runs first, "rollback" takes them back besides. The row returned is
-// stored. Errors: ErrInput, ErrBusy, ErrExists, ErrNotFound, ErrStorage, ErrClosed, *InterruptError.
+// stored. Errors: ErrInput, ErrBusy, ErrExists, ErrNotFound, ErrStorage,
+// ErrClosed, ErrBarred, *InterruptError.
 func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	return m.StartTelling(ctx, req)
 }
@@ -144,6 +145,9 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 		} else if err != nil {
 			return store.Run{}, err
 		}
+	}
+	if err := m.barred(ctx, e.run.Owner); err != nil {
+		return store.Run{}, err
 	}
 	thread, isNew, err := m.threadFor(ctx, &e.req)
 	if err != nil {

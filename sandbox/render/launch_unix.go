@@ -13,7 +13,10 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // installed is where a browser is found.
@@ -36,22 +39,31 @@ type process struct {
 	to   *os.File
 	from *os.File
 	in   *bufio.Reader
+
+	over  atomic.Bool // it was ended for taking too much memory
+	quit  chan struct{}
+	watch sync.WaitGroup
 }
+
+// nowhere is the proxy of what a browser asks for its own sake, such as updates and accounts: nothing listens there.
+// The page has a context of its own with a proxy of its own, see show.
+const nowhere = "http://127.0.0.1:1"
 
 // flags keep a browser from everything but the page: it resolves no names itself, sends nothing
 // past the proxy, and calls nobody for its own sake.
-func flags(dir, proxy string) []string {
-	return []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--proxy-server=" + proxy,
+func flags(dir string) []string {
+	return []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--proxy-server=" + nowhere,
 		"--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-quic",
-		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--no-first-run", "--no-default-browser-check",
+		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--no-first-run", "--no-default-browser-check",
 		"--no-pings", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--disable-default-apps", "--disable-extensions", "--disable-domain-reliability", "--disable-breakpad",
 		"--disable-client-side-phishing-detection", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
 		"--password-store=basic", "--use-mock-keychain", "--window-size=1280,1600", "about:blank"}
 }
 
-func launch(program, proxy string) (_ wire, err error) {
-	p := &process{}
+// launch starts a browser that may take so many bytes of memory.
+func launch(program string, memory int64) (_ wire, err error) {
+	p := &process{quit: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -69,7 +81,7 @@ func launch(program, proxy string) (_ wire, err error) {
 			_ = f.Close() // the browser has its own
 		}
 	}()
-	p.cmd = &exec.Cmd{Path: program, Args: append([]string{program}, flags(p.dir, proxy)...), Dir: p.dir,
+	p.cmd = &exec.Cmd{Path: program, Args: append([]string{program}, flags(p.dir)...), Dir: p.dir,
 		Env:        []string{"HOME=" + p.dir, "TMPDIR=" + p.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"},
 		ExtraFiles: theirs, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
 	if p.cmd.SysProcAttr.Credential, err = unprivileged(p.dir); err != nil {
@@ -79,8 +91,33 @@ func launch(program, proxy string) (_ wire, err error) {
 		p.cmd = nil
 		return nil, err
 	}
+	p.watch.Go(func() { p.bound(memory) })
 	return p, nil
 }
+
+// look is how often the memory of a browser is added up.
+const look = 50 * time.Millisecond
+
+// bound ends the browser once all its processes together take more memory than they may.
+func (p *process) bound(most int64) {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.quit:
+			return
+		case <-tick.C:
+		}
+		if taken(p.cmd.Process.Pid) > most {
+			p.over.Store(true)
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // close reaps it, and says what failed
+			return
+		}
+	}
+}
+
+// exceeded implements bounded.
+func (p *process) exceeded() bool { return p.over.Load() }
 
 // pipes makes those of the commands and returns the browser's ends, which become 3 and 4.
 func (p *process) pipes() (theirs []*os.File, err error) {
@@ -183,6 +220,8 @@ func (p *process) receive() ([]byte, error) {
 // close ends the browser with all its processes and removes its profile.
 func (p *process) close() error {
 	var errs []error
+	close(p.quit)
+	p.watch.Wait()
 	if p.to != nil {
 		errs = append(errs, p.to.Close())
 	}

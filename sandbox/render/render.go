@@ -3,6 +3,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,12 +23,13 @@ import (
 
 // Limits of one page.
 const (
-	maxTime  = 30 * time.Second
-	settle   = 6 * time.Second // for scripts to go on behind the page's own end
-	maxHTML  = 8 << 20         // characters
-	maxIn    = 64 << 20        // bytes from the network
-	maxOut   = 2 << 20         // bytes to it
-	maxPages = 2               // at a time
+	maxTime   = 30 * time.Second
+	settle    = 6 * time.Second // for scripts to go on behind the page's own end
+	maxHTML   = 8 << 20         // characters
+	maxIn     = 64 << 20        // bytes from the network
+	maxOut    = 2 << 20         // bytes to it
+	maxPages  = 2               // at a time
+	maxMemory = 1 << 30         // bytes of all processes of a browser of our own
 )
 
 var (
@@ -37,6 +39,8 @@ var (
 	ErrPage = errors.New("the browser can't show the page")
 	// ErrLarge means that a page is too large.
 	ErrLarge = errors.New("the page is too large")
+	// ErrMemory means that the browser was ended for what a page took.
+	ErrMemory = errors.New("the page takes too much memory, so that the browser was ended")
 )
 
 // Off is the name of a browser that turns rendering off.
@@ -48,6 +52,9 @@ type Browser struct {
 	// commands (--remote-debugging-port), [Off], or "", which looks for a program.
 	Where func() string
 	Log   *slog.Logger
+	// Memory is how many bytes all processes of a browser that is started for a page may take; 0 means 1 GiB. Only Linux
+	// tells.
+	Memory int64
 
 	once  sync.Once
 	slots chan struct{}
@@ -87,8 +94,8 @@ func (b *Browser) find() (string, error) {
 	return "", ErrNone
 }
 
-// Render shows a page and returns what it is then. The error wraps [ErrNone], [ErrPage] or
-// [ErrLarge], or is that of the context.
+// Render shows a page and returns what it is then. The error wraps [ErrNone], [ErrPage],
+// [ErrLarge] or [ErrMemory], or is that of the context.
 func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
 	if u, err := url.Parse(r.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return p, fmt.Errorf("%w: only http and https are open", ErrPage)
@@ -111,7 +118,7 @@ func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
 		return p, err
 	}
 	defer stop()
-	w, err := open(ctx, where, proxy)
+	w, err := open(ctx, where, cmp.Or(b.Memory, maxMemory))
 	if err != nil {
 		return p, fmt.Errorf("start the browser: %w", err)
 	}
@@ -122,11 +129,17 @@ func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
 		}
 	}()
 	p, err = c.show(ctx, r.URL, proxy)
+	if w, ok := w.(bounded); ok && err != nil && w.exceeded() {
+		return p, ErrMemory
+	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return p, err
 }
+
+// bounded is a wire whose browser may take only so much memory.
+type bounded interface{ exceeded() bool }
 
 // serve opens the proxy of one page on loopback and returns its address.
 func serve(ctx context.Context, r Request) (string, func(), error) {
@@ -153,7 +166,7 @@ func serve(ctx context.Context, r Request) (string, func(), error) {
 }
 
 // open starts or reaches a browser.
-func open(ctx context.Context, where, proxy string) (wire, error) {
+func open(ctx context.Context, where string, memory int64) (wire, error) {
 	u, err := url.Parse(where)
 	if err == nil && strings.Contains(where, "://") && u.Host != "" {
 		return dial(ctx, u)
@@ -161,7 +174,7 @@ func open(ctx context.Context, where, proxy string) (wire, error) {
 	if _, err := os.Stat(where); err != nil {
 		return nil, err
 	}
-	return launch(where, proxy)
+	return launch(where, memory)
 }
 
 // show loads a page and reads it once it has come to rest.

@@ -65,6 +65,9 @@ type Service struct {
 	// RemoveOwned deletes all that a user owns besides the account. A nil func deletes nothing.
 	RemoveOwned func(ctx context.Context, user string) error
 
+	// StopOwned ends all that goes on for a user besides requests. A nil func ends nothing.
+	StopOwned func(ctx context.Context, user string) error
+
 	limits *limits
 	hashes *hasher
 	live   live

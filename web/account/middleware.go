@@ -91,7 +91,7 @@ func (s *Service) who(r *http.Request) (principal.Principal, store.Session, erro
 		p.Token, p.ReadOnly = t.ID, t.Scope != "write"
 		return p, store.Session{}, nil
 	}
-	if s.UserHeader != "" && r.Header.Get(s.UserHeader) != "" {
+	if s.UserHeader != "" && strings.Join(r.Header.Values(s.UserHeader), "") != "" {
 		p, err := s.vouched(r)
 		return p, store.Session{}, err
 	}

@@ -132,12 +132,16 @@ func (s *Service) SetRole(ctx context.Context, id, role string) error {
 	return err
 }
 
-// SetDisabled keeps a user out, or lets it in again. Its sessions end; its tokens wait.
+// SetDisabled keeps a user out, or lets it in again. Its sessions, and all that goes on for it, end; its tokens wait.
 func (s *Service) SetDisabled(ctx context.Context, id string, disabled bool) error {
 	if _, err := s.change(ctx, id, func(u *store.User) { u.Disabled = disabled }); err != nil || !disabled {
 		return err
 	}
-	return s.RevokeOthers(ctx, id, "")
+	err := s.RevokeOthers(ctx, id, "")
+	if s.StopOwned != nil {
+		err = errors.Join(err, s.StopOwned(ctx, id))
+	}
+	return err
 }
 
 // SetName changes how a user is called.

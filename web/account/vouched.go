@@ -12,6 +12,10 @@ import (
 // get an account, once there is an owner.
 func (s *Service) vouched(r *http.Request) (principal.Principal, error) {
 	ctx := r.Context()
+	if n := len(r.Header.Values(s.UserHeader)); n != 1 { // one of them may be the visitor's own
+		s.Log.Warn("a proxy names several people", "header", s.UserHeader, "times", n)
+		return principal.Stranger("token_invalid"), nil
+	}
 	email, err := Email(r.Header.Get(s.UserHeader))
 	if err != nil {
 		s.Log.Warn("a proxy names somebody who isn't an e-mail address", "header", s.UserHeader)

@@ -54,6 +54,7 @@ func Of(err error) (status int, detail any) {
 		{context.Canceled, statusGone},
 		{runs.ErrClosed, http.StatusServiceUnavailable},
 		{store.ErrClosed, http.StatusServiceUnavailable},
+		{runs.ErrBarred, http.StatusForbidden},
 		{runs.ErrBusy, http.StatusConflict},
 		{runs.ErrExists, http.StatusConflict},
 		{runs.ErrNotCancelable, http.StatusConflict},

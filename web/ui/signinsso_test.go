@@ -153,3 +153,25 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 	s.Close()
 	gone.want(gone.get("/api/v1/auth/oauth/corp"), http.StatusBadGateway, "can’t be reached")
 }
+
+// TestASecondServiceDoesNotEnterAnAccount that another one made, until whoever has it connects the two.
+func TestASecondServiceDoesNotEnterAnAccount(t *testing.T) {
+	_, f := corp(t, nil)
+	second, err := ssotest.New(map[string]any{"sub": "7", "email": "ann@example.org", "email_verified": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(second.Close)
+	h := openGuarded(t, f)
+	h.user("owner@example.org", account.RoleOwner)
+	g := h.guest()
+	g.want(g.through("/api/v1/auth/oauth/corp"), http.StatusSeeOther, "-> /workspace/chats/new")
+	p := f.Auth.OIDC.Providers["corp"]
+	p.Issuer = second.URL
+	f.Auth.OIDC.Providers["corp"] = p // another service vouches for the same address
+	thief := h.guest()
+	thief.want(thief.through("/api/v1/auth/oauth/corp"), http.StatusForbidden, "already exists")
+	g.want(g.through("/api/v1/auth/oauth/corp?link=1"), http.StatusSeeOther, "saved=linked")
+	again := h.guest()
+	again.want(again.through("/api/v1/auth/oauth/corp"), http.StatusSeeOther, "-> /workspace/chats/new")
+}

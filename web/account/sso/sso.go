@@ -28,6 +28,8 @@ var (
 	ErrDenied = errors.New("the service refused")
 	// ErrEmail marks a person whose address is unknown, unverified or not allowed here.
 	ErrEmail = errors.New("the e-mail address is not accepted")
+	// ErrToken marks a token that was not made for this server, or is about nobody.
+	ErrToken = errors.New("the token is not accepted")
 )
 
 // Provider is one such service.
@@ -71,9 +73,11 @@ type Client struct {
 
 // known is the description of a service and when it is to be read again.
 type known struct {
-	provider *oidc.Provider
-	client   *http.Client
-	until    time.Time
+	provider    *oidc.Provider
+	client      *http.Client
+	issuer      string
+	namesItself bool // in each answer, see answered
+	until       time.Time
 }
 
 // fresh is how long the description of a service is used.
@@ -117,12 +121,15 @@ func (c *Client) Finish(ctx context.Context, p Provider, pending Pending, query 
 		subtle.ConstantTimeCompare([]byte(pending.State), []byte(query.Get("state"))) != 1 {
 		return id, ErrState
 	}
-	if why := query.Get("error"); why != "" {
-		return id, fmt.Errorf("%w: %.100q", ErrDenied, why)
-	}
 	k, err := c.discover(ctx, p.Issuer)
 	if err != nil {
 		return id, err
+	}
+	if err := k.answered(query); err != nil {
+		return id, fmt.Errorf("check the answer of %s: %w", p.Issuer, err)
+	}
+	if why := query.Get("error"); why != "" {
+		return id, fmt.Errorf("%w: %.100q", ErrDenied, why)
 	}
 	var more []oauth2.AuthCodeOption
 	if pending.Verifier != "" {
@@ -142,10 +149,47 @@ func (c *Client) Finish(ctx context.Context, p Provider, pending Pending, query 
 	if err != nil {
 		return id, fmt.Errorf("check the token of %s: %w", p.Issuer, err)
 	}
+	if err := meant(verified, p.ClientID); err != nil {
+		return id, fmt.Errorf("check the token of %s: %w", p.Issuer, err)
+	}
 	if subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(pending.Nonce)) != 1 && p.Nonce {
 		return id, fmt.Errorf("check the token of %s: %w", p.Issuer, ErrState)
 	}
 	return c.identity(ctx, p, k, token, verified)
+}
+
+// answered checks who sent a browser back, as RFC 9207 has it: a service that names itself in its answers must do so in
+// each, and a name that is there must be its own, else another service could pass off its answer as this one's.
+func (k *known) answered(query url.Values) error {
+	switch given := query["iss"]; {
+	case len(given) == 0 && !k.namesItself:
+		return nil
+	case len(given) == 0:
+		return fmt.Errorf("%w: it does not say whose answer it is (iss)", ErrState)
+	case len(given) > 1 || given[0] != k.issuer:
+		return fmt.Errorf("%w: it is the answer of %.200q", ErrState, given)
+	}
+	return nil
+}
+
+// meant checks what go-oidc leaves to its callers: a token is about somebody, and if it names the client that asked for
+// it, or is for several, that is this one.
+func meant(token *oidc.IDToken, client string) error {
+	var got struct {
+		Party *string `json:"azp"`
+	}
+	if err := token.Claims(&got); err != nil {
+		return err
+	}
+	switch {
+	case token.Subject == "":
+		return fmt.Errorf("%w: it does not say whom it is about (sub)", ErrToken)
+	case got.Party != nil && *got.Party != client:
+		return fmt.Errorf("%w: another client asked for it (azp %.200q)", ErrToken, *got.Party)
+	case got.Party == nil && len(token.Audience) > 1:
+		return fmt.Errorf("%w: it is for several clients and does not say which asked for it (azp)", ErrToken)
+	}
+	return nil
 }
 
 // claims are what is read of a person. Some services send booleans as text.
@@ -225,7 +269,14 @@ func (c *Client) discover(ctx context.Context, issuer string) (*known, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach %s: %w", issuer, err)
 	}
-	k = &known{provider: provider, client: client, until: time.Now().Add(fresh)}
+	k = &known{provider: provider, client: client, issuer: issuer, until: time.Now().Add(fresh)}
+	var more struct {
+		NamesItself bool `json:"authorization_response_iss_parameter_supported"`
+	}
+	if err := provider.Claims(&more); err != nil {
+		return nil, fmt.Errorf("read the description of %s: %w", issuer, err)
+	}
+	k.namesItself = more.NamesItself
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= maxKnown {

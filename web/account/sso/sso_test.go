@@ -104,6 +104,13 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		"an old token": {claims: map[string]any{"sub": "42", "exp": 1, "email": "ann@example.org", "email_verified": true}},
 		"another nonce": {claims: map[string]any{"sub": "42", "nonce": "x", "email": "ann@example.org",
 			"email_verified": true}, want: sso.ErrState},
+		"nobody": {claims: map[string]any{"email": "ann@example.org", "email_verified": true}, want: sso.ErrToken},
+		"an empty name": {claims: map[string]any{"sub": "", "email": "ann@example.org", "email_verified": true},
+			want: sso.ErrToken},
+		"another client's token": {claims: map[string]any{"sub": "42", "aud": []string{"fawn", "other"}, "azp": "other",
+			"email": "ann@example.org", "email_verified": true}, want: sso.ErrToken},
+		"a token of nobody knows which client": {claims: map[string]any{"sub": "42", "aud": []string{"fawn", "other"},
+			"email": "ann@example.org", "email_verified": true}, want: sso.ErrToken},
 		"another issuer": {claims: map[string]any{"sub": "42", "iss": "https://else.example",
 			"email": "ann@example.org", "email_verified": true}},
 	} {
@@ -197,5 +204,25 @@ func TestABrokenIssuerIsNamed(t *testing.T) {
 		if _, err := c.Begin(t.Context(), sso.Provider{Name: "corp", Issuer: issuer}, &sso.Pending{}); err == nil {
 			t.Errorf("issuer %q works", issuer)
 		}
+	}
+}
+
+// TestAnswersAreOfTheServiceThatWasAsked, where services say whose they are (RFC 9207).
+func TestAnswersAreOfTheServiceThatWasAsked(t *testing.T) {
+	s := serve(t, ann())
+	if _, err := pass(t, sso.New(&netguard.Guard{}), provider(s)); err != nil {
+		t.Fatalf("a service that doesn't say: %v", err)
+	}
+	for named, want := range map[string]error{s.URL: nil, "": sso.ErrState, "https://else.example": sso.ErrState} {
+		s.Named(named)
+		if _, err := pass(t, sso.New(&netguard.Guard{}), provider(s)); !errors.Is(err, want) {
+			t.Errorf("an answer of %q: %v", named, err)
+		}
+	}
+	s.Person(map[string]any{"sub": "42", "aud": []string{"fawn", "other"}, "azp": "fawn", "email": "ann@example.org",
+		"email_verified": true})
+	s.Named(s.URL)
+	if _, err := pass(t, sso.New(&netguard.Guard{}), provider(s)); err != nil {
+		t.Errorf("a token for several clients that this one asked for: %v", err)
 	}
 }

@@ -169,8 +169,8 @@ func (h *Handlers) refuseSSO(c echo.Context, label, email string, err error) err
 }
 
 // ofIdentity is the account of a person: the one that was linked, or, if the configuration says
-// so, a new one. An account with the same address that has a password is not taken over: only who
-// knows that may link it.
+// so, a new one. An account with the same address that somebody can sign in to is not taken over: only
+// who does may link it.
 func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.OIDCProvider) (store.User, error) {
 	known, err := h.DB.Identity(ctx, id.Issuer, id.Subject)
 	if err == nil {
@@ -180,8 +180,14 @@ func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.O
 		return store.User{}, err
 	}
 	user, err := h.Accounts.ByEmail(ctx, id.Email)
+	claimed := false
+	if err == nil {
+		if claimed, err = h.claimed(ctx, user); err != nil {
+			return user, err
+		}
+	}
 	switch {
-	case err == nil && (user.Password != "" || !id.Verified):
+	case err == nil && (claimed || !id.Verified):
 		return user, account.ErrEmailTaken
 	case err == nil && user.Disabled:
 		return user, account.ErrDisabled
@@ -193,6 +199,20 @@ func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.O
 	}
 	return user, h.DB.AddIdentity(ctx, store.Identity{Issuer: id.Issuer, Subject: id.Subject, User: user.ID,
 		Email: id.Email})
+}
+
+// claimed tells whether somebody can sign in to an account already. Whether another service says the truth about its
+// address is for them to believe.
+func (h *Handlers) claimed(ctx context.Context, user store.User) (bool, error) {
+	if user.Password != "" {
+		return true, nil
+	}
+	keys, err := h.factors().Passkeys(ctx, user.ID)
+	if err != nil || len(keys) > 0 {
+		return true, err
+	}
+	list, err := h.DB.Identities(ctx, user.ID)
+	return len(list) > 0, err
 }
 
 // createFor makes an account for a person without one.

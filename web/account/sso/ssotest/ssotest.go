@@ -28,6 +28,7 @@ type Service struct {
 	person map[string]any
 	refuse string
 	other  bool
+	named  *string               // the issuer that answers name, "" for none
 	codes  map[string]url.Values // of authorizations that were not used yet
 }
 
@@ -68,6 +69,13 @@ func (s *Service) OtherKey(yes bool) {
 	s.other = yes
 }
 
+// Named makes the service say that each of its answers names it, and what they name: "" is nothing.
+func (s *Service) Named(issuer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.named = &issuer
+}
+
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -75,8 +83,12 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 func (s *Service) describe(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, map[string]any{"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize",
-		"token_endpoint": s.URL + "/token", "jwks_uri": s.URL + "/keys", "response_types_supported": []string{"code"},
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reply(w, http.StatusOK, map[string]any{"issuer": s.URL,
+		"authorization_response_iss_parameter_supported": s.named != nil,
+		"authorization_endpoint":                         s.URL + "/authorize",
+		"token_endpoint":                                 s.URL + "/token", "jwks_uri": s.URL + "/keys", "response_types_supported": []string{"code"},
 		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
 }
 
@@ -92,6 +104,9 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := url.Values{"state": q["state"]}
+	if s.named != nil && *s.named != "" {
+		out.Set("iss", *s.named)
+	}
 	if s.refuse != "" {
 		out.Set("error", s.refuse)
 	} else {
