@@ -132,6 +132,18 @@ func (c *checker) events() error {
 			c.gap(r.thread, r.id, next, r.last)
 		}
 	}
+	err = c.each(`SELECT thread, seq, before FROM
+		(SELECT thread, seq, lag("to") OVER (PARTITION BY thread ORDER BY seq) AS before FROM event) numbered
+		WHERE before >= seq ORDER BY thread, seq`, nil, func(rows *sql.Rows) error {
+		var thread string
+		var seq, before int64
+		err := rows.Scan(&thread, &seq, &before)
+		c.add("Thread %s gave the events %d to %d two times.", thread, seq, before)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	return c.each(`SELECT t.id, t.seq, max(e."to") FROM thread t JOIN event e ON e.thread = t.id
 		GROUP BY t.id HAVING max(e."to") > t.seq`, nil, func(rows *sql.Rows) error {
 		var thread string

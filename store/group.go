@@ -20,7 +20,9 @@ func (w *writer) write(g *group) (err error) {
 	if began := time.Now(); w.committed != nil || w.meter != nil {
 		defer func() { w.measure(g, time.Since(began), err) }()
 	}
-	if err := w.engine.write(g, w.rest); err != nil {
+	end := w.slow.begin()
+	err = w.engine.write(g, w.rest)
+	if end(); err != nil {
 		return fmt.Errorf("write to %s: %w", w.dir, translate(err))
 	}
 	w.mu.Lock()
@@ -66,6 +68,15 @@ func (w *writer) rest(j *job) error {
 		return w.forget(j.batch.ThreadID)
 	}
 	return nil
+}
+
+// withdraw takes out of g what nobody waits for any more since the database cannot be reached: it is asked for again.
+func (g *group) withdraw() {
+	g.jobs = slices.DeleteFunc(g.jobs, func(j *job) bool {
+		j.using.Lock()
+		defer j.using.Unlock()
+		return j.taken
+	})
 }
 
 // use runs apply if somebody still waits for j.
@@ -166,6 +177,7 @@ func (w *writer) finish(g *group, err error) {
 			l.wake = nil
 		}
 	}
+	w.comeBack()
 	failed := err != nil && w.health == nil
 	if err != nil {
 		w.health = err

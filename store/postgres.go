@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	pgPatience  = 10 * time.Second // how long a group is tried again while the database cannot be reached
+	pgPatience  = 10 * time.Second // until requests are told that the database cannot be reached; runs wait on
 	pgPause     = 100 * time.Millisecond
 	probeBytes  = 64 << 10
 	codeIdle    = "25P03" // a transaction in which nothing happened was ended
@@ -40,6 +40,8 @@ type postgresEngine struct {
 	wires   *wires
 	meter   Meter
 	done    atomic.Uint64 // statements that were carried out
+	// unreachable is told when a group waits for longer than pgPatience; nil while the engine is opened.
+	unreachable func(error)
 
 	// What follows belongs to the goroutine that writes.
 	pool  *sql.DB // of conn alone
@@ -83,6 +85,7 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 			err = e.look(context.Background())
 		}
 		if err == nil {
+			g.withdraw()
 			err = e.writeOnce(g, rest, ran)
 		}
 		switch {
@@ -97,8 +100,11 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 			e.node.giveUp(err)
 			return err
 		}
-		if !e.passing(err) || time.Since(began) > pgPatience {
+		if !e.passing(err) {
 			return away(err)
+		}
+		if time.Since(began) > pgPatience && e.unreachable != nil {
+			e.unreachable(away(err))
 		}
 		time.Sleep(pgPause)
 	}

@@ -2,54 +2,75 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// UnlessStuck returns a context for waiting for commits. It ends when the store got nothing
-// done for as long as patience, or up to twice that: a disk that hangs must not hold anybody
-// for ever. Being slow, or having much to write first, is no reason to give up, since what
-// was waited for is written then, too. The caller must cancel it.
-func (db *DB) UnlessStuck(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{db: db, seen: db.engine.works(), patience: patience, cancel: cancel}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(patience, w.look)
-	return ctx, func() { w.stop(); cancel(nil) }
+// slowAfter is how long one commit may take before the disk or the database counts as slow.
+const slowAfter = 2 * time.Second
+
+type patientKey struct{}
+
+// Patiently returns a context for commits that must not be given up: the wait for one ends when it is written, when
+// it failed, or when this process has lost the right to write, but by no clock and not when ctx ends. A wait that is
+// cut short doesn't know what has become of the commit, which may still be written later.
+func Patiently(ctx context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(ctx), patientKey{}, true)
 }
 
-// watch ends a context when the store stands still.
-type watch struct {
-	db       *DB
-	patience time.Duration
-	cancel   context.CancelCauseFunc
-
-	mu    sync.Mutex
-	timer *time.Timer // nil when nobody waits any more
-	seen  uint64      // statements that were done when it looked last
+// outage is a time in which the database can't be reached. Until it begins, done is open and err isn't set.
+type outage struct {
+	done chan struct{}
+	err  error
 }
 
-func (w *watch) look() {
+// goAway lets go whoever waits for a commit of something that can be asked for again, and refuses more of them until
+// the database is back. Runs go on waiting.
+func (w *writer) goAway(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := w.db.engine.works()
-	switch {
-	case w.timer == nil:
-	case now == w.seen:
-		w.cancel(fmt.Errorf("%w: nothing was written for %v", context.DeadlineExceeded, w.patience))
-	default:
-		w.seen = now
-		w.timer.Reset(w.patience)
+	if w.outage.err != nil {
+		return
+	}
+	w.outage.err, w.health = err, err
+	close(w.outage.done)
+	w.log.Warn("the database cannot be reached; runs wait for it", "err", err)
+}
+
+// comeBack ends an outage, with mu held.
+func (w *writer) comeBack() {
+	if w.outage.err != nil {
+		w.outage = &outage{done: make(chan struct{})}
 	}
 }
 
-func (w *watch) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
-		w.timer = nil
+// slowness is since when the writer waits for a commit, and how often that took long.
+type slowness struct {
+	since atomic.Int64 // nanoseconds of Unix, 0 for no commit under way
+	times atomic.Uint64
+}
+
+func (s *slowness) begin() (end func()) {
+	began := time.Now()
+	s.since.Store(began.UnixNano())
+	return func() {
+		s.since.Store(0)
+		if time.Since(began) >= slowAfter {
+			s.times.Add(1)
+		}
 	}
+}
+
+// Slow says for how long a commit has been waiting for the disk or the database, 0 while none waits for long, and how
+// many have done so since the start.
+func (db *DB) Slow() (now time.Duration, times uint64) {
+	times = db.w.slow.times.Load()
+	since := db.w.slow.since.Load()
+	if since == 0 {
+		return 0, times
+	}
+	if now = time.Since(time.Unix(0, since)); now < slowAfter {
+		return 0, times
+	}
+	return now, times + 1
 }

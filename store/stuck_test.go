@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,52 +9,47 @@ import (
 	"fawn/store"
 )
 
-// TestOnlyAStoreThatStandsStillIsGivenUp: however long others take, who waits behind them is
-// stored; a write that never ends holds nobody for ever.
-func (s suite) OnlyAStoreThatStandsStillIsGivenUp(t *testing.T) {
+// AWaitForACommitEndsWithTheCommit: however long the disk stands still, and whoever gave up what the commit is for.
+func (s suite) AWaitForACommitEndsWithTheCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := s.open(t)
 		newThread(t, db, "a")
-		const patience = 10 * time.Second
-		wait := func() chan error {
-			done := make(chan error, 1)
-			go func() {
-				ctx, cancel := db.UnlessStuck(t.Context(), patience)
-				defer cancel()
-				done <- db.Commit(ctx, store.Batch{KV: []store.KV{{"", "s", "k", []byte("v")}}})
-			}()
-			synctest.Wait()
-			return done
-		}
-		var releases []func()
-		for range 5 {
-			_, release := db.Hold(t.Context())
-			synctest.Wait()
-			releases = append(releases, release)
-		}
-		begin, done := time.Now(), wait()
-		for _, release := range releases {
-			time.Sleep(patience * 2 / 3) // of the bubble's clock
-			release()
-		}
-		if err := <-done; err != nil {
-			t.Errorf("after %v: %v", time.Since(begin), err)
-		}
-
 		_, release := db.Hold(t.Context())
 		synctest.Wait()
-		begin, done = time.Now(), wait()
-		err := <-done
-		took := time.Since(begin)
-		if !errors.Is(err, context.DeadlineExceeded) || took < patience || took > 2*patience {
-			t.Errorf("given up after %v: %v", took, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		batch := func(key string) store.Batch {
+			return store.Batch{KV: []store.KV{{Space: "s", Key: key, Body: []byte("v")}}}
+		}
+		lane := db.OpenLane("a", nil)
+		defer lane.Close()
+		go func() { done <- db.Commit(store.Patiently(ctx), batch("k")) }()
+		go func() { done <- lane.Commit(store.Patiently(ctx), batch("l")) }()
+		cancel()
+		const freeze = time.Minute
+		time.Sleep(freeze) // of the bubble's clock
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("given up, and what became of it is not known: %v", err)
+		default:
+		}
+		if now, times := db.Slow(); now < freeze || times != 1 {
+			t.Errorf("the store says that it has been slow for %v, %d times", now, times)
 		}
 		release()
-
-		ctx, cancel := db.UnlessStuck(t.Context(), patience)
-		cancel()
-		if err := db.Commit(ctx, store.Batch{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("after the end: %v", err)
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		for _, key := range []string{"k", "l"} {
+			if _, err := db.KV(t.Context(), "", "s", key); err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
+		if now, times := db.Slow(); now != 0 || times != 1 {
+			t.Errorf("afterwards the store says that it has been slow for %v, %d times", now, times)
 		}
 	})
 }

@@ -53,6 +53,7 @@ type job struct {
 	err   error               // this job's own failure
 	calm  bool                // it goes with the next commit, as deltas do
 	done  chan error
+	taken bool // with using: whoever waited was told that it is not written
 
 	using  sync.Mutex // held while apply runs
 	unread bool       // with using: nobody waits for what apply finds out
@@ -69,6 +70,7 @@ type writer struct {
 	meter     Meter                      // nil for a file
 	strain    strain
 	crowded   atomic.Bool // see DB.Crowded
+	slow      slowness
 	wakes     *wakes
 	clock     *clock
 	last      time.Time     // end of the last commit
@@ -97,6 +99,7 @@ type writer struct {
 	closed   bool                   // no more work is taken
 	idle     bool                   // the writer sleeps until it is nudged
 	health   error                  // last group failure
+	outage   *outage                // never nil
 	tails    map[string]*threadTail // what this process wrote to the tail
 	nextTail int64                  // id of the next tail row
 	listed   uint64                 // how often threads were made, deleted or restored
@@ -111,8 +114,12 @@ func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, 
 		meter:     meterOf(e, cfg),
 		clock:     clockOf(e),
 		auditRows: AuditRows, auditBytes: AuditBytes, trims: cfg.URL != "" && cfg.Cluster,
-		tails: map[string]*threadTail{},
-		tidy:  true, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		tails:  map[string]*threadTail{},
+		outage: &outage{done: make(chan struct{})},
+		tidy:   true, wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	if pg, ok := e.(*postgresEngine); ok {
+		pg.unreachable = w.goAway
 	}
 	var err error
 	if w.span, w.oldTail, err = e.tail(ctx); err != nil {
@@ -160,6 +167,7 @@ func (w *writer) do(ctx context.Context, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	patient := j.lane != nil || ctx.Value(patientKey{}) != nil
 	j.done = make(chan error, 1)
 	size, items := 0, 1
 	if j.batch != nil {
@@ -170,6 +178,11 @@ func (w *writer) do(ctx context.Context, j *job) error {
 		w.mu.Unlock()
 		return ErrClosed
 	}
+	out := w.outage
+	if out.err != nil && !patient {
+		w.mu.Unlock()
+		return out.err
+	}
 	g := w.room(size, items)
 	g.jobs = append(g.jobs, j)
 	g.size += size
@@ -177,15 +190,24 @@ func (w *writer) do(ctx context.Context, j *job) error {
 	g.urgent = g.urgent || !j.calm
 	w.nudge()
 	w.mu.Unlock()
+	away := out.done
+	if patient {
+		away = nil
+	}
 	select {
 	case err := <-j.done:
 		return err
 	case <-ctx.Done():
+	case <-away:
 	}
 	j.using.Lock()
+	defer j.using.Unlock()
 	j.unread = true
-	j.using.Unlock()
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	j.taken = true
+	return out.err
 }
 
 func (w *writer) commitBatch(ctx context.Context, l *Lane, b Batch) error {

@@ -143,6 +143,10 @@ func (a *App) gauge() {
 	})
 	m.Gauge("fawn_store_queue", "Batches and deltas that wait for a commit.",
 		func() float64 { return float64(a.db.Queued()) })
+	m.Gauge("fawn_store_waiting_seconds", "How long a commit has been waiting for the disk or the database, above 2 s.",
+		func() float64 { now, _ := a.db.Slow(); return now.Seconds() })
+	m.Gauge("fawn_store_slow_commits", "Commits that have taken more than 2 s since the start.",
+		func() float64 { _, times := a.db.Slow(); return float64(times) })
 	if _, ok := a.db.Node(); ok {
 		a.gaugeNode(m)
 	}

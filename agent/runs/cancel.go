@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"fawn/agent/runs/observe"
-	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
 
@@ -29,9 +28,7 @@ func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) err
 // wish stores what is to become of runs of a thread, which this server does by itself unless it
 // dies first.
 func (m *Manager) wish(thread string, wishes ...store.Wish) {
-	ctx, cancel := m.db.UnlessStuck(context.Background(), recorder.Patience)
-	defer cancel()
-	if err := m.db.Commit(ctx, store.Batch{Wishes: wishes}); err != nil {
+	if err := m.db.Commit(store.Patiently(context.Background()), store.Batch{Wishes: wishes}); err != nil {
 		m.logger.Error("wishes about runs could not be stored", "thread", thread, "err", err)
 	}
 }

@@ -156,9 +156,7 @@ func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn,
 // storeChild writes a child's row, whoever stops waiting.
 func (m *Manager) storeChild(ctx context.Context, run *store.Run) error {
 	run.UpdatedAt = m.db.Now()
-	ctx, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), recorder.Patience)
-	defer cancel()
-	if err := m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: run}); err != nil {
+	if err := m.db.Commit(store.Patiently(ctx), store.Batch{ThreadID: run.ThreadID, Run: run}); err != nil {
 		return fmt.Errorf("%w: child run %s: %w", ErrStorage, run.ID, err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
 
@@ -56,9 +55,7 @@ func (m *Manager) passes(e *entry) {
 
 // handOver lets any server take up a run that has stopped at the end of a step.
 func (m *Manager) handOver(ctx context.Context, e *entry) {
-	ctx, cancel := m.db.UnlessStuck(ctx, recorder.Patience)
-	defer cancel()
-	err := m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Line: &store.Line{Leave: e.run.ID}})
+	err := m.db.Commit(store.Patiently(ctx), store.Batch{ThreadID: e.run.ThreadID, Line: &store.Line{Leave: e.run.ID}})
 	if err != nil { // then it is taken over when this server is gone
 		m.logger.Warn("a run could not be handed over", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		return

@@ -37,8 +37,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
-	ending, cancel := m.db.UnlessStuck(context.WithoutCancel(ctx), recorder.Patience)
-	defer cancel()
+	ending := store.Patiently(ctx)
 	if rec != nil {
 		defer rec.Close()
 	}
@@ -54,6 +53,8 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		e.log.Close()
 		if e.handed {
 			m.handOver(ending, e)
+		} else {
+			m.noteStop(context.WithoutCancel(ctx), e.run)
 		}
 		return true
 	}
@@ -69,12 +70,12 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 	changes, done := m.watch.After(ending, e.run)
 	kept, told := m.ending(e.run.ID)
 	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(observe.Webhooks(e.run),
-		changes, kept)}
+		changes, kept, forgetStops(e.run))}
 	if err == nil {
 		end.Halt = outcome.Next
 	}
 	err = rec.Finish(ending, end)
-	if errors.Is(err, ErrStorage) { // what failed has made room
+	if errors.Is(err, store.ErrFull) { // nothing was written, and what failed has made room
 		err = rec.Finish(ending, end)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
@@ -14,9 +15,72 @@ import (
 	"fawn/store"
 )
 
-// maxAttempts is how often a run is started before a crash leaves it interrupted: one that
-// brings the server down must not do so for ever.
+// maxAttempts is how often in a row a run is started without storing a step or a result before a crash leaves it
+// interrupted: one that brings the server down must not do so for ever. Starts that ended with a stop of the server
+// don't count.
 const maxAttempts = 3
+
+// stoppedSpace keeps for each run which of its attempts ended with a stop of the server.
+const stoppedSpace = "stopped_runs"
+
+// noteStop remembers that an attempt ends since the server stops. Where that can't be stored soon it counts as a crash.
+func (m *Manager) noteStop(ctx context.Context, run store.Run) {
+	ctx, cancel := context.WithTimeout(ctx, stopNote)
+	defer cancel()
+	row, err := m.db.Run(ctx, run.ID) // the attempt as it was stored
+	var body []byte
+	if err == nil {
+		stops, _ := m.stops(ctx, run.ID)
+		body, err = json.Marshal(append(stops, row.Attempt))
+	}
+	if err == nil {
+		err = m.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: stoppedSpace, Key: run.ID, Body: body}}})
+	}
+	if err != nil && m.db.Writable() {
+		m.logger.Warn("a stop counts as a crash of a run", "thread", run.ThreadID, "run", run.ID, "err", err)
+	}
+}
+
+// stopNote bounds how long a stop waits for that.
+const stopNote = 2 * time.Second
+
+// stops are the attempts of a run that ended with a stop of the server.
+func (m *Manager) stops(ctx context.Context, run string) (list []int, err error) {
+	body, err := m.db.KV(ctx, store.Global, stoppedSpace, run)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &list)
+	}
+	return list, err
+}
+
+// forgetStops removes what noteStop has kept, together with the end of a run that went on after a stop.
+func forgetStops(run store.Run) []store.KV {
+	if run.Attempt < 2 {
+		return nil
+	}
+	return []store.KV{{Space: stoppedSpace, Key: run.ID}}
+}
+
+// fruitless counts the attempts in a row that crashed without storing anything, by the events behind a run's last step.
+func fruitless(open []runevent.Event, stops []int) (n int) {
+	for _, e := range open {
+		switch e.Kind {
+		case runevent.KindToolResult:
+			n = 0
+		case runevent.KindMeta:
+			var meta struct {
+				Attempt int `json:"attempt"`
+			}
+			if json.Unmarshal(e.Data, &meta) != nil || !slices.Contains(stops, meta.Attempt) {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // resumption is what a run that was cut off goes on with.
 type resumption struct {
@@ -54,6 +118,13 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	open := append(slices.Clip(p.Open), fresh...)
+	stops, err := m.stops(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	if fruitless(open, stops) >= maxAttempts {
+		return nil, m.closeRun(ctx, run, frames)
+	}
 	left, err := runevent.Gather(open, "")
 	if err != nil {
 		return nil, err

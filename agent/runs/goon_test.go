@@ -362,16 +362,16 @@ func (s suite) ResultsOutliveTwoCrashes(t *testing.T) {
 	}
 }
 
-// ARunThatFellsTheServerIsLeftAtLast: after the third attempt it is marked, with what
-// the last one had said.
+// ARunThatFellsTheServerIsLeftAtLast: after the third attempt in a row that stored nothing it is marked, with what
+// the last one had said. The first one stored steps.
 func (s suite) ARunThatFellsTheServerIsLeftAtLast(t *testing.T) {
 	dir := t.TempDir()
-	for range 3 {
+	for range 4 {
 		cut(t, dir, "answer")
 	}
 	w := s.reopened(t, dir)
 	run := w.only(t, "t1")
-	if row := w.end(t, run, runs.Interrupted); row.Attempt != 3 || row.StopReason != runs.StopOrphan {
+	if row := w.end(t, run, runs.Interrupted); row.Attempt != 4 || row.StopReason != runs.StopOrphan {
 		t.Errorf("run: %+v", row)
 	}
 	if got := texts(w.state(t, "t1", "")); !strings.HasSuffix(got, "did second\nai:after the tools, half") {

@@ -17,7 +17,7 @@ func (s suite) ARunThatLeavesOneCheckpointOutlivesACrash(t *testing.T) {
 		cuts                 int
 	}{
 		{"second", runs.Success, "human:go\nai:I look\ntool:did first\ntool:" + agent.InterruptedResult + "\nai:after the tools, whole", 1},
-		{"answer", runs.Interrupted, "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, half", 3},
+		{"answer", runs.Interrupted, "human:go\nai:I look\ntool:did first\ntool:did second\nai:after the tools, half", 4},
 	} {
 		t.Run(c.at, func(t *testing.T) {
 			dir := t.TempDir()

@@ -319,8 +319,6 @@ func (m *Manager) settleOwed(ctx context.Context, thread string) error {
 	} else if at, err := Resting(ctx, m.db, thread); err == nil {
 		rest = at
 	}
-	ctx, cancel := m.db.UnlessStuck(ctx, recorder.Patience)
-	defer cancel()
 	err := m.storeEnd(ctx, *run, rest)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted meanwhile
 		return err

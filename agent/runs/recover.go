@@ -25,7 +25,7 @@ const StopOrphan = "orphan_recovered"
 
 // Recover takes up what a crash left open, before the first request is served. Runs that
 // were under way go on from their last stored step, or, with [Config.Mark] or after the
-// third attempt, are closed: partial text is kept, tool calls without a result are closed,
+// third attempt in a row that stored nothing, are closed: partial text is kept, tool calls without a result are closed,
 // the run is marked and its thread is no longer busy. Queued runs start again.
 func (m *Manager) Recover(ctx context.Context) error {
 	if m.cluster != nil {
@@ -110,7 +110,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 			Line: &store.Line{AsHead: true}})
 	case run.Status == Pending:
 		return storedEntry(run)
-	case run.Wish != "" || m.mark || run.Attempt >= maxAttempts:
+	case run.Wish != "" || m.mark:
 		return nil, m.closeRun(ctx, run, frames)
 	}
 	e, err := m.reopen(ctx, run, frames)
@@ -188,7 +188,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	}
 	m.logger.Info("closing an interrupted run", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
 	changes, done := m.watch.After(ctx, run)
-	end := recorder.End{Run: run, Thread: rest, Keep: slices.Concat(observe.Webhooks(run), changes)}
+	end := recorder.End{Run: run, Thread: rest, Keep: slices.Concat(observe.Webhooks(run), changes, forgetStops(run))}
 	if err := rec.Finish(ctx, end); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type Reader struct {
 	log *Log // nil when the run had ended
 	// open finds the run anew when its log was left, nil for one that never is.
 	open Opener
+	over bool // the end was given
 }
 
 // Opener returns a run's row and its live log, nil when it has ended.
@@ -55,7 +56,15 @@ func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error
 			if r.run.LastSeq == 0 { // ended before it began
 				return nil, nil
 			}
-			return r.stored(ctx, max(after, r.run.FirstSeq-1), r.run.LastSeq)
+			evs, err := r.stored(ctx, max(after, r.run.FirstSeq-1), r.run.LastSeq)
+			if err != nil {
+				return nil, err
+			}
+			if len(evs) == 0 {
+				return r.missingEnd(ctx)
+			}
+			r.over = r.over || evs[len(evs)-1].Kind == runevent.KindEnd
+			return evs, nil
 		}
 		evs, until, ended, err := r.log.next(ctx, after)
 		switch {
@@ -75,6 +84,33 @@ func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error
 		}
 		after = until // nothing of this run is before that
 	}
+}
+
+// missingEnd is the end of a run whose rows have none, since only its status could be stored: readers must not come
+// back for it for ever. It has the number of the last event that is stored.
+func (r *Reader) missingEnd(ctx context.Context) ([]runevent.Event, error) {
+	if r.over {
+		return nil, nil
+	}
+	r.over = true
+	last := r.run.LastSeq
+	rows, err := r.db.Events(ctx, r.run.ThreadID, last-1, last, ReadBytes)
+	if err != nil || len(rows) > 0 && rows[len(rows)-1].Kind == RowEnd {
+		return nil, err
+	}
+	var out []runevent.Event
+	add := func(kind runevent.Kind, v any) {
+		data, err := json.Marshal(v) // texts
+		if err == nil {
+			out = append(out, runevent.Event{Seq: last, To: last, Kind: kind, Data: data})
+		}
+	}
+	if r.run.Error != "" {
+		const name = "RunError"
+		add(runevent.KindError, runevent.Failure{Error: name, Name: name, Message: r.run.Error})
+	}
+	add(runevent.KindEnd, runevent.End{Status: r.run.Status, StopReason: r.run.StopReason})
+	return out, nil
 }
 
 // Ready is Next without waiting: an empty list means that there is nothing past the cursor

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
-
-// Patience is how long the store may get nothing done while a run waits to be stored.
-const Patience = 10 * time.Second
 
 // ErrStorage is wrapped by what goes wrong in the store.
 var ErrStorage = errors.New("storage is full or failing")

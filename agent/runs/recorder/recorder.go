@@ -263,9 +263,7 @@ func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 	}
 	to := r.seq
 	// A cancelled wait would leave open whether the batch was written.
-	ctx, cancel := r.db.UnlessStuck(context.WithoutCancel(ctx), Patience)
-	defer cancel()
-	if err := r.lane.Commit(ctx, b); err != nil {
+	if err := r.lane.Commit(store.Patiently(ctx), b); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	r.extra = store.Batch{}
