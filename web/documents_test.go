@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/store"
 	"fawn/uploads"
@@ -114,6 +115,32 @@ func TestUploadedDocumentsCanBeRead(t *testing.T) {
 	}
 	if a := s.send(t, "GET", offer.MarkdownArtifactURL, ""); a.status != http.StatusNotFound {
 		t.Errorf("its Markdown stays: %d", a.status)
+	}
+}
+
+// TestUploadIsAnsweredWithTheMarkdown: clients of DeerFlow fetch it by the address in the answer. Only a
+// conversion that takes longer than the answer waits may be pending in it.
+func TestUploadIsAnsweredWithTheMarkdown(t *testing.T) {
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = t.TempDir() })
+	begun := time.Now()
+	files := s.uploadAll(t, "docs", "offer.docx", letter(t), "plain.txt", "as it is")
+	took := time.Since(begun)
+	offer := files[0]
+	if offer.Conversion == nil || files[1].Conversion != nil {
+		t.Fatalf("the upload was answered with %+v", files)
+	}
+	if offer.Conversion.State == uploads.Pending {
+		if took < 3*time.Second {
+			t.Errorf("the answer came after %v without the Markdown", took)
+		}
+		return
+	}
+	const at = "/mnt/user-data/uploads/offer.docx.md"
+	if offer.MarkdownFile != "offer.docx.md" || offer.MarkdownPath != at || offer.MarkdownVirtualPath != at {
+		t.Errorf("the answer has no place of the Markdown: %+v", offer)
+	}
+	if a := s.send(t, "GET", offer.MarkdownArtifactURL, ""); a.body != "# Offer\n\nIt costs 400 francs.\n" {
+		t.Errorf("the Markdown is %q", a.body)
 	}
 }
 

@@ -15,6 +15,7 @@ type numberFormat struct {
 	percent, thousands   bool
 	scientific           bool
 	least, most          int // decimals
+	digits               int // before the decimals, filled up with zeros
 	scale                int // how often to divide by 1000
 	before, after        string
 }
@@ -97,7 +98,7 @@ func (f *numberFormat) kind(letters, digits, code string) {
 			whole = whole[:len(whole)-1]
 		}
 	}
-	f.thousands = strings.Contains(whole, ",")
+	f.thousands, f.digits = strings.Contains(whole, ","), min(strings.Count(whole, "0"), 40)
 	f.most = min(strings.Count(decimals, "0")+strings.Count(decimals, "#")+strings.Count(decimals, "?"), 15)
 	f.least = min(strings.Count(decimals, "0"), 15)
 }
@@ -136,6 +137,9 @@ func (f numberFormat) show(v float64, from1904 bool) string {
 				s += "." + decimals
 			}
 		}
+	}
+	if whole, _, _ := strings.Cut(s, "."); !f.scientific && len(whole) < f.digits {
+		s = strings.Repeat("0", f.digits-len(whole)) + s
 	}
 	if f.thousands {
 		whole, decimals, cut := strings.Cut(s, ".")

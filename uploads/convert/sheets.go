@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -42,10 +43,10 @@ func workbook(d *draft, a *archive) error {
 	}
 	epoch := book.kid("workbook", "workbookPr").attr("date1904")
 	w.epoch = epoch == "1" || epoch == "true"
-	if err := w.styles(); err != nil {
+	if err := w.styles(cmp.Or(rel.byKind["styles"], "xl/styles.xml")); err != nil {
 		return err
 	}
-	if err := w.strings(); err != nil {
+	if err := w.strings(cmp.Or(rel.byKind["sharedStrings"], "xl/sharedStrings.xml")); err != nil {
 		return err
 	}
 	sheets := book.all("sheet")
@@ -56,7 +57,7 @@ func workbook(d *draft, a *archive) error {
 			title += " (hidden)"
 		}
 		d.heading(2, title)
-		if err := w.sheet(rel.byID[s.attr("r:id")]); err != nil {
+		if err := w.sheet(rel.byID[s.attr("id")]); err != nil {
 			return err
 		}
 		d.step(i+1, len(sheets))
@@ -64,8 +65,8 @@ func workbook(d *draft, a *archive) error {
 	return nil
 }
 
-func (w *workbookReader) styles() error {
-	t, err := w.a.tree("xl/styles.xml")
+func (w *workbookReader) styles(part string) error {
+	t, err := w.a.tree(part)
 	if err != nil {
 		return err
 	}
@@ -111,10 +112,10 @@ func (w *workbookReader) stream(part string, do func(xml.Token) bool) error {
 }
 
 // strings reads the table of texts, without what says how they are spoken.
-func (w *workbookReader) strings() error {
+func (w *workbookReader) strings(part string) error {
 	var text strings.Builder
 	size, inText, spoken := 0, false, false
-	return w.stream("xl/sharedStrings.xml", func(tok xml.Token) bool {
+	return w.stream(part, func(tok xml.Token) bool {
 		switch t := tok.(type) {
 		case xml.StartElement:
 			inText = inText || t.Name.Local == "t"
@@ -130,7 +131,7 @@ func (w *workbookReader) strings() error {
 			case "rPh":
 				spoken = false
 			case "si":
-				w.texts = append(w.texts, text.String())
+				w.texts = append(w.texts, unescape(text.String()))
 				size += text.Len()
 				text.Reset()
 			}
@@ -147,17 +148,19 @@ func (w *workbookReader) sheet(part string) error {
 		column, style int
 		kind          string
 		value         strings.Builder
+		formula       strings.Builder
 	}
-	size, taking := 0, false
+	size, taking, next, spoken, inFormula := 0, false, 0, false, false
 	err := w.stream(part, func(tok xml.Token) bool {
 		switch t := tok.(type) {
 		case xml.StartElement:
 			switch t.Name.Local {
 			case "row":
-				row = nil
+				row, next = nil, 0
 			case "c":
-				cell.column, cell.style, cell.kind = len(row), 0, ""
+				cell.column, cell.style, cell.kind = next, 0, ""
 				cell.value.Reset()
+				cell.formula.Reset()
 				for _, a := range t.Attr {
 					switch a.Name.Local {
 					case "r":
@@ -168,20 +171,35 @@ func (w *workbookReader) sheet(part string) error {
 						cell.kind = a.Value
 					}
 				}
+				next = cell.column + 1
 			case "v", "t":
-				taking = true
+				taking = !spoken
+			case "f":
+				inFormula = true
+			case "rPh":
+				spoken = true
 			}
 		case xml.CharData:
-			if taking {
+			switch {
+			case taking:
 				cell.value.Write(t)
+			case inFormula:
+				cell.formula.Write(t)
 			}
 		case xml.EndElement:
 			switch t.Name.Local {
 			case "v", "t":
 				taking = false
+			case "f":
+				inFormula = false
+			case "rPh":
+				spoken = false
 			case "c":
 				w.cells++
 				text := w.show(cell.kind, cell.style, cell.value.String())
+				if cell.value.Len() == 0 && cell.formula.Len() > 0 {
+					text = "=" + cell.formula.String() // no program has calculated it yet
+				}
 				if text == "" {
 					break
 				}
@@ -224,7 +242,7 @@ func (w *workbookReader) show(kind string, style int, value string) string {
 		}
 		return "FALSE"
 	case "str", "inlineStr", "e", "d":
-		return value
+		return unescape(value)
 	}
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil {
@@ -234,6 +252,25 @@ func (w *workbookReader) show(kind string, style int, value string) string {
 		return general(v)
 	}
 	return w.formats[style].show(v, w.epoch)
+}
+
+// unescape reads characters that XML can't have as Excel writes them: _x000D_ is a carriage return.
+func unescape(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if strings.HasPrefix(s[i:], "_x") && i+7 <= len(s) && s[i+6] == '_' {
+			if n, err := strconv.ParseUint(s[i+2:i+6], 16, 16); err == nil {
+				b.WriteRune(rune(n))
+				i += 6
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // column is the number of a cell's column, counted from 0, of its name, such as AB12.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,6 +18,9 @@ import (
 
 // formOverhead is how much a form may add to the files in it.
 const formOverhead = 1 << 20
+
+// conversionPatience is how long the answer to an upload waits for documents to be converted.
+const conversionPatience = 3 * time.Second
 
 // upload stores the files of a form. They may come before the thread's first run.
 func (m mount) upload(c echo.Context, id string) error {
@@ -63,6 +67,12 @@ func (m mount) describe(ctx context.Context, dir *files.Files, thread string, al
 		names = append(names, f.Filename)
 	}
 	if err := m.Documents.Add(ctx, thread, names...); err != nil {
+		return err
+	}
+	// Clients fetch the Markdown by the address in this answer. What takes longer is in the list later.
+	wait, cancel := context.WithTimeout(ctx, conversionPatience)
+	defer cancel()
+	if err := m.Documents.Await(wait, thread, names...); err != nil && wait.Err() == nil {
 		return err
 	}
 	list, err := m.Documents.Files(ctx, dir, thread)

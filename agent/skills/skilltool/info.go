@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fawn/uploads/charset"
 )
 
 // info describes tables.
@@ -17,6 +19,9 @@ func info(c call) error {
 			fmt.Fprintf(c.out, "%s", file)
 			if g.name != "" {
 				fmt.Fprintf(c.out, ", sheet %s", g.name)
+			}
+			if g.encoding != "" && g.encoding != charset.UTF8 {
+				fmt.Fprintf(c.out, ", read as %s", g.encoding)
 			}
 			fmt.Fprintf(c.out, ": %d rows, %d columns; for sql it is %s\n", len(g.rows), len(g.head),
 				tableName(file, g.name, len(list) > 1))

@@ -8,12 +8,12 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"sync"
 
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/simplifiedchinese"
+	"fawn/uploads/charset"
 )
 
 // Bounds of tables.
@@ -24,9 +24,13 @@ const (
 
 // grid is a table: its first row names the columns.
 type grid struct {
-	name string
-	head []string
-	rows [][]string
+	name     string
+	head     []string
+	rows     [][]string
+	encoding string // of a text file
+	// decimalComma says that columns may be written as 1.234,50: the file's separator leaves the
+	// comma free for it.
+	decimalComma bool
 }
 
 // load reads the tables of a file; sheet is the only one that is wanted, or "".
@@ -49,12 +53,16 @@ func load(file, sheet string) ([]grid, error) {
 }
 
 func loadText(data []byte) (grid, error) {
-	text := decode(data)
+	decoded, err := charset.Decode(data)
+	if err != nil {
+		return grid{}, err
+	}
+	text, comma := separator(decoded.String)
 	r := csv.NewReader(strings.NewReader(text))
-	r.Comma = separator(text)
+	r.Comma = comma
 	r.FieldsPerRecord = -1
 	r.LazyQuotes = true
-	g := grid{}
+	g := grid{encoding: decoded.Encoding, decimalComma: comma != ','}
 	left := maxCells
 	for {
 		row, err := r.Read()
@@ -75,33 +83,20 @@ func loadText(data []byte) (grid, error) {
 	return g.tidy(), nil
 }
 
-// decode takes UTF-8, else GB 18030, else the Western code page of Windows.
-func decode(data []byte) string {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if utf8.Valid(data) {
-		return string(data)
+// separator is the character that the first line has most often, or the one that Excel's line
+// "sep=;" names, which is no part of the table.
+func separator(text string) (string, rune) {
+	line, rest, _ := strings.Cut(text, "\n")
+	if line = strings.TrimRight(line, "\r"); len(line) == 5 && strings.EqualFold(line[:4], "sep=") {
+		return rest, rune(line[4])
 	}
-	if out, err := simplifiedchinese.GB18030.NewDecoder().Bytes(data); err == nil &&
-		!bytes.ContainsRune(out, utf8.RuneError) {
-		return string(out)
-	}
-	out, err := charmap.Windows1252.NewDecoder().Bytes(data)
-	if err != nil {
-		return strings.ToValidUTF8(string(data), "\ufffd")
-	}
-	return string(out)
-}
-
-// separator is the character that the first line has most often.
-func separator(text string) rune {
-	line, _, _ := strings.Cut(text, "\n")
 	best, most := ',', 0
 	for _, r := range ",;\t|" {
 		if n := strings.Count(line, string(r)); n > most {
 			best, most = r, n
 		}
 	}
-	return best
+	return text, best
 }
 
 // tidy takes the first row as names, which become unique, and makes all rows as long.
@@ -134,7 +129,38 @@ func (g grid) tidy() grid {
 		}
 		g.rows[i] = row
 	}
+	if g.decimalComma {
+		g.pointDecimals()
+	}
 	return g
+}
+
+// decimal is a number with a comma before its decimals, and perhaps points between thousands.
+var decimal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*[-+]?(?:\d{1,3}(?:[.\x{a0}\x{202f}]\d{3})+|\d+)(,\d+)?\s*$`)
+})
+
+// pointDecimals writes the numbers of columns with decimal commas as the rest of the tool reads
+// them, 1.234,50 as 1234.50. A column counts if all its cells are such numbers and one of them
+// has a comma that isn't followed by exactly three digits, which could be thousands.
+func (g *grid) pointDecimals() {
+	for i := range g.head {
+		sure := false
+		for _, row := range g.rows {
+			m := decimal().FindStringSubmatch(row[i])
+			if m == nil && strings.TrimSpace(row[i]) != "" {
+				sure = false
+				break
+			}
+			sure = sure || m != nil && m[1] != "" && len(m[1]) != 4
+		}
+		if !sure {
+			continue
+		}
+		for _, row := range g.rows {
+			row[i] = strings.NewReplacer(".", "", "\u00a0", "", "\u202f", "", ",", ".").Replace(row[i])
+		}
+	}
 }
 
 // number reads a cell; thousands may be grouped by commas. What begins with zeros is a code, not a number.
