@@ -13,6 +13,7 @@ import (
 // Exit codes of run, beside those of every command.
 const (
 	exitWaits     = 3   // it needs an answer
+	exitCutOff    = 4   // the model's limit cut the answer
 	exitTimeout   = 124 // as timeout(1) has it
 	exitCancelled = 130 // as shells tell of an interrupt
 )
@@ -83,6 +84,8 @@ func runCommand(c *invocation) func() error {
 			return nil
 		case cli.RunWaits:
 			return exitCode(exitWaits)
+		case cli.RunCutOff:
+			return exitCode(exitCutOff)
 		case cli.RunTimedOut:
 			return exitCode(exitTimeout)
 		case cli.RunCancelled:

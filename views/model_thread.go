@@ -227,6 +227,8 @@ const (
 	FailureContext     FailureKind = "context"     // the conversation is too long for the model
 	FailureUnreachable FailureKind = "unreachable" // network or server down
 	FailureTimeout     FailureKind = "timeout"
+	FailureCut         FailureKind = "cut"         // the provider ended the answer before it was whole
+	FailureLength      FailureKind = "length"      // the model's limit cut the answer
 	FailureStorage     FailureKind = "storage"     // disk full or I/O error
 	FailureInterrupted FailureKind = "interrupted" // the server went away in the middle
 )

@@ -3,10 +3,10 @@ package middleware
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"fawn/agent"
+	"fawn/agent/llm/wire"
 )
 
 // errNoAnswer ends a run whose model twice came back with nothing to read.
@@ -40,7 +40,7 @@ func TerminalResponse() agent.Middleware {
 				return next(ctx, t, req)
 			}
 		},
-		AfterModel: func(_ context.Context, t *agent.Turn, r *agent.Reply) error {
+		AfterModel: func(_ context.Context, _ *agent.Turn, r *agent.Reply) error {
 			m := r.Message
 			if strings.TrimSpace(m.Content.String()) != "" || len(m.Calls()) > 0 || r.Jump != agent.Continue {
 				if len(m.Calls()) > 0 {
@@ -48,13 +48,12 @@ func TerminalResponse() agent.Middleware {
 				}
 				return nil
 			}
-			worked := slices.ContainsFunc(sinceQuestion(t.State.Messages),
-				func(m *agent.Message) bool { return m.Type == agent.TypeTool })
 			switch {
 			case r.Final:
 				r.Message = withText(m,
 					"I had to stop here without a full answer. What was done so far stands above; write to go on.")
-			case !worked && m.Kwargs["reasoning_content"] == nil:
+			case wire.Limited(finish(m)):
+				// the limit of an answer is not changed by asking again: LengthStop says so
 			case asked == 0:
 				asked++
 				r.Jump = agent.ToModel
@@ -67,6 +66,13 @@ func TerminalResponse() agent.Middleware {
 	}
 }
 
+// StopLength is the stop reason of a run whose answer was cut by the model's limit, and StopCut of one whose
+// provider broke it off.
+const (
+	StopLength = "model_length_capped"
+	StopCut    = "model_cut_off"
+)
+
 // LengthStop says of an answer that the model's limit cut it.
 func LengthStop() agent.Middleware {
 	return agent.Middleware{
@@ -75,9 +81,12 @@ func LengthStop() agent.Middleware {
 			if len(r.Message.Calls()) > 0 || r.StopReason != "" {
 				return nil
 			}
-			switch finish(r.Message) {
-			case "length", "max_tokens", "model_length", "incomplete":
-				r.StopReason = "model_length_capped"
+			if !wire.Limited(finish(r.Message)) {
+				return nil
+			}
+			r.StopReason = StopLength
+			if strings.TrimSpace(r.Message.Content.String()) == "" {
+				r.Message = withText(r.Message, "The answer was cut off: the model reached its limit before it wrote anything.")
 			}
 			return nil
 		},
@@ -135,10 +144,5 @@ func SafetyStop() agent.Middleware {
 }
 
 func isSafetyStop(reason string) bool {
-	switch reason {
-	case "content_filter", "refusal", "safety", "blocklist", "prohibited_content", "spii", "recitation",
-		"image_safety", "image_prohibited_content", "image_recitation", "content_filtered", "sensitive":
-		return true
-	}
-	return false
+	return wire.Blocked(reason)
 }

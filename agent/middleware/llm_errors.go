@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"fawn/agent"
@@ -154,11 +155,19 @@ func tellRetry(t *agent.Turn, attempt, of int, wait time.Duration, e *llmerr.Err
 	t.Log.Warn("retrying a model call", "attempt", attempt, "of", of, "wait", wait, "class", e.Class, "err", e)
 	data, err := agent.Encode(map[string]any{"type": "llm_retry", "attempt": attempt, "max_attempts": of,
 		"wait_ms": wait.Milliseconds(), "until": time.Now().Add(wait).UTC().Format(time.RFC3339Nano), "reason": e.Class,
-		"message": fmt.Sprintf("%s Trying again in %s.", explain(e), spoken(wait))})
+		"message": fmt.Sprintf("%s Trying again in %s.", strings.TrimSuffix(explain(e), ":")+ending(explain(e)), spoken(wait))})
 	if err != nil { // strings and numbers always encode
 		return
 	}
 	t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS, Data: data})
+}
+
+// ending closes a sentence which ends with a colon.
+func ending(s string) string {
+	if strings.HasSuffix(s, ":") {
+		return "."
+	}
+	return ""
 }
 
 func spoken(d time.Duration) string {
@@ -190,7 +199,7 @@ func explain(e *llmerr.Error) string {
 			return "The model provider went silent."
 		}
 		if errors.Is(e, llmerr.ErrCut) {
-			return "The answer was cut off by the provider or the network."
+			return "The answer was cut off:"
 		}
 		if errors.Is(e, llmerr.ErrGarbled) {
 			return "The answer of the model provider cannot be read."
@@ -226,7 +235,18 @@ func (p *providerError) Error() string {
 	if p.fail == nil {
 		return p.open.Error()
 	}
+	if p.fail != nil && errors.Is(p.fail, llmerr.ErrCut) {
+		return explain(p.fail) + " " + sentence(p.fail.Said())
+	}
 	return explain(p.fail) + " " + sentence(p.fail.Error())
+}
+
+// StopReason is what the record of the run says besides the error.
+func (p *providerError) StopReason() string {
+	if p.fail != nil && errors.Is(p.fail, llmerr.ErrCut) {
+		return StopCut
+	}
+	return ""
 }
 
 func sentence(s string) string {

@@ -183,6 +183,13 @@ func settle(run *store.Run, out agent.Outcome, err error) (f *runevent.Failure, 
 	case errors.Is(err, ErrInput):
 		name = "InvalidInput"
 	}
+	var early interface {
+		error
+		StopReason() string
+	}
+	if errors.As(err, &early) && early.StopReason() != "" {
+		run.StopReason = early.StopReason()
+	}
 	run.Status, run.Error = Failed, err.Error()
 	return &runevent.Failure{Error: name, Name: name, Message: err.Error()}, ThreadError
 }

@@ -131,6 +131,7 @@ func failKey(family string, f *views.Failure) string {
 	}
 	switch f.Kind {
 	case views.FailureRateLimit, views.FailureAuth, views.FailureQuota, views.FailureContext, views.FailureUnreachable,
+		views.FailureCut, views.FailureLength,
 		views.FailureTimeout, views.FailureStorage, views.FailureInterrupted:
 		return family + "." + string(f.Kind)
 	}

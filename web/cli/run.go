@@ -22,6 +22,7 @@ const (
 	RunWaits     = headless.Waiting
 	RunTimedOut  = headless.TimedOut
 	RunCancelled = headless.Cancelled
+	RunCutOff    = headless.CutOff
 )
 
 // RunTask is what fawn run does.

@@ -45,6 +45,7 @@ const (
 	Waiting   Status = "needs_answer" // it asked something
 	TimedOut  Status = "timeout"
 	Cancelled Status = "cancelled"
+	CutOff    Status = "cut_off" // the model's limit cut the answer
 )
 
 // Result is the object that Screen.JSON asks for.
@@ -53,6 +54,7 @@ type Result struct {
 	Answer    string     `json:"answer"`
 	Questions []string   `json:"questions,omitempty"`
 	Error     string     `json:"error,omitempty"`
+	Reason    string     `json:"stop_reason,omitempty"` // why the run ended early
 	ThreadID  string     `json:"thread_id"`
 	RunID     string     `json:"run_id"`
 	Artifacts []Artifact `json:"artifacts"`

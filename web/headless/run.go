@@ -20,6 +20,9 @@ var modes = map[string]map[string]any{
 	"ultra":    {"thinking_enabled": true, "is_plan_mode": true, "subagent_enabled": true, "reasoning_effort": "high"},
 }
 
+// stopLength is the stop reason of a run whose answer was cut by the model's limit.
+const stopLength = "model_length_capped"
+
 // leaveTime is how long a run that is stopped may take to say so.
 const leaveTime = 15 * time.Second
 
@@ -162,6 +165,7 @@ func (s Server) finish(ctx context.Context, r *Result, before state, t Task, sho
 		var run struct {
 			Status string  `json:"status"`
 			Error  *string `json:"error"`
+			Reason *string `json:"stop_reason"`
 			Input  int     `json:"total_input_tokens"`
 			Output int     `json:"total_output_tokens"`
 			Total  int     `json:"total_tokens"`
@@ -171,8 +175,14 @@ func (s Server) finish(ctx context.Context, r *Result, before state, t Task, sho
 			return err
 		}
 		r.Usage = Usage{run.Input, run.Output, run.Total, run.Calls}
+		if run.Reason != nil {
+			r.Reason = *run.Reason
+		}
 		if r.Status == "" {
 			r.Status = Success
+			if r.Reason == stopLength {
+				r.Status = CutOff
+			}
 			if run.Status != "success" && run.Status != "interrupted" {
 				r.Status, r.Error = Failed, run.Status
 				if run.Error != nil {

@@ -153,6 +153,9 @@ func (s *show) end(r Result) error {
 	switch r.Status {
 	case Failed:
 		fmt.Fprintf(s.Progress, "The run failed: %s\n", plain(r.Error))
+	case CutOff:
+		fmt.Fprintf(s.Progress, "The answer was cut off: the model reached its limit. Go on with: fawn run --thread %s \"Continue\"\n",
+			r.ThreadID)
 	case Waiting:
 		fmt.Fprintf(s.Progress, "It needs an answer: fawn run --thread %s ANSWER\n", r.ThreadID)
 	case TimedOut:

@@ -211,6 +211,9 @@ func (a *answer) whole(body []byte) error {
 // end yields what is known only at the end.
 func (a *answer) end() error {
 	c := a.usage
+	if err := wire.Ended(a.finish); err != nil {
+		return err
+	}
 	if !a.visible && len(a.thoughts) == 0 && a.finish == "stop" && c.OutputTokens == 0 {
 		return wire.Empty()
 	}

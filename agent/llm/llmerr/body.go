@@ -20,35 +20,30 @@ type Detail struct {
 	Limit   int    // tokens the model reads, or 0
 }
 
-// ParseBody reads an error body in any of the shapes providers use: an object under
-// "error" (alone or in a list), a string there, or "message"/"detail" at the top. A body
-// that is no JSON is quoted, shortened.
+// wordKeys are the fields in which providers and the gateways before them say what went wrong, and codeKeys
+// those in which they name it; deepKeys are objects and lists which hold such fields.
+var (
+	wordKeys = [...]string{"message", "msg", "error_message", "error_msg", "errormessage", "errormsg", "errmsg",
+		"error_description", "status_msg", "faultstring", "reason", "title", "description", "text", "errmessage"}
+	codeKeys = [...]string{"code", "error_code", "errorcode", "type", "status", "error_type", "status_code", "kind"}
+	deepKeys = [...]string{"error", "errors", "detail", "details", "fault", "base_resp", "exception", "header", "data", "response"}
+)
+
+// maxDepth bounds how deep an error is looked for.
+const maxDepth = 6
+
+// ParseBody reads an error body in any of the shapes providers use: its words stand in a field of the
+// object itself, of the one under "error", "errors", "detail" or the like, or of the first in a list. A body
+// that is no JSON, or has no such words, is quoted, shortened.
 func ParseBody(body []byte) Detail {
 	body = bytes.TrimSpace(body)
-	if len(body) > 0 && body[0] == '[' {
-		var list []json.RawMessage
-		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-			body = list[0]
-		}
+	if rest, is := bytes.CutPrefix(body, []byte("data:")); is { // an event in place of a body
+		body = bytes.TrimSpace(rest)
 	}
-	var top struct {
-		Error   json.RawMessage `json:"error"`
-		Message json.RawMessage `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-		Code    json.RawMessage `json:"code"`
-		Type    json.RawMessage `json:"type"`
-	}
-	if json.Unmarshal(body, &top) != nil {
-		return Detail{Message: quote(body)}
-	}
-	if len(top.Error) > 0 && string(top.Error) != "null" {
-		if d := parseObject(top.Error); d.Message != "" {
-			return d
-		}
-	}
-	d := Detail{Message: text(top.Message), Code: text(top.Code)}
-	if d.Message == "" {
-		d.Message = text(top.Detail)
+	var d Detail
+	var root any
+	if json.Unmarshal(body, &root) == nil {
+		d.read(body, maxDepth)
 	}
 	if d.Message == "" {
 		d.Message = quote(body)
@@ -56,38 +51,109 @@ func ParseBody(body []byte) Detail {
 	return d
 }
 
-// parseObject reads the value of "error".
-func parseObject(raw json.RawMessage) Detail {
-	var e struct {
-		Message  json.RawMessage `json:"message"`
-		Code     json.RawMessage `json:"code"`
-		Type     json.RawMessage `json:"type"`
-		Status   json.RawMessage `json:"status"`
-		Limit    json.RawMessage `json:"n_ctx"` // llama.cpp
-		Metadata struct {
-			Raw json.RawMessage `json:"raw"`
-		} `json:"metadata"`
+// Failed tells whether a body at a status of success says that something went wrong.
+func Failed(body []byte) bool {
+	var d Detail
+	return d.read(bytes.TrimSpace(body), maxDepth) && d.Message != ""
+}
+
+// read takes what a value says; false when it says nothing.
+func (d *Detail) read(raw json.RawMessage, depth int) bool {
+	if depth == 0 || len(raw) == 0 {
+		return false
 	}
-	if json.Unmarshal(raw, &e) != nil {
-		return Detail{Message: text(raw)}
+	switch raw[0] {
+	case '"':
+		var inner string
+		if json.Unmarshal(raw, &inner) != nil || strings.TrimSpace(inner) == "" {
+			return false
+		}
+		if s := strings.TrimSpace(inner); s[0] == '{' && json.Valid([]byte(s)) && d.read(json.RawMessage(s), depth-1) {
+			return true // an error that was encoded twice
+		}
+		d.Message = cut(inner)
+		return true
+	case '[':
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) != nil {
+			return false
+		}
+		var said []string
+		for _, part := range list {
+			var one Detail
+			if !one.read(part, depth-1) {
+				continue
+			}
+			said = append(said, one.Message)
+			if d.Code == "" {
+				d.Code = one.Code
+			}
+			if d.Status == 0 {
+				d.Status = one.Status
+			}
+			if d.Limit == 0 {
+				d.Limit = one.Limit
+			}
+		}
+		d.Message = cut(strings.Join(said, ", "))
+		return len(said) > 0
+	case '{':
+		return d.object(raw, depth)
 	}
-	d := Detail{Message: text(e.Message)}
-	d.Limit, _ = strconv.Atoi(text(e.Limit))
-	for _, c := range []json.RawMessage{e.Code, e.Type, e.Status} {
-		s := text(c)
+	return false
+}
+
+func (d *Detail) object(raw json.RawMessage, depth int) bool {
+	var exact map[string]json.RawMessage
+	if json.Unmarshal(raw, &exact) != nil {
+		return false
+	}
+	fields := make(map[string]json.RawMessage, len(exact))
+	for k, v := range exact {
+		fields[strings.ToLower(k)] = v
+	}
+	found := false
+	for _, key := range deepKeys {
+		if found = d.read(fields[key], depth-1); found {
+			break
+		}
+	}
+	if !found {
+		for _, key := range wordKeys {
+			if found = len(fields[key]) > 0 && fields[key][0] != '{' && d.read(fields[key], depth-1) ||
+				len(fields[key]) > 0 && fields[key][0] == '{' && d.read(fields[key], depth-1); found {
+				break
+			}
+		}
+	}
+	if !found {
+		return false
+	}
+	if n, err := strconv.Atoi(text(fields["n_ctx"])); err == nil && d.Limit == 0 { // llama.cpp
+		d.Limit = n
+	}
+	for _, key := range codeKeys {
+		s := text(fields[key])
 		if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 {
-			d.Status = n
+			if d.Status == 0 {
+				d.Status = n
+			}
 			continue
 		}
-		if d.Code == "" {
+		if d.Code == "" && s != "" && s[0] != '{' && s[0] != '[' {
 			d.Code = s
 		}
 	}
 	// a router repeats what the provider behind it said, which is what helps
-	if below := text(e.Metadata.Raw); below != "" && !strings.Contains(d.Message, below) {
-		d.Message = cut(d.Message + ": " + below)
+	var below struct {
+		Raw json.RawMessage `json:"raw"`
 	}
-	return d
+	if json.Unmarshal(fields["metadata"], &below) == nil {
+		if said := text(below.Raw); said != "" && !strings.Contains(d.Message, said) {
+			d.Message = cut(d.Message + ": " + said)
+		}
+	}
+	return true
 }
 
 // text is a JSON string's value, a list of strings joined, or any other value as written.

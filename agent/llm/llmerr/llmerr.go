@@ -59,6 +59,14 @@ func (e *Error) Error() string {
 	return "the model call failed: " + msg
 }
 
+// Said is the provider's text alone, or that of the cause.
+func (e *Error) Said() string {
+	if e.Message == "" && e.Err != nil {
+		return e.Err.Error()
+	}
+	return e.Message
+}
+
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

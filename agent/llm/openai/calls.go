@@ -29,41 +29,48 @@ type openCall struct {
 
 // add turns a piece as it came into a delta.
 func (c *calls) add(w wireCall) (agent.CallDelta, string) {
+	id, name, args := string(w.ID), string(w.Function.v.Name), w.Function.v.Args
+	if name == "" {
+		name = string(w.Name)
+	}
+	if args == "" {
+		args = w.Args
+	}
 	place, known := len(c.list)-1, len(c.list) > 0
-	if w.Index != nil {
-		place, known = c.at[*w.Index]
+	if w.Index.set {
+		place, known = c.at[w.Index.at]
 	}
 	if known {
 		open := c.list[place]
-		fresh := w.ID != "" && open.id != "" && w.ID != open.id
-		if w.Index == nil && !fresh {
+		fresh := id != "" && open.id != "" && id != open.id
+		if !w.Index.set && !fresh {
 			// without an index a name starts a call too, unless the id says otherwise
-			fresh = w.Function.Name != "" && open.named && (w.ID == "" || w.ID != open.id)
+			fresh = name != "" && open.named && (id == "" || id != open.id)
 		}
 		known = !fresh
 	}
 	if !known {
-		shown := w.ID
+		shown := id
 		if shown == "" || c.taken(shown) {
 			shown = "call_" + rand.Text()
 		}
-		c.list = append(c.list, openCall{id: w.ID, shown: shown})
+		c.list = append(c.list, openCall{id: id, shown: shown})
 		place = len(c.list) - 1
-		if w.Index != nil {
+		if w.Index.set {
 			if c.at == nil {
 				c.at = map[int]int{}
 			}
-			c.at[*w.Index] = place
+			c.at[w.Index.at] = place
 		}
 	}
 	open := &c.list[place]
-	d := agent.CallDelta{Index: place, Args: string(w.Function.Args)}
+	d := agent.CallDelta{Index: place, Args: string(args)}
 	if !known {
 		d.ID = open.shown
 	}
-	if !open.named && w.Function.Name != "" {
+	if !open.named && name != "" {
 		open.named = true
-		d.Name = w.Function.Name
+		d.Name = name
 	}
 	return d, open.shown
 }

@@ -41,14 +41,14 @@ func scan(data []byte, q *quick) bool {
 				q.usage = nil
 			}
 			return true
-		case "error", "message", "detail", "extra_content":
+		case "error", "errors", "message", "detail", "extra_content":
 			return s.null()
 		case "base_resp":
 			return false // may hold a failure
 		}
 		return s.skip()
 	})
-	if !ok {
+	if !ok || !chosen { // what is no choice may be a failure
 		return false
 	}
 	s.space()
@@ -76,7 +76,7 @@ func (s *scanner) choices(q *quick) bool {
 			return s.delta(q)
 		case "finish_reason":
 			return s.text(&q.finish)
-		case "message", "usage", "error", "extra_content":
+		case "message", "text", "usage", "error", "extra_content":
 			return s.null()
 		}
 		return s.skip()

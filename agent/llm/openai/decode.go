@@ -11,63 +11,56 @@ import (
 
 // wireChunk is a chunk of a stream, or a whole answer of a server that does not stream.
 type wireChunk struct {
-	Model   string          `json:"model"`
-	Choices []wireChoice    `json:"choices"`
-	Usage   json.RawMessage `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-	Message json.RawMessage `json:"message"`
-	Detail  json.RawMessage `json:"detail"`
+	Model   wireWord             `json:"model"`
+	Choices wireList[wireChoice] `json:"choices"`
+	Usage   json.RawMessage      `json:"usage"`
+	Error   json.RawMessage      `json:"error"`
+	Errors  json.RawMessage      `json:"errors"`
+	Message json.RawMessage      `json:"message"`
+	Detail  json.RawMessage      `json:"detail"`
 
-	BaseResp struct { // MiniMax's, with failures at status 200
-		Code    int    `json:"status_code"`
-		Message string `json:"status_msg"`
-	} `json:"base_resp"`
+	BaseResp wireMaybe[baseResp] `json:"base_resp"`
+}
+
+// baseResp is how MiniMax tells failures, at status 200.
+type baseResp struct {
+	Code    wireCount `json:"status_code"`
+	Message wireWord  `json:"status_msg"`
 }
 
 type wireChoice struct {
-	Index   int             `json:"index"`
-	Delta   wireDelta       `json:"delta"`
-	Message *wireDelta      `json:"message"`
-	Finish  string          `json:"finish_reason"`
-	Usage   json.RawMessage `json:"usage"`
+	Index   wireIndex            `json:"index"`
+	Delta   wireMaybe[wireDelta] `json:"delta"`
+	Message wireMaybe[wireDelta] `json:"message"`
+	Text    wireText             `json:"text"` // of the older completions API
+	Finish  wireWord             `json:"finish_reason"`
+	Usage   json.RawMessage      `json:"usage"`
+	Error   json.RawMessage      `json:"error"`
 }
 
 type wireDelta struct {
-	Content          wireText          `json:"content"`
-	ReasoningContent wireText          `json:"reasoning_content"`
-	Reasoning        wireText          `json:"reasoning"`
-	Details          []json.RawMessage `json:"reasoning_details"`
-	Refusal          string            `json:"refusal"`
-	Calls            []wireCall        `json:"tool_calls"`
-	Extra            any               `json:"extra_content"`
+	Content          wireText                  `json:"content"`
+	ReasoningContent wireText                  `json:"reasoning_content"`
+	Reasoning        wireText                  `json:"reasoning"`
+	Details          wireList[json.RawMessage] `json:"reasoning_details"`
+	Refusal          wireText                  `json:"refusal"`
+	Calls            wireList[wireCall]        `json:"tool_calls"`
+	Call             *wireFunction             `json:"function_call"` // the older form, of one call
+	Extra            any                       `json:"extra_content"`
 }
 
 type wireCall struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name string   `json:"name"`
-		Args wireArgs `json:"arguments"`
-	} `json:"function"`
-	Extra any `json:"extra_content"`
+	Index    wireIndex               `json:"index"`
+	ID       wireWord                `json:"id"`
+	Function wireMaybe[wireFunction] `json:"function"`
+	Name     wireWord                `json:"name"`      // where the function is not an object of its own
+	Args     wireArgs                `json:"arguments"` // of the same
+	Extra    any                     `json:"extra_content"`
 }
 
-// wireText is a string, or a list of text blocks as some servers send.
-type wireText string
-
-// UnmarshalJSON reads any of the shapes; what is neither counts as no text.
-func (t *wireText) UnmarshalJSON(b []byte) error {
-	*t = ""
-	switch b[0] {
-	case '"':
-		return json.Unmarshal(b, (*string)(t))
-	case '[', '{':
-		var c agent.Content
-		if c.UnmarshalJSON(b) == nil {
-			*t = wireText(c.String())
-		}
-	}
-	return nil
+type wireFunction struct {
+	Name wireWord `json:"name"`
+	Args wireArgs `json:"arguments"`
 }
 
 // wireArgs is a piece of JSON text, or, from servers that misread the protocol, an object.
@@ -89,20 +82,20 @@ func (a *wireArgs) UnmarshalJSON(b []byte) error {
 // usage reads the token counts of any dialect; nil when there are none.
 func usage(raw []byte) *agent.Usage {
 	var u struct {
-		Input        int `json:"prompt_tokens"`
-		Output       int `json:"completion_tokens"`
-		Total        int `json:"total_tokens"`
-		CacheHit     int `json:"prompt_cache_hit_tokens"`
-		Cached       int `json:"cached_tokens"`
-		InputDetails struct {
-			Cached  int `json:"cached_tokens"`
-			Written int `json:"cache_write_tokens"`
-			Audio   int `json:"audio_tokens"`
-		} `json:"prompt_tokens_details"`
-		OutputDetails struct {
-			Reasoning int `json:"reasoning_tokens"`
-			Audio     int `json:"audio_tokens"`
-		} `json:"completion_tokens_details"`
+		Input        wireCount `json:"prompt_tokens"`
+		Output       wireCount `json:"completion_tokens"`
+		Total        wireCount `json:"total_tokens"`
+		CacheHit     wireCount `json:"prompt_cache_hit_tokens"`
+		Cached       wireCount `json:"cached_tokens"`
+		InputDetails wireMaybe[struct {
+			Cached  wireCount `json:"cached_tokens"`
+			Written wireCount `json:"cache_write_tokens"`
+			Audio   wireCount `json:"audio_tokens"`
+		}] `json:"prompt_tokens_details"`
+		OutputDetails wireMaybe[struct {
+			Reasoning wireCount `json:"reasoning_tokens"`
+			Audio     wireCount `json:"audio_tokens"`
+		}] `json:"completion_tokens_details"`
 	}
 	if len(raw) == 0 || json.Unmarshal(raw, &u) != nil || u.Input == 0 && u.Output == 0 && u.Total == 0 {
 		return nil
@@ -110,10 +103,11 @@ func usage(raw []byte) *agent.Usage {
 	if u.Total == 0 {
 		u.Total = u.Input + u.Output
 	}
-	return &agent.Usage{Input: u.Input, Output: u.Output, Total: u.Total,
-		InputDetails: counts("cache_read", max(u.InputDetails.Cached, u.CacheHit, u.Cached),
-			"cache_creation", u.InputDetails.Written, "audio", u.InputDetails.Audio),
-		OutputDetails: counts("reasoning", u.OutputDetails.Reasoning, "audio", u.OutputDetails.Audio)}
+	in, out := u.InputDetails.v, u.OutputDetails.v
+	return &agent.Usage{Input: int(u.Input), Output: int(u.Output), Total: int(u.Total),
+		InputDetails: counts("cache_read", int(max(in.Cached, u.CacheHit, u.Cached)),
+			"cache_creation", int(in.Written), "audio", int(in.Audio)),
+		OutputDetails: counts("reasoning", int(out.Reasoning), "audio", int(out.Audio))}
 }
 
 // counts makes a map of the counts above zero; nil when there are none.

@@ -49,16 +49,17 @@ func FuzzScan(f *testing.F) {
 			want.usage = w.Usage
 		}
 		for _, c := range w.Choices {
-			if len(c.Delta.Calls) > 0 || c.Message != nil || c.Delta.Details != nil {
+			d := c.Delta.v
+			if len(d.Calls) > 0 || !c.Message.v.blank() || d.Details != nil {
 				t.Fatalf("fast reader took %s", data)
 			}
-			if c.Index != 0 {
+			if c.Index.at != 0 {
 				continue
 			}
-			want.text, want.finish = string(c.Delta.Content), c.Finish
-			want.reasoning = string(c.Delta.ReasoningContent)
+			want.text, want.finish = string(d.Content), string(c.Finish)
+			want.reasoning = string(d.ReasoningContent)
 			if want.reasoning == "" {
-				want.reasoning = string(c.Delta.Reasoning)
+				want.reasoning = string(d.Reasoning)
 			}
 		}
 		if q.text != want.text || q.reasoning != want.reasoning || q.finish != want.finish ||

@@ -219,8 +219,8 @@ func (r *response) over(whole *responseBody) (bool, error) {
 		r.finish = "length"
 	case whole.Details.Reason != "":
 		r.finish = whole.Details.Reason
-	case whole.Status == "incomplete":
-		r.finish = "incomplete"
+	case whole.Status == "incomplete", whole.Status == "cancelled":
+		r.finish = whole.Status
 	case r.calls > 0:
 		r.finish = "tool_calls"
 	default:

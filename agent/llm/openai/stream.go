@@ -1,12 +1,14 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 	"time"
 
 	"fawn/agent"
@@ -78,6 +80,8 @@ type answer struct {
 
 	text, reasoning *growing // nil where pieces are never repeated
 
+	cutText, cutThought halves // of characters which stand in two chunks
+
 	kept   []any        // parts of an answer of the Responses API
 	counts *agent.Usage // its counts
 }
@@ -112,13 +116,18 @@ func (a *answer) read(resp *http.Response, onData func()) error {
 		case err != nil:
 			return wire.Broken(err)
 		}
-		if string(ev.Data) == "[DONE]" {
+		if isDone(ev.Data) {
 			return a.end(true)
 		}
 		if err := a.event(ev); err != nil {
 			return err
 		}
 	}
+}
+
+// isDone tells whether a payload is the goodbye.
+func isDone(data []byte) bool {
+	return len(data) <= 10 && strings.EqualFold(strings.Trim(string(data), " \t[]\""), "done")
 }
 
 func (a *answer) event(ev sse.Event) error {
@@ -129,13 +138,20 @@ func (a *answer) event(ev sse.Event) error {
 	if q.usage != nil {
 		a.usage = append(a.usage[:0], q.usage...)
 	}
-	if q.finish != "" {
+	if !wire.Unset(q.finish) {
 		a.finish = q.finish
 	}
 	if len(q.model) > 0 && string(q.model) != a.model {
 		a.model = string(q.model)
 	}
-	return a.show(a.text.fresh(q.text), a.reasoning.fresh(q.reasoning), nil)
+	text, reasoning := a.text.fresh(q.text), a.reasoning.fresh(q.reasoning)
+	if a.cutText.held != "" && text != "" {
+		text = a.cutText.join(text, false)
+	}
+	if a.cutThought.held != "" && reasoning != "" {
+		reasoning = a.cutThought.join(reasoning, false)
+	}
+	return a.show(text, reasoning, nil)
 }
 
 // show yields what there is to see. It is called for every token.
@@ -173,40 +189,49 @@ func (a *answer) put(text, reasoning string, deltas []agent.CallDelta) error {
 func (a *answer) general(data []byte, failed bool) error {
 	var w wireChunk
 	err := json.Unmarshal(data, &w)
-	if failed || err == nil && len(w.Error) > 0 && string(w.Error) != "null" {
+	if failed || err == nil && (isSet(w.Error) || isSet(w.Errors)) {
 		return llmerr.FromStream(data)
 	}
 	if err != nil {
 		if a.finish != "" {
 			return nil // everything was said; only the goodbye is broken
 		}
+		if words := bytes.TrimSpace(data); len(words) == 0 || isPing(words) {
+			return nil
+		}
 		return wire.Garbled(data, err)
 	}
-	if w.BaseResp.Code != 0 {
-		return minimaxFailure(w.BaseResp.Code, w.BaseResp.Message)
+	if code := int(w.BaseResp.v.Code); code != 0 {
+		return minimaxFailure(code, string(w.BaseResp.v.Message))
 	}
-	if w.Choices == nil && (isText(w.Message) || isText(w.Detail)) {
+	if w.Choices == nil && a.finish == "" && !a.visible && llmerr.Failed(data) {
 		return llmerr.FromStream(data)
 	}
 	if w.Model != "" {
-		a.model = w.Model
+		a.model = string(w.Model)
 	}
-	if len(w.Usage) > 0 && string(w.Usage) != "null" {
+	if isSet(w.Usage) {
 		a.usage = w.Usage
 	}
 	for _, c := range w.Choices {
-		if c.Index != 0 {
+		if isSet(c.Error) {
+			return llmerr.FromStream(append(append([]byte(`{"error":`), c.Error...), '}'))
+		}
+		if c.Index.at != 0 {
 			continue // one answer was asked for
 		}
-		if c.Finish != "" {
-			a.finish = c.Finish
+		if !wire.Unset(string(c.Finish)) {
+			a.finish = string(c.Finish)
 		}
-		if len(c.Usage) > 0 && string(c.Usage) != "null" && len(a.usage) == 0 {
+		if isSet(c.Usage) && len(a.usage) == 0 {
 			a.usage = c.Usage
 		}
-		d := &c.Delta
-		if c.Message != nil {
-			d = c.Message
+		d := &c.Delta.v
+		if m := &c.Message.v; d.blank() && !m.blank() {
+			d = m
+		}
+		if d.Content == "" {
+			d.Content = c.Text
 		}
 		if err := a.delta(d); err != nil {
 			return err
@@ -215,17 +240,40 @@ func (a *answer) general(data []byte, failed bool) error {
 	return nil
 }
 
-func isText(raw json.RawMessage) bool { return len(raw) > 2 && raw[0] == '"' }
+// isSet tells whether a field is there and says something.
+func isSet(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "{}", "[]", "false":
+		return false
+	}
+	return true
+}
+
+// isPing tells whether the payload of an event only keeps the connection alive.
+func isPing(words []byte) bool {
+	switch strings.ToLower(string(words)) {
+	case "ping", "keep-alive", "keepalive", "heartbeat", "[heartbeat]", "[ping]":
+		return true
+	}
+	return false
+}
+
+// blank tells whether nothing stands in a delta.
+func (d *wireDelta) blank() bool {
+	return d.Content == "" && d.ReasoningContent == "" && d.Reasoning == "" && d.Refusal == "" &&
+		len(d.Details) == 0 && len(d.Calls) == 0 && d.Call == nil && d.Extra == nil
+}
 
 func (a *answer) delta(d *wireDelta) error {
 	text, reasoning := string(d.Content), string(d.ReasoningContent)
 	if d.Refusal != "" {
-		text += d.Refusal
+		text += string(d.Refusal)
 	}
 	if reasoning == "" {
 		reasoning = string(d.Reasoning)
 	}
 	text, reasoning = a.text.fresh(text), a.reasoning.fresh(reasoning)
+	text, reasoning = a.cutText.join(text, false), a.cutThought.join(reasoning, false)
 	seen := ""
 	for _, raw := range d.Details {
 		seen += a.details.add(raw)
@@ -234,6 +282,9 @@ func (a *answer) delta(d *wireDelta) error {
 		reasoning = seen
 	}
 	a.keep("", d.Extra)
+	if d.Call != nil && len(d.Calls) == 0 {
+		d.Calls = wireList[wireCall]{{Index: wireIndex{0, true}, Function: wireMaybe[wireFunction]{*d.Call}}}
+	}
 	var deltas []agent.CallDelta
 	for _, w := range d.Calls {
 		delta, id := a.calls.add(w)
@@ -268,6 +319,7 @@ func isThoughtMark(extra any) bool {
 // stream is complete.
 func (a *answer) end(done bool) error {
 	text, thought := a.think.flush()
+	text, thought = text+a.cutText.join("", true), thought+a.cutThought.join("", true)
 	if err := a.put(text, thought, nil); err != nil {
 		return err
 	}
@@ -280,6 +332,10 @@ func (a *answer) end(done bool) error {
 		a.finish = "tool_calls"
 	case a.finish == "":
 		a.finish = "stop"
+	default:
+		if err := wire.Ended(a.finish); err != nil {
+			return err
+		}
 	}
 	k := agent.Chunk{Finish: a.finish, Usage: usage(a.usage)}
 	if a.counts != nil {

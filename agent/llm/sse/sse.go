@@ -19,23 +19,26 @@ var ErrLong = errors.New("an event of the stream is longer than 16 MiB")
 // fields other than data are dropped, the data lines of one event are joined, and lines
 // that are bare JSON objects count as data, because gateways write errors that way.
 type Reader struct {
-	r       io.Reader
-	onRead  func() // called before a read that follows a payload
-	buf     []byte
-	pos     int    // buf[pos:] is unread
-	seen    int    // buf[pos:pos+seen] has no line end
-	data    []byte // data of the open event; points into buf or is joined
-	open    bool   // data is that of an open event
-	joined  bool   // data is a copy, not part of buf
-	failed  bool   // the open event is named error
-	next    []byte // a line kept back while an event without an end was returned
-	waiting bool   // a payload was returned since the last read of r
-	err     error
+	r          io.Reader
+	onRead     func() // called before a read that follows a payload
+	buf        []byte
+	pos        int    // buf[pos:] is unread
+	seen       int    // buf[pos:pos+seen] has no line end
+	data       []byte // data of the open event; points into buf or is joined
+	open       bool   // data is that of an open event
+	joined     bool   // data is a copy, not part of buf
+	failed     bool   // the open event is named error
+	nextFailed bool   // next is an error
+	next       []byte // a line kept back while an event without an end was returned
+	waiting    bool   // a payload was returned since the last read of r
+	fresh      bool   // nothing was read yet: a byte order mark may come
+	cr         bool   // the last line ended with CR: an LF behind it belongs to that end
+	err        error
 }
 
 // New reads r. onRead is called before each wait that follows an event.
 func New(r io.Reader, onRead func()) *Reader {
-	return &Reader{r: r, onRead: onRead, buf: make([]byte, 0, 2<<10)}
+	return &Reader{r: r, onRead: onRead, fresh: true, buf: make([]byte, 0, 2<<10)}
 }
 
 // Event is the payload of one event, valid until the next call of Read.
@@ -48,6 +51,10 @@ type Event struct {
 func (f *Reader) Read() (Event, error) {
 	if f.next != nil {
 		f.data, f.open, f.joined, f.next = f.next, true, true, nil
+		if f.nextFailed {
+			f.failed, f.nextFailed = true, false
+			return f.take(), nil
+		}
 	}
 	for {
 		line, err := f.line()
@@ -77,6 +84,14 @@ func (f *Reader) Read() (Event, error) {
 		case ok:
 			f.keep()
 			f.data = append(append(f.data, '\n'), payload...)
+		case bytes.HasPrefix(line, []byte("error:")): // a field of its own, as llama.cpp once wrote
+			what := bytes.TrimLeft(line[len("error:"):], " \t")
+			if f.open {
+				f.next, f.nextFailed = bytes.Clone(what), true
+				return f.take(), nil
+			}
+			f.data, f.open, f.joined, f.failed = bytes.Clone(what), true, true, true
+			return f.take(), nil
 		case bytes.Equal(line, []byte("event: error")) || bytes.Equal(line, []byte("event:error")):
 			f.failed = true
 		}
@@ -111,17 +126,40 @@ func dataOf(line []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// line returns the next line without its end; it points into buf.
+// mark is the byte order mark some servers begin with.
+const mark = "\uFEFF"
+
+// line returns the next line without its end, LF, CR or both; it points into buf.
 func (f *Reader) line() ([]byte, error) {
 	for {
 		rest := f.buf[f.pos:]
-		if i := bytes.IndexByte(rest[f.seen:], '\n'); i >= 0 {
+		if f.fresh && len(rest) >= len(mark) {
+			f.fresh = false
+			if bytes.HasPrefix(rest, []byte(mark)) {
+				f.pos += len(mark)
+				rest = rest[len(mark):]
+			}
+		}
+		if f.cr && len(rest) > 0 {
+			f.cr = false
+			if rest[0] == '\n' {
+				f.pos++
+				rest = rest[1:]
+			}
+		}
+		i := bytes.IndexByte(rest[f.seen:], '\n')
+		until := rest[f.seen:]
+		if i >= 0 {
+			until = until[:i]
+		}
+		if j := bytes.IndexByte(until, '\r'); j >= 0 {
+			i = j
+		}
+		if i >= 0 {
 			line := rest[:f.seen+i]
+			f.cr = rest[f.seen+i] == '\r'
 			f.pos += f.seen + i + 1
 			f.seen = 0
-			if n := len(line); n > 0 && line[n-1] == '\r' {
-				line = line[:n-1]
-			}
 			return line, nil
 		}
 		f.seen = len(rest)
@@ -131,7 +169,7 @@ func (f *Reader) line() ([]byte, error) {
 		if f.err != nil {
 			if f.err == io.EOF && len(rest) > 0 {
 				f.pos, f.seen = len(f.buf), 0
-				return bytes.TrimSuffix(rest, []byte("\r")), nil
+				return bytes.TrimPrefix(rest, []byte(mark)), nil
 			}
 			return nil, f.err
 		}

@@ -31,6 +31,8 @@ func Client(c *http.Client) *http.Client {
 	}
 	if out.Transport == nil {
 		out.Transport = shared()
+	} else if _, done := out.Transport.(unpacking); !done {
+		out.Transport = unpacking{out.Transport}
 	}
 	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &out
@@ -41,13 +43,13 @@ func Client(c *http.Client) *http.Client {
 var shared = sync.OnceValue(func() http.RoundTripper {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		return http.DefaultTransport
+		return unpacking{http.DefaultTransport}
 	}
 	t := base.Clone()
 	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 2<<10 // each answer under way has both, and events are short
 	t.DisableCompression = true
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 512, 256
-	return t
+	return unpacking{t}
 })
 
 // CloseIdle closes the shared connections which no call uses; the next call opens new ones.

@@ -121,6 +121,8 @@ func TestRunsSettleTurns(t *testing.T) {
 		"disk":         {[]store.Run{run(runs.Failed, "", "store step: "+runs.ErrStorage.Error()+": full", 1)}, views.TurnFailed, views.FailureStorage, time.Second, 7},
 		"auth":         {[]store.Run{run(runs.Failed, "", "the model provider answered 401: bad key", 1)}, views.TurnFailed, views.FailureAuth, time.Second, 7},
 		"rate":         {[]store.Run{run(runs.Failed, "", "the model provider answered 429: slow down", 1)}, views.TurnFailed, views.FailureRateLimit, time.Second, 7},
+		"cut":          {[]store.Run{run(runs.Failed, "model_cut_off", "The answer was cut off: the provider stopped the answer (abort).", 1)}, views.TurnFailed, views.FailureCut, time.Second, 7},
+		"length":       {[]store.Run{run(runs.Success, "model_length_capped", "", 1)}, views.TurnFailed, views.FailureLength, time.Second, 7},
 		"network":      {[]store.Run{run(runs.Failed, "", "the model call failed: dial tcp: connection refused", 1)}, views.TurnFailed, views.FailureUnreachable, time.Second, 7},
 		"other":        {[]store.Run{run(runs.Failed, "", "panic", 1)}, views.TurnFailed, views.FailureOther, time.Second, 7},
 	} {

@@ -79,6 +79,9 @@ func Outcome(r store.Run) (views.TurnState, *views.Failure) {
 		}
 		return views.TurnStopped, nil
 	}
+	if r.StopReason == middleware.StopLength {
+		return views.TurnFailed, &views.Failure{Kind: views.FailureLength, RequestID: r.ID}
+	}
 	return views.TurnDone, nil
 }
 
@@ -92,6 +95,11 @@ func failure(r store.Run) *views.Failure {
 		return f
 	case strings.Contains(r.Error, runs.ErrStorage.Error()):
 		f.Kind = views.FailureStorage
+		return f
+	}
+	if r.StopReason == middleware.StopCut {
+		_, rest, _ := strings.Cut(r.Error, ": ")
+		f.Kind, f.Cause = views.FailureCut, page.Head(rest, maxCause)
 		return f
 	}
 	status, message := 0, ""
