@@ -32,10 +32,10 @@ func (d *DingTalk) card(ctx context.Context, to Address, p Post) (Ref, error) {
 	body := map[string]any{"cardTemplateId": d.cfg.CardTemplate, "outTrackId": track, "callbackType": "STREAM",
 		"cardData":              map[string]any{"cardParamMap": map[string]string{dingTalkAnswer: d.render(p)}},
 		"imGroupOpenSpaceModel": map[string]bool{"supportForward": true},
-		"imRobotOpenSpaceModel": map[string]bool{"supportForward": true}, "userIdType": 1}
+		"imRobotOpenSpaceModel": map[string]bool{"supportForward": true}}
 	if person, private := strings.CutPrefix(to.Chat, dingTalkPerson); private {
 		body["openSpaceId"] = "dtv1.card//IM_ROBOT." + person
-		body["imRobotOpenDeliverModel"] = map[string]string{"spaceType": "IM_ROBOT", "robotCode": d.cfg.ClientID}
+		body["imRobotOpenDeliverModel"] = map[string]string{"spaceType": "IM_ROBOT"}
 	} else {
 		body["openSpaceId"] = "dtv1.card//IM_GROUP." + to.Chat
 		body["imGroupOpenDeliverModel"] = map[string]string{"robotCode": d.cfg.ClientID}

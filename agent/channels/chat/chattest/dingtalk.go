@@ -52,6 +52,16 @@ func NewDingTalk(t testing.TB) *DingTalk {
 			`"contentType":"application/json"},"data":"{\"opaque\":\"x\"}"}`)
 		f.q.serve(w, r, ping, f.frame, f.heard)
 	})
+	f.state.rules = newRules("dingtalk")
+	f.state.path = func(r *http.Request) (string, bool) { // its SDK has cards and the stream, but no messages or uploads
+		return r.URL.Path, r.URL.Path != "/connect" && !strings.HasPrefix(r.URL.Path, "/files/") &&
+			!strings.HasPrefix(r.URL.Path, "/media/") && !strings.HasSuffix(r.URL.Path, "/batchSend") &&
+			!strings.HasSuffix(r.URL.Path, "/groupMessages/send")
+	}
+	f.state.refuse = func(w http.ResponseWriter, _ *http.Request, wrong string) {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]any{"code": "invalidParameter", "message": wrong})
+	}
 	f.q.start(t, &f.state, DingTalkSecret, mux)
 	return f
 }
@@ -119,6 +129,7 @@ func (f *DingTalk) frame(it *item) (websocket.MessageType, []byte) {
 }
 
 func (f *DingTalk) heard(_ *websocket.Conn, data []byte) bool {
+	f.state.frame("answer", data)
 	var answer struct {
 		Code    int
 		Headers map[string]string

@@ -18,7 +18,6 @@ type card struct {
 type dingTalkCall struct {
 	CardTemplateID, OutTrackID, CallbackType, OpenSpaceID string
 	GUID, Key, Content                                    string
-	UserIDType                                            int
 	IsFull, IsFinalize, IsError                           bool
 	CardData                                              struct{ CardParamMap map[string]string }
 	CardUpdateOptions                                     struct{ UpdateCardDataByKey bool }
@@ -71,7 +70,7 @@ func (f *DingTalk) createCard(c dingTalkCall) (any, string) {
 	case c.OutTrackID == "" || f.cards[c.OutTrackID] != nil:
 		s.errorf("a card with the id %q", c.OutTrackID)
 		return nil, "param.outTrackId"
-	case text == "" || c.CallbackType != "STREAM" || c.UserIDType != 1 || c.ImRobotOpenSpaceModel == nil ||
+	case text == "" || c.CallbackType != "STREAM" || c.ImRobotOpenSpaceModel == nil ||
 		c.ImGroupOpenSpaceModel == nil:
 		s.errorf("a card of %+v", c)
 		return nil, "param.error"

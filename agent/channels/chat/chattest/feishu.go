@@ -55,6 +55,11 @@ func NewFeishu(t testing.TB) *Feishu {
 		}
 		f.q.serve(w, r, feishuControl("pong"), f.frame, f.heard)
 	})
+	f.state.rules = newRules("feishu")
+	f.state.path = func(r *http.Request) (string, bool) { return r.URL.Path, r.URL.Path != "/link" }
+	f.state.refuse = func(w http.ResponseWriter, _ *http.Request, wrong string) {
+		feishuFail(w, http.StatusBadRequest, 99992402, "field validation failed: "+wrong)
+	}
 	f.q.start(t, &f.state, FeishuSecret, mux)
 	return f
 }

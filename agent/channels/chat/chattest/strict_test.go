@@ -88,6 +88,11 @@ func TestStandInsRefuseWhatThePlatformsRefuse(t *testing.T) {
 		{"discord", "POST", "/channels/5/messages", object, `{"content":"` + long + `"}`, "more than 2000"},
 		{"discord", "POST", "/channels/5/messages", object, `{"nonce":"01234567890123456789012345"}`, "more than 25"},
 		{"discord", "POST", "/channels/5/messages/6/threads", object, `{"auto_archive_duration":1440}`, "name is missing"},
+		{"feishu", "POST", "/callback/ws/endpoint", object, `null`, "JSON object expected"},
+		{"feishu", "POST", "/callback/ws/endpoint", object, `{"AppID":"a"}`, "AppSecret is missing"},
+		{"feishu", "POST", "/callback/ws/endpoint", form, `AppID=a&AppSecret=b`, "content type application/x-www-form-urlencoded"},
+		{"dingtalk", "POST", "/v1.0/oauth2/accessToken", object, `null`, "JSON object expected"},
+		{"dingtalk", "POST", "/v1.0/oauth2/accessToken", object, `{"appKey":"a","appSecret":5}`, "appSecret is integer"},
 	} {
 		t.Run(strings.Trim(c.app+" "+c.path+" "+c.refusal, " "), func(t *testing.T) {
 			said := &ledger{TB: t}
@@ -98,6 +103,10 @@ func TestStandInsRefuseWhatThePlatformsRefuse(t *testing.T) {
 				state, prefix = NewTelegram(said).State(), "/bot"+TelegramToken
 			case "slack":
 				state, token = NewSlack(said).State(), "Bearer "+SlackBotToken
+			case "feishu":
+				state = NewFeishu(said).State()
+			case "dingtalk":
+				state = NewDingTalk(said).State()
 			case "discord":
 				f := NewDiscord(said)
 				f.places["5"] = map[string]any{"id": "5", "type": 1}
@@ -137,6 +146,10 @@ func TestFramesAreThoseOfTheSDKs(t *testing.T) {
 		{"discord", "1", `{"op":1}`, "d is missing"},
 		{"discord", "2", `{"op":2,"d":{"token":"t","intents":1}}`, "d.properties is missing"},
 		{"discord", "6", `{"op":6,"d":{"token":"t","session_id":"s","seq":"9"}}`, "d.seq is string"},
+		{"wecom", "aibot_subscribe", `{"cmd":"aibot_subscribe","headers":{"req_id":"r"},"body":{"bot_id":"b"}}`,
+			"body.secret is missing"},
+		{"dingtalk", "answer", `{"code":200,"headers":{"messageId":"m","contentType":"application/json"},"message":"OK"}`,
+			"data is missing"},
 		{"discord", "3", `{"op":3,"d":{}}`, "no frame"},
 	} {
 		wrong := strings.Join(newRules(c.app).checkFrame(c.frame, []byte(c.body)), "\n")

@@ -54,6 +54,8 @@ func NewWeCom(t testing.TB) *WeCom {
 		}
 		_, _ = w.Write(data)
 	})
+	f.state.rules = newRules("wecom")
+	f.state.path = func(*http.Request) (string, bool) { return "", false } // all is said in frames
 	f.q.once = true
 	f.q.start(t, &f.state, WeComSecret, mux)
 	return f
@@ -162,6 +164,7 @@ func (f *WeCom) heard(c *websocket.Conn, data []byte) (ready bool) {
 		f.state.errorf("it said %s", data)
 		return false
 	}
+	f.state.frame(m.Cmd, data)
 	fault := f.state.fault(map[string]string{"aibot_subscribe": "check",
 		"aibot_send_msg": "send", "aibot_upload_media_finish": "upload"}[m.Cmd])
 	slow(f.state.T.Context(), fault)

@@ -54,6 +54,7 @@ class Recorder:
     def __init__(self, platform, package, ids=(), answer=None, headers=("Authorization",), merge=False):
         self.platform, self.package, self.ids, self.answer = platform, package, ids, answer
         self.headers, self.merge, self.calls, self.frames = headers, merge, {}, {}
+        self.files = ()  # parts that are files, where the SDK names none
         self.optional = ()  # fields that the SDK always sends and the platform documents as optional
         self.socket = None  # async (recorder, ws), which plays the platform
 
@@ -77,10 +78,14 @@ class Recorder:
             for k, v in (await request.post()).items():
                 if not isinstance(v, str):
                     k, v = "{file}" if k.startswith("attached") else k, Kind("file")
+                elif k in self.files:
+                    v = Kind("file")
                 form[k] = v if isinstance(v, Kind) else field(v)
             kind = kind if form else ""
             if "payload_json" in form:
                 raw = {**form.pop("payload_json"), **form}
+        elif not kind and (await request.text()).startswith("{"):
+            kind, raw = "application/json", json.loads(await request.text())
         else:
             await request.read()
         if raw is None:
@@ -131,7 +136,7 @@ class Recorder:
         with open(at, "w") as f:
             json.dump(out, f, indent=1, ensure_ascii=False, sort_keys=True)
             f.write("\n")
-        print(f"{self.platform}: {len(calls)} calls of {out['source']}")
+        print(f"{self.platform}: {len(calls)} calls of {out['source']}", flush=True)
         await self.runner.cleanup()
 
 
