@@ -16,8 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/gate"
 	"fawn/store"
+	"fawn/web/e2e/gate"
 )
 
 // streams is how many runs stream while a backup is made.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // TestEveryReaderEndsWithTheSameMessages: while a model speaks and calls tools, one reader

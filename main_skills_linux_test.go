@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
 	"fawn/sandbox"
+	"fawn/web/e2e/gate"
 	"fawn/web/e2e/scriptmodel"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // zeros is a file of so many bytes in a form, made while it is read.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"fawn/gate"
 	"fawn/store"
+	"fawn/web/e2e/gate"
 )
 
 // A turn that is taken back and asked again gives new numbers to its messages. Whoever reads

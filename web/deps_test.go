@@ -21,7 +21,6 @@ func imports() map[string][]string {
 	return map[string][]string{
 		".":                       {"web", "web/cli", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
-		"gate":                    leaf, // which tests run
 		"agent/agenttest":         {"agent"},
 		"agent/channels":          {"agent", "agent/channels/chat", "agent/channels/pace", "agent/channels/signin", "agent/channels/slots", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/runevent", "agent/shared", "sandbox/files", "store", "uploads"},
 		"agent/channels/chat":     leaf,
@@ -98,7 +97,7 @@ func imports() map[string][]string {
 		"sandbox/linediff":        leaf,
 		"sandbox/netguard":        leaf,
 		"store/...":               {"store"},
-		"store/pgtest":            {"gate"},
+		"store/pgtest":            {"web/e2e/gate"},
 		"store/deerflow":          leaf,
 		"store/objects":           leaf,
 		"store/objects/...":       {"store/objects"},
@@ -180,7 +179,7 @@ func reserved() []struct{ path, only, why string } {
 		{"github.com/tinylib/msgp/msgp", "store/deerflow", "MessagePack is what LangGraph writes, and nobody else here"},
 		{"github.com/dop251/goja", "views/mathml", "scripts run only to translate formulas, within their limits"},
 		{"mvdan.cc/sh/v3", "agent/command", "one place reads the grammar of the shell"},
-		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest gate sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/scriptmodel web/webtest", "test code does not belong into the program"},
+		{"testing", "agent/agenttest agent/channels/chat/chattest agent/llm/llmtest sandbox/sandboxtest store/objects/objectstest store/pgtest store/storetest web/e2e/gate web/e2e/scriptmodel web/webtest", "test code does not belong into the program"},
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"fawn/web"
 	"fawn/web/account"
+
+	"fawn/web/webtest"
 )
 
 // TestADisabledUserStopsAtOnce: whatever acts for somebody ends when they are disabled, and nothing begins.
@@ -43,7 +45,7 @@ func TestADisabledUserStopsAtOnce(t *testing.T) {
 		}
 		return info.Size()
 	}
-	eventually(t, func() bool { return size("front") > 0 && size("back") > 0 }, b.log.String)
+	webtest.UntilSeen(t, func() bool { return size("front") > 0 && size("back") > 0 }, b.log.String)
 	zoe.do(t, "POST", "/ui/threads/back/share", "")
 	link := regexp.MustCompile(`/share/[A-Z0-9]+`).FindString(zoe.do(t, "GET", "/ui/threads/back/share", "").body)
 	if a := b.send(t, "GET", link, ""); link == "" || a.status != http.StatusOK {

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fawn/gate"
 	"fawn/web/account"
+	"fawn/web/e2e/gate"
 	"fawn/web/webtest"
 )
 

@@ -15,8 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fawn/gate"
 	"fawn/uploads"
+	"fawn/web/e2e/gate"
 )
 
 // pieces are what names of files are made of: scripts in both directions, signs that mean

@@ -16,8 +16,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"fawn/gate"
 	"fawn/web/account"
+	"fawn/web/e2e/gate"
 	"fawn/web/webtest"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // A child process gets its data folder and the address of the platform by these.

@@ -21,7 +21,7 @@ import (
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // crashApp is the name of the chat app that a child process talks to.

@@ -15,7 +15,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/channels/chat"
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // play is what a model says in one run: words of steps, each but the last of which ends in a call. It waits before some

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
 	"fawn/store"
+	"fawn/web/e2e/gate"
 )
 
 // TestAKilledServerSendsEachResultOnce kills the server at random points while tasks start, work and are delivered.

@@ -14,8 +14,8 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
-	"fawn/gate"
 	"fawn/store"
+	"fawn/web/e2e/gate"
 )
 
 // crew is a lead that sends three helpers at once, whose calls resume. Each helper uses a tool

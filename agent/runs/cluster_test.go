@@ -17,9 +17,9 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
-	"fawn/gate"
 	"fawn/store"
 	"fawn/store/pgtest"
+	"fawn/web/e2e/gate"
 )
 
 // shortLease is that of servers that will be gone, so that they are not waited for long. A busy machine may let nobody

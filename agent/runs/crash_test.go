@@ -20,8 +20,8 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
-	"fawn/gate"
 	"fawn/store"
+	"fawn/web/e2e/gate"
 )
 
 // crashDir names the data folder to the child, which runs until it is killed; crashMark

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // manyThreads is how many threads the child of TestManyCutRunsAreTakenUpAtOnce has at work.

@@ -16,9 +16,9 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
-	"fawn/gate"
 	"fawn/store"
 	"fawn/store/pgtest"
+	"fawn/web/e2e/gate"
 )
 
 // newRemoteCluster has a database of its own.

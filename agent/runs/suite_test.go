@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"testing"
 
-	"fawn/gate"
 	"fawn/store"
 	"fawn/store/pgtest"
+	"fawn/web/e2e/gate"
 )
 
 // suite is what runs do whatever keeps their rows: each method with a capital is a test.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/files"
 	"fawn/sandbox/linediff"
+	"fawn/web/e2e/gate"
 )
 
 // world is a thread and what is known of its changes.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
 	"fawn/sandbox"
+	"fawn/web/e2e/gate"
 )
 
 func TestPlainTimeoutEndsEveryDescendant(t *testing.T) {

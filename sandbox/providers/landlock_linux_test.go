@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fawn/gate"
 	"fawn/sandbox"
+	"fawn/web/e2e/gate"
 )
 
 const noFamily = `Address family not supported`

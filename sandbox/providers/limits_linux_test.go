@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/web/e2e/gate"
 )
 
 func TestForkBombEndsWithTheCommand(t *testing.T) {

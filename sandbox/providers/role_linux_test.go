@@ -20,9 +20,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/providers"
+	"fawn/web/e2e/gate"
 )
 
 // Roles that this program plays as a child of a test.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
 	"fawn/sandbox"
+	"fawn/web/e2e/gate"
 )
 
 func TestManyThreadsAtOnceStayApart(t *testing.T) {

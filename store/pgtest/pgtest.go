@@ -21,7 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // URL is the address of an empty database for the test and what it calls, or the one that FAWN_TEST_PG names. `make

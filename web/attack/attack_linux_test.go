@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/ns"
+	"fawn/web/e2e/gate"
 )
 
 // TestMain lets the test binary stand in for the small program that sandboxes start.

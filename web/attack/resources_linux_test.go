@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
 	"fawn/sandbox"
+	"fawn/web/e2e/gate"
 )
 
 // hog is a command that takes more than it may have. want is what the model is told in

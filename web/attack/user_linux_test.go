@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // TestAttacksAsOrdinaryUser makes all attacks again on a server without root.

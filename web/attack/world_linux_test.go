@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"fawn/agent/agenttest"
-	"fawn/gate"
 	"fawn/web"
+	"fawn/web/e2e/gate"
 	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )

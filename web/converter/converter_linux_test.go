@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"fawn/gate"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
 	"fawn/uploads/convert"
+	"fawn/web/e2e/gate"
 )
 
 // openFolder is one that other users may enter, as that of a service is.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // TestAnEvictedServerBeginsAnew as the same process at the same address, soon after it goes on, while another goes on

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // ask sends a request to a server, and reads what it answers.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // How a round goes: clients begin new things for so long, while so many misfortunes happen.

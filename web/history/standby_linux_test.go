@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // onlooker reads a stream, over as many connections as it takes, until it is told that nothing follows.

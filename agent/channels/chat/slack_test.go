@@ -7,7 +7,7 @@ import (
 
 	"fawn/agent/channels/chat"
 	"fawn/agent/channels/chat/chattest"
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 func slack(t *testing.T) (*chattest.Slack, chattest.Setup) {

@@ -3,7 +3,7 @@ package gate_test
 import (
 	"testing"
 
-	"fawn/gate"
+	"fawn/web/e2e/gate"
 )
 
 // TestTheGateIsChosenByTheEnvironment: what a gate leaves out is skipped, and the longer gates have what the shorter have.

@@ -1,6 +1,6 @@
-// Package gate says which tests run now. `make test` runs the short version of everything that needs nothing but this
+// Package gate chooses the length of tests. `make test` runs the short version of everything that needs nothing but this
 // machine. FAWN_NIGHTLY=1, which the parts of `make nightly` set, adds what takes minutes: several servers, PostgreSQL
-// beneath all of runs, second users, many rounds. FAWN_SOAK=1, set by `make soak`, makes that long.
+// beneath all of runs, second users, many rounds. FAWN_SOAK=1, set by `make nightly-soak`, makes that long.
 package gate
 
 import (
@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// Part is one of the parts of `make nightly`, which run alone.
+// Part names a part of `make nightly`, each of which runs alone.
 type Part string
 
 const (
 	Cluster Part = "cluster" // several servers, and PostgreSQL beneath more than the store
 	Attack  Part = "attack"  // sandboxes of other kinds and other users
-	Release Part = "release" // what is shipped, and the systems it is for
+	Release Part = "release" // the release and the systems that it is for
 	Soak    Part = "soak"    // long versions
 )
 
-// Nightly says whether the long tests run, too.
+// Nightly reports whether the long tests run, too.
 func Nightly() bool { return os.Getenv("FAWN_NIGHTLY") == "1" || Soaking() }
 
-// Soaking says whether they run in their longest version.
+// Soaking reports whether they run in their longest version.
 func Soaking() bool { return os.Getenv("FAWN_SOAK") == "1" }
 
 // In skips a test of a part of `make nightly` where that doesn't run, and says why it isn't in `make test`.
