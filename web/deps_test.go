@@ -158,6 +158,7 @@ func imports() map[string][]string {
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/turns":            {"agent", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/runs/underway", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "web/ui/input", "web/ui/page"},
 		"web/webtest":             {"web/e2e/scriptmodel"}, // tests only
+		"web/e2e/gate":            leaf,                    // tests only
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},
 		"web/e2e/scriptmodel/...": {"web/e2e/scriptmodel"},
 		"web/e2e/load/...":        {"agent/mcp/mcptest", "sandbox", "sandbox/ns", "sandbox/providers", "web/e2e/load", "web/e2e/scriptmodel"},

@@ -130,8 +130,8 @@ func (s suite) FullDiskEndsTheRunAndKeepsWhatWasShown(t *testing.T) {
 }
 
 // StepThatCannotBeStoredIsNotShown fills the disk between the last delta and the step.
-// The end of the run does not fit either, but its status does; readers get what was
-// stored, and the next server gives no number twice.
+// The end of the run does not fit either, but its status does; readers get what was stored and
+// an end all the same, and the next server gives no number twice.
 func (s suite) StepThatCannotBeStoredIsNotShown(t *testing.T) {
 	dir := t.TempDir()
 	var full *disk
@@ -169,7 +169,7 @@ func (s suite) StepThatCannotBeStoredIsNotShown(t *testing.T) {
 	if row.FirstSeq != 1 || row.LastSeq >= seen[len(seen)-1].To {
 		t.Errorf("the row says %d to %d, stored are less than %d", row.FirstSeq, row.LastSeq, seen[len(seen)-1].To)
 	}
-	if got := shape(w.read(t, run.ID, 0)); got != "meta step(__input__)" {
+	if got := shape(w.read(t, run.ID, 0)); got != "meta step(__input__) error end" {
 		t.Errorf("stored: %s", got)
 	}
 	w.close()
