@@ -61,7 +61,7 @@ test('a form is answered without JavaScript', { skip }, async () => {
 
 const tabTo = async (page, what) => {
   const there = () => page.evaluate((w) => document.activeElement.matches(w), what);
-  for (let i = 0; i < 60 && !await there(); i++) await page.keyboard.press('Tab');
+  for (let i = 0; i < 300 && !await there(); i++) await page.keyboard.press('Tab'); // past the list of chats
   assert.ok(await there(), `Tab leads to ${what}`);
 };
 

@@ -17,10 +17,10 @@ test('a task is scheduled, run, paused and deleted', { skip }, async () => {
   await page.goto(fawn.base + '/workspace/chats/new');
   await page.getByRole('link', { name: 'Scheduled tasks' }).click();
   await page.getByText('No scheduled tasks yet.').waitFor();
-  assert.equal(await page.getByLabel('Title').isVisible(), false, 'the list comes first');
+  assert.equal(await page.getByLabel('Title', { exact: true }).isVisible(), false, 'the list comes first');
   await page.locator('summary', { hasText: 'New task' }).click();
-  await page.getByLabel('Title').fill('Morning report');
-  await page.getByLabel('Message').fill(words(4));
+  await page.getByLabel('Title', { exact: true }).fill('Morning report');
+  await page.getByLabel('Message', { exact: true }).fill(words(4));
   const shown = async (...names) => {
     for (const name of ['Time', 'Date', 'Day of the week', 'Cron expression']) assert.equal(await page.getByLabel(name, { exact: true }).isVisible(), names.includes(name), name);
   };
@@ -107,8 +107,8 @@ test('a task has an agent, and one chat for all its runs', { skip }, async () =>
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + '/workspace/scheduled-tasks');
   await page.locator('summary', { hasText: 'New task' }).click();
-  await page.getByLabel('Title').fill('Diary');
-  await page.getByLabel('Message').fill(words(2));
+  await page.getByLabel('Title', { exact: true }).fill('Diary');
+  await page.getByLabel('Message', { exact: true }).fill(words(2));
   await page.getByLabel('Agent', { exact: true }).selectOption('scribe');
   await page.getByLabel('Chat', { exact: true }).selectOption('One chat for all runs');
   assert.deepEqual(await violations(page), []);
