@@ -84,6 +84,25 @@ test('a failing model is told in plain words, and the thread goes on', { skip },
   assert.equal(count(await answer(page)), 4);
 });
 
+test('an answer that ended early says so, and is continued', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  const half = 'The three regions grew, and the north';
+  await ask(page, fawn.base, scripted({ text: half, finish: 'abort' }, { text: 'fell behind' }));
+  await finished(page);
+  const card = page.locator('article.turn.last .card.failed');
+  assert.match(await card.innerText(), /The answer was cut off\s+The provider stopped the answer \(abort\)\./);
+  assert.match(await answer(page), /the north/, 'what came is kept');
+  assert.equal(await card.getByRole('button', { name: 'Try again' }).count(), 1);
+  await card.getByRole('button', { name: 'Continue' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2 || !document.querySelector('.card.failed'));
+  await finished(page);
+  assert.doesNotMatch(await page.locator('article.turn.last').innerText(), /cut off/);
+  await ask(page, fawn.base, scripted({ text: half, finish: 'length' }));
+  await finished(page);
+  assert.match(await page.innerText('article.turn.last .card.failed'), /reached its limit/);
+  clean(page);
+});
+
 test('what a model writes cannot become code', { skip }, async () => {
   const page = await open(browser, fawn.base);
   const evil = '<img src=x onerror=alert(1)> <script>alert(2)</script> [click](javascript:alert(3)) **fine** <style>body{display:none}</style>';

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"fawn/agent"
 	"fawn/agent/lead"
@@ -99,6 +101,9 @@ func failure(r store.Run) *views.Failure {
 	}
 	if r.StopReason == middleware.StopCut {
 		_, rest, _ := strings.Cut(r.Error, ": ")
+		if first, size := utf8.DecodeRuneInString(rest); size > 0 {
+			rest = string(unicode.ToUpper(first)) + rest[size:] // it begins a sentence on the page
+		}
 		f.Kind, f.Cause = views.FailureCut, page.Head(rest, maxCause)
 		return f
 	}
