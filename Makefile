@@ -59,6 +59,9 @@ dev: ## serve and build again when a template or a Go file changes, proxied on 1
 # Random input and the order of tests are the same each time; the nightly parts look for more.
 SHUFFLE ?= 1
 test: export RAPID_SEED := 1
+# The go commands that tests run have these as well, so that each package is compiled once.
+test: export CGO_ENABLED := 0
+test: export GOFLAGS = $(shell go env GOFLAGS) -trimpath
 test: ## unit tests and those of the whole program, a few minutes; needs nothing but Go
 	@go run ./.ci/report $(GOTEST) -json -shuffle=$(SHUFFLE) -timeout 15m $(FIRST) ./...
 

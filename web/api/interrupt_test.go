@@ -86,3 +86,54 @@ func TestAnAnswerToNoQuestionIsRefused(t *testing.T) {
 		t.Errorf("on a thread that is not there: %d %s", a.status, a.body)
 	}
 }
+
+// TestInboxesSeeAndAnswerQuestions reads a question as inboxes for LangChain's requests do, in a search, and answers it
+// with their decisions.
+func TestInboxesSeeAndAnswerQuestions(t *testing.T) {
+	for _, c := range []struct{ resume, says string }{
+		{`{"decisions":[{"type":"respond","message":"blue"}]}`, "blue"},
+		{`{"decisions":[{"type":"reject","message":"no colour"}]}`, "no colour"},
+		{`{"decisions":[{"type":"reject"}]}`, "I don't want to answer that."},
+		{`[{"type":"response","args":"blue"}]`, "blue"},
+		{`[{"type":"ignore"}]`, "I don't want to answer that."},
+	} {
+		w := open(t, askAgent())
+		w.ok(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"paint it"}}`)
+		rows := decode[[]struct {
+			Values     struct{ Messages []any }
+			Interrupts map[string][]struct {
+				ID    string
+				Value struct {
+					Question string
+					Actions  []struct {
+						Name, Description string
+						Args              struct{ Question string }
+					} `json:"action_requests"`
+					Reviews []struct {
+						Name    string   `json:"action_name"`
+						Allowed []string `json:"allowed_decisions"`
+					} `json:"review_configs"`
+				}
+			}
+		}](t, w.send(t, "POST", "/threads/search", `{"status":"interrupted"}`).body)
+		if len(rows) != 1 || len(rows[0].Values.Messages) < 2 || len(rows[0].Interrupts) != 1 {
+			t.Fatalf("the search shows %+v", rows)
+		}
+		for _, list := range rows[0].Interrupts {
+			q := list[0].Value
+			if q.Question != "Which colour?" || len(q.Actions) != 1 || q.Actions[0].Name != "ask_clarification" ||
+				q.Actions[0].Args.Question != q.Question || len(q.Reviews) != 1 || q.Reviews[0].Name != "ask_clarification" {
+				t.Errorf("the question is %+v", q)
+			}
+		}
+		light := w.send(t, "POST", "/api/threads/search", `{}`).body
+		if !strings.Contains(light, `"interrupts":{}`) || strings.Contains(light, "paint it") {
+			t.Errorf("the row of DeerFlow's gateway is %s", light)
+		}
+		values := w.ok(t, "POST", "/threads/t1/runs/wait", `{"command":{"resume":`+c.resume+`}}`)
+		messages := values["messages"].([]any)
+		if said := messages[len(messages)-2].(map[string]any)["content"]; said != c.says {
+			t.Errorf("%s became %v, want %q", c.resume, said, c.says)
+		}
+	}
+}

@@ -82,3 +82,66 @@ func TestTasksModeTellsTheTaskAnErrorEnded(t *testing.T) {
 		t.Errorf("start %v\nfailed %v", start, failed)
 	}
 }
+
+// TestCallbacksCarryTheirInputs checks what clients of callback events build calls from, for a call that works and one
+// that fails, and that the callback of a piece comes before its messages frame.
+func TestCallbacksCarryTheirInputs(t *testing.T) {
+	w := open(t, noisyAgent())
+	a := w.send(t, "POST", "/threads/t1/runs/stream", `{"input":{"messages":["go"]},"stream_mode":["messages-tuple","events"]}`)
+	got, heard := map[string]string{}, ""
+	for _, f := range frames(t, a.body) {
+		if f.event == "messages" {
+			pair := decode[[]map[string]any](t, f.data)
+			if text := fmt.Sprint(pair[0]["content"]); pair[0]["type"] == "AIMessageChunk" && text != "" && text != heard {
+				t.Errorf("the messages frame of %q comes behind the callback of %q", text, heard)
+			}
+			continue
+		}
+		if f.event != "events" {
+			continue
+		}
+		e := decode[struct {
+			Event, Name string
+			Data        struct {
+				Input json.RawMessage
+				Call  string `json:"tool_call_id"`
+				Chunk json.RawMessage
+			}
+		}](t, f.data)
+		if e.Event == "on_chat_model_stream" {
+			if text := decode[struct{ Content string }](t, string(e.Data.Chunk)).Content; text != "" {
+				heard = text
+			}
+		}
+		got[e.Event+" "+e.Name] = string(e.Data.Input) + e.Data.Call
+	}
+	for at, want := range map[string]string{
+		"on_tool_start talk": `{"a":1}`, "on_tool_end talk": `{"a":1}`, "on_tool_start fails": `{}`, "on_tool_error fails": `{}c2`,
+	} {
+		if got[at] != want {
+			t.Errorf("%s: %s, want %s", at, got[at], want)
+		}
+	}
+	for at, want := range map[string]string{
+		"on_chat_model_start ChatModel": `"said it"`, "on_chat_model_end ChatModel": `"said it"`, "on_chain_end model": `"no luck"`,
+		"on_chain_end tools": `"go"`, "on_chain_end LangGraph": `{"messages":["go"]}`,
+	} {
+		if !strings.Contains(got[at], want) {
+			t.Errorf("%s: the input %s lacks %s", at, got[at], want)
+		}
+	}
+	var ids []string
+	for _, f := range frames(t, a.body) {
+		ids = append(ids, f.id)
+	}
+	for _, at := range []int{3, len(ids) / 2, len(ids) - 3} { // whoever comes back gets exactly what follows
+		rest := frames(t, w.send(t, "GET", a.header.Get("Content-Location")+"/stream?stream_mode=messages-tuple&stream_mode=events", "", "Last-Event-ID", ids[at]).body)
+		var again []string
+		for _, f := range rest {
+			again = append(again, f.id)
+		}
+		if fmt.Sprint(again) != fmt.Sprint(ids[at+1:]) {
+			t.Errorf("behind %s: %v, want %v", ids[at], again, ids[at+1:])
+		}
+	}
+}

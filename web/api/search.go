@@ -77,8 +77,8 @@ func (m mount) answerThreads(c echo.Context, q threadQuery) error {
 	route.Paged(c, total, q.Offset+len(page))
 	return array(c, len(page), func(i int) (any, error) {
 		out := threadRow(page[i])
-		if extract.whole() || slices.Contains(q.Select, "values") || slices.Contains(q.Select, "interrupts") ||
-			slices.Contains(q.Select, "error") {
+		if extract.whole() || !m.native && len(q.Select) == 0 && len(extract) == 0 || slices.Contains(q.Select, "values") ||
+			slices.Contains(q.Select, "interrupts") || slices.Contains(q.Select, "error") {
 			if out, err = m.wholeThread(c.Request().Context(), page[i]); err != nil {
 				return nil, err
 			}

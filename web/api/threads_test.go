@@ -128,9 +128,12 @@ func TestSearchThreads(t *testing.T) {
 	if a := w.send(t, "POST", "/threads/count", `{"metadata":{"even":true}}`); a.body != "3" {
 		t.Errorf("count = %s", a.body)
 	}
-	a := w.send(t, "POST", "/threads/search", `{"ids":["t3"]}`)
-	if !strings.Contains(a.body, `"values":{"title":"A title"}`) {
-		t.Errorf("a search shows titles: %s", a.body)
+	if a := w.send(t, "POST", "/api/threads/search", `{"ids":["t3"]}`); !strings.Contains(a.body, `"values":{"title":"A title"}`) {
+		t.Errorf("DeerFlow's search shows titles: %s", a.body)
+	}
+	if a := w.send(t, "POST", "/threads/search", `{"ids":["t3"]}`); !strings.Contains(a.body,
+		`"values":{"messages":[],"title":"A title","artifacts":[],"uploaded_files":[]}`) {
+		t.Errorf("LangGraph's search shows values: %s", a.body)
 	}
 	if a := w.send(t, "POST", "/threads/search", `{"ids":["t3"],"select":["thread_id","values"]}`); a.body !=
 		`[{"thread_id":"t3","values":{"messages":[],"title":"A title","artifacts":[],"uploaded_files":[]}}]` {
@@ -197,6 +200,9 @@ func TestAllMountsAnswerAlike(t *testing.T) {
 		"/assistants/lead_agent", "/threads", "/info"} {
 		root := w.send(t, "GET", p, "")
 		for _, mount := range []string{"/api/langgraph", "/api"} {
+			if mount == "/api" && p == "/threads" { // has light rows
+				continue
+			}
 			if other := w.send(t, "GET", mount+p, ""); other.body != root.body || other.status != http.StatusOK {
 				t.Errorf("%s%s differs:\n%s\n%s", mount, p, other.body, root.body)
 			}

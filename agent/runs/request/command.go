@@ -2,6 +2,7 @@ package request
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -148,9 +149,12 @@ func AnswerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 		OptionID string  `json:"option_id"`
 	}
 	var text string
+	decided, isDecision := decision(resume)
 	switch {
 	case json.Unmarshal(resume, &text) == nil:
 		a.Value = text
+	case isDecision:
+		a.Value = decided
 	case json.Unmarshal(resume, &given) == nil && given.Value != nil:
 		a.Value, a.OptionID = *given.Value, given.OptionID
 	default:
@@ -184,6 +188,41 @@ func AnswerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 	}
 	return &agent.Message{Type: agent.TypeHuman, Content: agent.Text(a.Value),
 		Kwargs: map[string]any{"human_input_response": a.kwargs()}}
+}
+
+// decision reads the answer of inboxes for LangChain's human-in-the-loop requests: {"decisions": [{"type":
+// "respond", "message": "…"}]}, or the older [{"type": "response", "args": "…"}].
+func decision(resume json.RawMessage) (text string, ok bool) {
+	type one struct {
+		Type    string          `json:"type"`
+		Message string          `json:"message"`
+		Args    json.RawMessage `json:"args"`
+		Edited  struct {
+			Args json.RawMessage `json:"args"`
+		} `json:"edited_action"`
+	}
+	var body struct {
+		Decisions []one `json:"decisions"`
+	}
+	if json.Unmarshal(resume, &body.Decisions) != nil && json.Unmarshal(resume, &body) != nil ||
+		len(body.Decisions) == 0 {
+		return "", false
+	}
+	d := body.Decisions[0]
+	switch d.Type {
+	case "respond", "reject", "response":
+		if d.Message == "" && json.Unmarshal(d.Args, &d.Message) != nil {
+			d.Message = string(d.Args)
+		}
+		return cmp.Or(d.Message, "I don't want to answer that."), true
+	case "approve", "accept":
+		return "Yes.", true
+	case "ignore":
+		return "I don't want to answer that.", true
+	case "edit":
+		return cmp.Or(string(d.Edited.Args), string(d.Args)), true
+	}
+	return "", false
 }
 
 // answer is what a person said to a question, as clients write it themselves.

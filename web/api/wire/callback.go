@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -41,14 +42,12 @@ func (e *Encoder) event(kind, name, id, node, ns string, at httpx.ID, data map[s
 
 // runStart opens the run.
 func (e *Encoder) runStart(seq int64) error {
-	var kw struct {
-		Input json.RawMessage `json:"input"`
-	}
-	if err := json.Unmarshal(object(e.run.Kwargs), &kw); err != nil {
+	input, err := e.input()
+	if err != nil {
 		return err
 	}
 	return e.event("on_chain_start", graphEvent, e.run.ID, "", "", part(seq, partEvent),
-		map[string]any{"input": kw.Input})
+		map[string]any{"input": input})
 }
 
 // runEnd closes it with the state it leaves.
@@ -60,8 +59,56 @@ func (e *Encoder) runEnd(ctx context.Context, seq int64) error {
 	if err != nil || s == nil {
 		return err
 	}
+	input, err := e.input()
+	if err != nil {
+		return err
+	}
 	return e.event("on_chain_end", graphEvent, e.run.ID, "", "", part(seq-1, partLate),
-		map[string]any{"output": s.values})
+		map[string]any{"output": s.values, "input": input})
+}
+
+// input is what the run was started with.
+func (e *Encoder) input() (json.RawMessage, error) {
+	var kw struct {
+		Input json.RawMessage `json:"input"`
+	}
+	err := json.Unmarshal(object(e.run.Kwargs), &kw)
+	return kw.Input, err
+}
+
+// valuesAt reads the values of a checkpoint, {} where there are none any more.
+func (e *Encoder) valuesAt(ctx context.Context, checkpoint string) (json.RawMessage, error) {
+	if checkpoint != "" {
+		s, err := e.load(ctx, checkpoint)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			return s.values, nil
+		}
+	}
+	return json.RawMessage(`{}`), nil
+}
+
+// asked is the input of a model's call: the conversation at a checkpoint, empty for a helper's.
+func (e *Encoder) asked(ctx context.Context, checkpoint, ns string) (any, error) {
+	list := json.RawMessage(`[]`)
+	if ns == "" {
+		all, err := e.valuesAt(ctx, checkpoint)
+		if err != nil {
+			return nil, err
+		}
+		var values struct {
+			Messages json.RawMessage `json:"messages"`
+		}
+		if err := json.Unmarshal(all, &values); err != nil {
+			return nil, err
+		}
+		if values.Messages != nil {
+			list = values.Messages
+		}
+	}
+	return map[string]any{"messages": []json.RawMessage{list}}, nil
 }
 
 func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
@@ -71,7 +118,7 @@ func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 
 // nodeEnd tells what a node wrote: as a piece of its own, as its result, and as a piece of the
 // graph.
-func (e *Encoder) nodeEnd(s *runevent.StepData, before string, seq int64) error {
+func (e *Encoder) nodeEnd(ctx context.Context, s *runevent.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
 	if !e.modes.has(ModeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
 		return nil
@@ -80,15 +127,20 @@ func (e *Encoder) nodeEnd(s *runevent.StepData, before string, seq int64) error 
 	if err != nil {
 		return err
 	}
-	node := func(kind, member string, n int) error {
-		return e.event(kind, name, taskID(before, name), name, "", part(seq, n), map[string]any{member: patch},
-			e.run.ID)
+	node := func(kind string, n int, data map[string]any) error {
+		return e.event(kind, name, taskID(before, name), name, "", part(seq, n), data, e.run.ID)
 	}
-	if err := node("on_chain_stream", "chunk", partEvent-1); err != nil {
+	if err := node("on_chain_stream", partEvent-1, map[string]any{"chunk": patch}); err != nil {
 		return err
 	}
-	if err := node("on_chain_end", "output", partEvent); err != nil {
-		return err
+	if e.fresh(part(seq, partEvent)) {
+		input, err := e.valuesAt(ctx, before)
+		if err != nil {
+			return err
+		}
+		if err := node("on_chain_end", partEvent, map[string]any{"output": patch, "input": input}); err != nil {
+			return err
+		}
 	}
 	return e.event("on_chain_stream", graphEvent, e.run.ID, "", "", part(seq, partEvent+1),
 		map[string]any{"chunk": map[string]json.RawMessage{name: patch}})
@@ -102,42 +154,31 @@ func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
 		return nil
 	}
-	asked := json.RawMessage(`[]`)
-	if ev.NS == "" && e.cp != "" {
-		s, err := e.load(ctx, e.cp)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			var values struct {
-				Messages json.RawMessage `json:"messages"`
-			}
-			if err := json.Unmarshal(s.values, &values); err != nil {
-				return err
-			}
-			asked = values.Messages
-		}
+	input, err := e.asked(ctx, e.cp, ev.NS)
+	if err != nil {
+		return err
 	}
 	return e.event("on_chat_model_start", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, part(ev.Seq, partEvent),
-		map[string]any{"input": map[string]any{"messages": []json.RawMessage{asked}}}, e.run.ID,
-		e.task(agent.NodeModel))
+		map[string]any{"input": input}, e.run.ID, e.task(agent.NodeModel))
 }
 
-// modelChunk is a piece of an answer.
+// modelChunk is a piece of an answer. It comes before the messages frame of the same piece, as callbacks
+// run first: clients that ask for both show the first word twice otherwise.
 func (e *Encoder) modelChunk(ev runevent.Event) error {
-	if !e.modes.has(ModeEvents) || !e.fresh(part(ev.Seq, partEvent)) {
+	at := part(ev.Seq-1, partAhead)
+	if !e.modes.has(ModeEvents) || !e.fresh(at) {
 		return nil
 	}
 	chunk, err := chunkOf(ev.Msg.ID, ev)
 	if err != nil {
 		return err
 	}
-	return e.event("on_chat_model_stream", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, part(ev.Seq, partEvent),
+	return e.event("on_chat_model_stream", modelEvent, ev.Msg.ID, agent.NodeModel, ev.NS, at,
 		map[string]any{"chunk": chunk}, e.run.ID, e.task(agent.NodeModel))
 }
 
 // modelEnds closes the calls whose messages a step stores.
-func (e *Encoder) modelEnds(ev runevent.Event, before string) error {
+func (e *Encoder) modelEnds(ctx context.Context, ev runevent.Event, before string) error {
 	if !e.modes.has(ModeEvents) || ev.Step.Node != agent.NodeModel {
 		return nil
 	}
@@ -149,9 +190,16 @@ func (e *Encoder) modelEnds(ev runevent.Event, before string) error {
 		if json.Unmarshal(body, &m) != nil || m.Type != agent.TypeAI {
 			continue
 		}
-		if err := e.event("on_chat_model_end", modelEvent, m.ID, agent.NodeModel, ev.NS,
-			part(ev.UpdatesSeq()-1, partLate+2*i+1), map[string]any{"output": body},
-			e.run.ID, taskID(before, agent.NodeModel)); err != nil {
+		at := part(ev.UpdatesSeq()-1, partLate+2*i+1)
+		if !e.fresh(at) {
+			continue
+		}
+		input, err := e.asked(ctx, before, ev.NS)
+		if err != nil {
+			return err
+		}
+		if err := e.event("on_chat_model_end", modelEvent, m.ID, agent.NodeModel, ev.NS, at,
+			map[string]any{"output": body, "input": input}, e.run.ID, taskID(before, agent.NodeModel)); err != nil {
 			return err
 		}
 	}
@@ -161,18 +209,28 @@ func (e *Encoder) modelEnds(ev runevent.Event, before string) error {
 // toolEvent is the callback event of a tool's frame.
 func (e *Encoder) toolEvent(f toolFrame, ev runevent.Event) error {
 	data := map[string]any{}
+	input := toolInput(e.calls[f.Call].args)
 	switch f.Event {
 	case "on_tool_start":
-		data["input"] = map[string]string{"input": f.Input}
+		data["input"] = input
 	case "on_tool_end":
-		data["output"] = f.Output
+		data["output"], data["input"] = f.Output, input
 	case "on_tool_error":
-		data["error"] = f.Error
+		data["error"], data["input"], data["tool_call_id"] = f.Error, input, f.Call
 	default:
 		data["chunk"] = f.Data
 	}
 	return e.event(f.Event, f.Name, taskID(e.run.ID, f.Call), agent.NodeTools, ev.NS, part(ev.Seq, partEvent), data,
 		e.run.ID, e.task(agent.NodeTools))
+}
+
+// toolInput is the arguments of a call as an object; text that is none is its member "input", as LangChain has it.
+func toolInput(args json.RawMessage) any {
+	var object map[string]json.RawMessage
+	if len(args) == 0 || json.Unmarshal(args, &object) == nil && object != nil {
+		return json.RawMessage(cmp.Or(string(args), "{}"))
+	}
+	return map[string]string{"input": string(args)}
 }
 
 // customEvent is what a stage or a tool told on its own.

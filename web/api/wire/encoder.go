@@ -25,13 +25,13 @@ type Encoder struct {
 	after     httpx.ID // frames up to this one are not sent again
 
 	open    underway.Fold[*splicer]
-	calls   map[string]string // names of the open step's tool calls, by id
-	step    int               // number of the last step, -2 before one was seen
-	cp      string            // its checkpoint, or the one the run goes on from
-	running string            // the node that runs now, when a step or the start told
-	ended   bool              // the end frame is in or behind buf
-	among   bool              // others follow in the same stream
-	saved   *store.Checkpoint // of the last step, if no longer stored
+	calls   map[string]toolCall // the open step's, by id
+	step    int                 // number of the last step, -2 before one was seen
+	cp      string              // its checkpoint, or the one the run goes on from
+	running string              // the node that runs now, when a step or the start told
+	ended   bool                // the end frame is in or behind buf
+	among   bool                // others follow in the same stream
+	saved   *store.Checkpoint   // of the last step, if no longer stored
 
 	waiting   *saved // where a run without input starts, until it does something
 	waitingAt int64  // number of that start
@@ -39,7 +39,7 @@ type Encoder struct {
 
 // NewEncoder makes an encoder of a run's events for a reader that has had the frames up to one.
 func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after httpx.ID) *Encoder {
-	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]string{},
+	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]toolCall{},
 		step: -2}
 }
 
@@ -83,10 +83,10 @@ func (e *Encoder) Add(ctx context.Context, ev runevent.Event) error {
 	change := e.open.Take(&ev)
 	switch ev.Kind {
 	case runevent.KindText, runevent.KindReasoning, runevent.KindCall, runevent.KindFinish:
-		if err := e.delta(change.Message, &ev); err != nil {
+		if err := e.modelChunk(ev); err != nil {
 			return err
 		}
-		return e.modelChunk(ev)
+		return e.delta(change.Message, &ev)
 	case runevent.KindMessage:
 		if err := e.announce(ev); err != nil {
 			return err
@@ -278,7 +278,7 @@ func (e *Encoder) finished(ctx context.Context, ev runevent.Event, grown []*grow
 		return err
 	}
 	before := e.cp
-	if err := e.modelEnds(ev, before); err != nil {
+	if err := e.modelEnds(ctx, ev, before); err != nil {
 		return err
 	}
 	if e.modes.has(ModeUpdates) && e.fresh(one(ev.UpdatesSeq())) && s.Node != agent.NodeInput &&

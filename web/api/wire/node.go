@@ -204,7 +204,7 @@ func (e *Encoder) result(ctx context.Context, ev runevent.Event, before string) 
 		func() (any, error) { return end, nil }); err != nil {
 		return err
 	}
-	if err := e.nodeEnd(s, before, ev.PartSeq(runevent.PartResult)); err != nil {
+	if err := e.nodeEnd(ctx, s, before, ev.PartSeq(runevent.PartResult)); err != nil {
 		return err
 	}
 	if !e.modes.has(ModeDebug) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -68,7 +69,7 @@ func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 				}
 				if json.Unmarshal(q.Artifact, &artifact) == nil {
 					t.Interrupts = append(t.Interrupts,
-						Interrupt{ID: request.InterruptID(q), Value: artifact.HumanInput})
+						Interrupt{ID: request.InterruptID(q), Value: reviewed(q.Name, artifact.HumanInput)})
 				}
 			}
 		}
@@ -82,6 +83,28 @@ func Tasks(snap store.Snapshot, failed *runevent.Failure) []Task {
 		list = append(list, t)
 	}
 	return list
+}
+
+// reviewed adds to a question what inboxes for LangChain's human-in-the-loop requests read: the call that waits as
+// action_requests, and in review_configs how it can be answered.
+func reviewed(tool string, question json.RawMessage) json.RawMessage {
+	var asked struct {
+		Question string            `json:"question"`
+		Context  json.RawMessage   `json:"context,omitempty"`
+		Options  []json.RawMessage `json:"options,omitempty"`
+	}
+	question = bytes.TrimSpace(question)
+	if json.Unmarshal(question, &asked) != nil || len(question) < 3 || question[len(question)-1] != '}' {
+		return question
+	}
+	more, err := agent.Encode(map[string]any{
+		"action_requests": []any{map[string]any{"name": tool, "args": asked, "description": asked.Question}},
+		"review_configs":  []any{map[string]any{"action_name": tool, "allowed_decisions": []string{"respond", "reject"}}},
+	})
+	if err != nil {
+		return question
+	}
+	return append(append(slices.Clip(question[:len(question)-1]), ','), more[1:]...)
 }
 
 // CheckpointMetadata is what clients read beside a checkpoint's values.

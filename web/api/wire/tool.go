@@ -18,6 +18,12 @@ type toolFrame struct {
 	Error  string          `json:"error,omitempty"`
 }
 
+// toolCall is a call of the open step.
+type toolCall struct {
+	name string
+	args json.RawMessage
+}
+
 // tool shows a tool call from its start over its output to its end.
 func (e *Encoder) tool(ev runevent.Event) error {
 	if !e.modes.has(ModeTools | ModeEvents) {
@@ -31,7 +37,7 @@ func (e *Encoder) tool(ev runevent.Event) error {
 			return err
 		}
 		f = toolFrame{Event: "on_tool_start", Call: c.ID, Name: c.Name, Input: string(c.Args)}
-		e.calls[c.ID] = c.Name
+		e.calls[c.ID] = toolCall{c.Name, c.Args}
 	case runevent.KindToolOutput:
 		var o struct {
 			ID     string          `json:"id"`
@@ -40,7 +46,7 @@ func (e *Encoder) tool(ev runevent.Event) error {
 		if err := json.Unmarshal(ev.Data, &o); err != nil {
 			return err
 		}
-		f = toolFrame{Event: "on_tool_event", Call: o.ID, Name: e.calls[o.ID], Data: o.Output}
+		f = toolFrame{Event: "on_tool_event", Call: o.ID, Name: e.calls[o.ID].name, Data: o.Output}
 	case runevent.KindToolResult:
 		var end runevent.ToolEnd
 		if err := json.Unmarshal(ev.Data, &end); err != nil {
