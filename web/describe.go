@@ -12,6 +12,7 @@ import (
 
 	"fawn/views"
 	"fawn/web/api"
+	"fawn/web/completions"
 	"fawn/web/gateway"
 	"fawn/web/openapi"
 	"fawn/web/route"
@@ -24,7 +25,7 @@ func (a *App) spec() openapi.Spec {
 	return openapi.Spec{Title: "Fawn", Version: a.opts.Version,
 		Text: "The API of the LangGraph Platform and of DeerFlow's gateway. Every route whose path does not begin with /api " +
 			"is served under /api/langgraph and /api too; under /api with the manners of the gateway.",
-		Ops: slices.Concat(api.Operations(), gateway.Operations(), describeHealth(), describeMCP(),
+		Ops: slices.Concat(api.Operations(), gateway.Operations(), completions.Operations(), describeHealth(), describeMCP(),
 			describeMetrics()),
 		Schemas: schemas, Params: route.PathParams(),
 		Mounts: []string{"/api/langgraph", "/api"}}

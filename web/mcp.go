@@ -15,9 +15,12 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
 	"fawn/sandbox/files"
+	"fawn/web/completions"
 	"fawn/web/errstatus"
+	"fawn/web/inproc"
 	"fawn/web/mcpserver"
 	"fawn/web/openapi"
+	"fawn/web/route"
 )
 
 // openMCP starts the MCP servers of the configuration, in the background.
@@ -73,15 +76,27 @@ func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) 
 	return at, tree.WriteFile(ctx, at, data, false)
 }
 
-// toolServer is Fawn as an MCP server. It asks the API without the checks in front of it, which
-// its own requests have passed, as the principal those have found.
+// toolServer is Fawn as an MCP server. It asks the API as the principal of its own requests.
 func (a *App) toolServer() http.Handler {
+	return mcpserver.New(mcpserver.Options{API: a.inner(), Runs: a.runs, URL: a.URL, Version: a.opts.Version,
+		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
+}
+
+// inner is the API without the checks in front of it, for other faces of the program, whose own requests have passed
+// them.
+func (a *App) inner() http.Handler {
 	inner := echo.New()
 	inner.HTTPErrorHandler = errstatus.Handler(a.opts.Log)
+	a.api.Routes(inner.Group("/api/langgraph"), false)
 	a.api.Routes(inner.Group("/api"), true)
 	a.gateway.Routes(inner.Group("/api"))
-	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.runs, URL: a.URL, Version: a.opts.Version,
-		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
+	return inner
+}
+
+// completions is Fawn for programs that know OpenAI's API.
+func (a *App) completions(parts *route.Parts) *completions.Server {
+	return completions.New(completions.Options{API: inproc.Client{API: a.inner()}, Runs: a.runs, Config: parts.Config, Draining: a.draining.ctx,
+		Readers: &a.readers})
 }
 
 // describeMCP is the route of the MCP server.

@@ -43,6 +43,7 @@ func Default() File {
 			TokenBudget: SubagentBudget{Enabled: true, WarnThreshold: 0.7},
 		},
 		Suggestions:   Suggestions{Enabled: true, MaxSuggestions: 3},
+		OpenAIAPI:     OpenAIAPI{Enabled: true, Steps: "reasoning"},
 		InputPolish:   InputPolish{Enabled: true, MaxChars: 4000},
 		Web:           Web{Enabled: true, Fallback: true},
 		LoopDetection: middleware.DefaultLoop(),

@@ -52,6 +52,7 @@ type File struct {
 	Suggestions   Suggestions                  `yaml:"suggestions"`
 	InputPolish   InputPolish                  `yaml:"input_polish"`
 	AgentsAPI     Switch                       `yaml:"agents_api"`
+	OpenAIAPI     OpenAIAPI                    `yaml:"openai_api"`
 
 	LoopDetection      middleware.LoopOptions   `yaml:"loop_detection"`
 	ToolProgress       ToolProgress             `yaml:"tool_progress"`
@@ -88,6 +89,13 @@ type File struct {
 // Switch is a section that can only be turned on or off.
 type Switch struct {
 	Enabled bool `yaml:"enabled"`
+}
+
+// OpenAIAPI says what programs that know OpenAI's API get at /v1.
+type OpenAIAPI struct {
+	Enabled bool   `yaml:"enabled"`
+	Models  bool   `yaml:"models"`                        // offer the models beside the agents: the built-in agent answers with them
+	Steps   string `yaml:"steps" enum:"reasoning|hidden"` // how clients see thoughts and tool calls
 }
 
 // Logging says how log lines look.

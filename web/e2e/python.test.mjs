@@ -12,7 +12,7 @@ const dir = mkdtempSync(join(tmpdir(), 'fawn-python-'));
 
 let fawn, missing = false;
 before(async () => {
-  const why = await install('requirements.txt', ...gate ? [] : ['requirements.schema.txt']);
+  const why = await install('requirements.txt', ...gate ? [] : ['requirements.schema.txt', 'requirements.clients.txt']);
   missing = lacks(`the Python SDK (${why})`, !why);
   if (!missing) fawn = await start({ shared: true });
 }, { timeout: 900_000 });
@@ -32,7 +32,7 @@ const python = (t, name, args) => {
 
 // The gate runs what people do every day; everything else is nightly's.
 const checks = gate ? ['sdk_check.py']
-  : ['methods_check.py', 'sdk_check.py', 'runs_check.py', 'records_check.py', 'samples_check.py', 'protocol_check.py', 'remote_check.py', 'docs_check.py'];
+  : ['methods_check.py', 'sdk_check.py', 'runs_check.py', 'records_check.py', 'samples_check.py', 'protocol_check.py', 'remote_check.py', 'openai_check.py', 'docs_check.py'];
 for (const file of checks) {
   test(`the Python SDK: ${file}`, { timeout: 450_000 }, async (t) => {
     const out = await python(t, 'python', [join(here, file), fawn?.base]);

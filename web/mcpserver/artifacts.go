@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/web/inproc"
 )
 
 // How much of a file is sent at once.
@@ -54,7 +56,7 @@ func parseURI(uri string) (thread, at string, ok bool) {
 
 // filePath is where the API has a file.
 func filePath(thread, at string) string {
-	return threadPath(thread, "artifacts") + (&url.URL{Path: at}).EscapedPath()
+	return inproc.ThreadPath(thread, "artifacts") + (&url.URL{Path: at}).EscapedPath()
 }
 
 // described adds to paths, of which it takes the last ones, what the files are. Those that are gone
@@ -75,7 +77,7 @@ func (s *Server) described(ctx context.Context, thread string, paths []string) (
 }
 
 func (s *Server) stat(ctx context.Context, thread, at string) (artifact, error) {
-	r, err := s.request(ctx, http.MethodHead, filePath(thread, at), "", nil, 0)
+	r, err := s.api.Request(ctx, http.MethodHead, filePath(thread, at), "", nil, 0)
 	if err != nil {
 		return artifact{}, err
 	}
@@ -84,15 +86,15 @@ func (s *Server) stat(ctx context.Context, thread, at string) (artifact, error) 
 
 // gone tells whether a file is not there or may not be read.
 func gone(err error) bool {
-	var told *refusal
-	return errors.As(err, &told) && told.status < 500
+	var told *inproc.Refusal
+	return errors.As(err, &told) && told.Status < 500
 }
 
 // fileOf reads what a file is from an answer.
-func fileOf(r *reply, thread, at string) (artifact, error) {
-	a := artifact{Path: at, Type: r.header.Get("Content-Type"), URI: artifactURI(thread, at)}
-	length := r.header.Get("Content-Length")
-	if _, total, ok := strings.Cut(r.header.Get("Content-Range"), "/"); ok {
+func fileOf(r *inproc.Reply, thread, at string) (artifact, error) {
+	a := artifact{Path: at, Type: r.Header().Get("Content-Type"), URI: artifactURI(thread, at)}
+	length := r.Header().Get("Content-Length")
+	if _, total, ok := strings.Cut(r.Header().Get("Content-Range"), "/"); ok {
 		length = total
 	}
 	var err error
@@ -107,12 +109,12 @@ func (s *Server) fetch(ctx context.Context, a artifact, thread string, from int6
 	if from >= a.Size {
 		return nil, nil
 	}
-	r, err := s.request(ctx, http.MethodGet, filePath(thread, a.Path), "", nil, most,
+	r, err := s.api.Request(ctx, http.MethodGet, filePath(thread, a.Path), "", nil, most,
 		"Range", fmt.Sprintf("bytes=%d-%d", from, from+int64(most)-1))
 	if err != nil {
 		return nil, err
 	}
-	return r.body.Bytes(), nil
+	return r.Body.Bytes(), nil
 }
 
 // textual tells whether a type is text that a model reads as it is.
@@ -152,7 +154,7 @@ func (s *Server) presented(ctx context.Context, thread string) ([]artifact, erro
 	var state struct {
 		Values values `json:"values"`
 	}
-	if err := s.call(ctx, http.MethodGet, threadPath(thread, "state"), nil, &state); err != nil {
+	if err := s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "state"), nil, &state); err != nil {
 		return nil, err
 	}
 	return s.described(ctx, thread, state.Values.Artifacts)
@@ -217,13 +219,13 @@ func contents(list ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolRes
 
 // worded gives the refusals of a HEAD request, which has no body, a text.
 func (s *Server) worded(err error, at string) error {
-	var told *refusal
+	var told *inproc.Refusal
 	switch {
 	case !errors.As(err, &told):
 		return err
-	case told.status == http.StatusNotFound:
+	case told.Status == http.StatusNotFound:
 		return fmt.Errorf("there is no file %s in this conversation", at)
-	case told.status == http.StatusForbidden, told.status == http.StatusBadRequest:
+	case told.Status == http.StatusForbidden, told.Status == http.StatusBadRequest:
 		return fmt.Errorf("%s is not a file that can be read: paths begin with /mnt/user-data", at)
 	}
 	return err

@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"fawn/agent/llm/sse"
+
+	"fawn/web/inproc"
 )
 
 // maxOpen is how many requests of a bridge may be open at once.
@@ -281,7 +283,7 @@ func (b *Bridge) exchange(ctx context.Context, m rpc, line []byte) (answered boo
 		return true, b.write(m, body)
 	}
 	if res.StatusCode >= http.StatusBadRequest {
-		return false, errors.New(detail(body, res.StatusCode))
+		return false, errors.New(inproc.Detail(body, res.StatusCode))
 	}
 	return false, nil
 }

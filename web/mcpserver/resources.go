@@ -36,7 +36,7 @@ func (s *Server) listResources(ctx context.Context) (*sdk.ListResourcesResult, e
 	var threads []struct {
 		ID string `json:"thread_id"`
 	}
-	err := s.call(ctx, http.MethodPost, "/api/threads/search", map[string]any{"limit": listedThreads}, &threads)
+	err := s.api.Call(ctx, http.MethodPost, "/api/threads/search", map[string]any{"limit": listedThreads}, &threads)
 	if err != nil {
 		return nil, err
 	}

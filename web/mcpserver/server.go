@@ -14,6 +14,7 @@ import (
 
 	"fawn/agent/runs"
 	"fawn/web/httpx"
+	"fawn/web/inproc"
 )
 
 // maxBody is how much one message of a client may be, with the files in it: 24 MiB.
@@ -33,6 +34,7 @@ type Options struct {
 // needs is in it, so a restart ends nothing.
 type Server struct {
 	Options
+	api     inproc.Client
 	handler http.Handler
 	waiting httpx.Limiter
 	beat    time.Duration // between signs of life while nothing happens
@@ -46,7 +48,7 @@ const instructions = `Fawn is an agent that works on tasks by itself: it plans, 
 
 // New makes the server.
 func New(o Options) *Server {
-	s := &Server{Options: o, beat: httpx.Heartbeat}
+	s := &Server{Options: o, api: inproc.Client{API: o.API}, beat: httpx.Heartbeat}
 	server := sdk.NewServer(&sdk.Implementation{Name: "fawn", Title: "Fawn", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}}})

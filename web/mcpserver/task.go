@@ -11,6 +11,8 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+
+	"fawn/web/inproc"
 )
 
 // Statuses of a task.
@@ -79,7 +81,7 @@ var errNoTask = errors.New("this conversation has no task yet: begin one with as
 // newest are the newest runs of a thread.
 func (s *Server) newest(ctx context.Context, thread string) ([]runRow, error) {
 	var list []runRow
-	return list, s.call(ctx, http.MethodGet, threadPath(thread, "runs")+"?limit=1", nil, &list)
+	return list, s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "runs")+"?limit=1", nil, &list)
 }
 
 // find is the named run of a thread, its newest without a name, and whether it is that.
@@ -93,7 +95,7 @@ func (s *Server) find(ctx context.Context, thread, run string) (r runRow, last b
 	case run == "" || run == list[0].ID:
 		return list[0], true, nil
 	}
-	return r, false, s.call(ctx, http.MethodGet, threadPath(thread, "runs", run), nil, &r)
+	return r, false, s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "runs", run), nil, &r)
 }
 
 // look reads where a run stands.
@@ -105,12 +107,12 @@ func (s *Server) look(ctx context.Context, thread, run string) (*task, error) {
 	t := &task{Thread: r.Thread, Run: r.ID, URL: s.URL() + "/workspace/chats/" + r.Thread}
 	var v values
 	if runs.Done(r.Status) {
-		err = s.call(ctx, http.MethodGet, threadPath(thread, "runs", r.ID, "join"), nil, &v)
+		err = s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "runs", r.ID, "join"), nil, &v)
 	} else {
 		var state struct {
 			Values values `json:"values"`
 		}
-		err = s.call(ctx, http.MethodGet, threadPath(thread, "state"), nil, &state)
+		err = s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(thread, "state"), nil, &state)
 		v = state.Values
 	}
 	if err != nil {
@@ -157,7 +159,7 @@ func (s *Server) standing(ctx context.Context, r runRow, last, asks bool) (strin
 	var thread struct {
 		Status string `json:"status"`
 	}
-	if err := s.call(ctx, http.MethodGet, threadPath(r.Thread), nil, &thread); err != nil {
+	if err := s.api.Call(ctx, http.MethodGet, inproc.ThreadPath(r.Thread), nil, &thread); err != nil {
 		return "", err
 	}
 	if thread.Status != runs.ThreadInterrupted {

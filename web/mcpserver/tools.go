@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/web/inproc"
 )
 
 // How long a call may wait. Many clients give up after a minute without an answer.
@@ -149,7 +151,7 @@ func (s *Server) begin(ctx context.Context, in beginning) (r runRow, err error) 
 		}
 		body["input"] = map[string]any{"messages": []any{message}}
 	}
-	return r, s.call(ctx, http.MethodPost, threadPath(thread, "runs"), body, &r)
+	return r, s.api.Call(ctx, http.MethodPost, inproc.ThreadPath(thread, "runs"), body, &r)
 }
 
 // uploaded is a file as a message names it.
@@ -193,12 +195,12 @@ func (s *Server) upload(ctx context.Context, thread string, files []given) ([]up
 		} `json:"files"`
 		Skipped []string `json:"skipped_files"`
 	}
-	r, err := s.request(ctx, http.MethodPost, threadPath(thread, "uploads"), form.FormDataContentType(), &body,
-		maxAnswer)
+	r, err := s.api.Request(ctx, http.MethodPost, inproc.ThreadPath(thread, "uploads"), form.FormDataContentType(), &body,
+		inproc.MaxAnswer)
 	if err != nil {
 		return nil, err
 	}
-	if err := decode(r, &saved); err != nil {
+	if err := inproc.Decode(r, &saved); err != nil {
 		return nil, err
 	}
 	if len(saved.Files) < len(files) {
@@ -225,7 +227,7 @@ func (s *Server) answer(ctx context.Context, req *sdk.CallToolRequest,
 		return nil, nil, fmt.Errorf("the task does not wait for an answer: it is %s", t.Status)
 	}
 	r := runRow{}
-	err = s.call(ctx, http.MethodPost, threadPath(in.Thread, "runs"), map[string]any{"multitask_strategy": "reject",
+	err = s.api.Call(ctx, http.MethodPost, inproc.ThreadPath(in.Thread, "runs"), map[string]any{"multitask_strategy": "reject",
 		"command": map[string]any{"resume": in.Answer}}, &r)
 	if err != nil {
 		return nil, nil, err
@@ -240,9 +242,9 @@ func (s *Server) cancel(ctx context.Context, _ *sdk.CallToolRequest, in which) (
 	}
 	switch t.Status {
 	case queued, working:
-		err = s.call(ctx, http.MethodPost, threadPath(t.Thread, "runs", t.Run, "cancel")+"?wait=true", nil, nil)
+		err = s.api.Call(ctx, http.MethodPost, inproc.ThreadPath(t.Thread, "runs", t.Run, "cancel")+"?wait=true", nil, nil)
 	case waits: // its thread goes on nowhere
-		err = s.call(ctx, http.MethodPost, threadPath(t.Thread, "state"), map[string]any{"as_node": "__end__"}, nil)
+		err = s.api.Call(ctx, http.MethodPost, inproc.ThreadPath(t.Thread, "state"), map[string]any{"as_node": "__end__"}, nil)
 	default:
 		err = fmt.Errorf("the task has ended: it is %s", t.Status)
 	}
@@ -282,7 +284,7 @@ func (s *Server) threads(ctx context.Context, _ *sdk.CallToolRequest,
 			Title string `json:"title"`
 		} `json:"values"`
 	}
-	err := s.call(ctx, http.MethodPost, "/api/threads/search", map[string]any{"limit": in.Limit,
+	err := s.api.Call(ctx, http.MethodPost, "/api/threads/search", map[string]any{"limit": in.Limit,
 		"offset": in.Offset}, &found)
 	out := &threadList{Threads: []threadLine{}}
 	for _, f := range found {

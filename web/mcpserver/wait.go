@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -14,9 +12,6 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 )
-
-// maxStep is how many bytes of a step's text are told.
-const maxStep = 200
 
 // outcome waits for a run and tells its task as it stands then.
 func (s *Server) outcome(ctx context.Context, req *sdk.CallToolRequest, thread, run string,
@@ -127,7 +122,7 @@ func (p *progress) tell(ctx context.Context, ev runevent.Event) error {
 		if json.Unmarshal(ev.Data, &c) != nil {
 			return nil
 		}
-		return p.send(ctx, who+step(c))
+		return p.send(ctx, who+c.Line())
 	case runevent.KindToolResult:
 		var e runevent.ToolEnd
 		if json.Unmarshal(ev.Data, &e) != nil || e.Name == "" {
@@ -136,26 +131,4 @@ func (p *progress) tell(ctx context.Context, ev runevent.Event) error {
 		return p.send(ctx, who+e.Name+" done")
 	}
 	return nil
-}
-
-// step is a call of a tool in one line: its name and what it is about.
-func step(c agent.ToolCall) string {
-	var args map[string]any
-	if json.Unmarshal(c.Args, &args) != nil {
-		return c.Name
-	}
-	for _, name := range []string{"description", "query", "url", "path", "file_path", "command", "question", "name"} {
-		if about, ok := args[name].(string); ok && about != "" {
-			about = strings.Join(strings.Fields(about), " ")
-			if len(about) > maxStep {
-				cut := maxStep
-				for cut > 0 && !utf8.RuneStart(about[cut]) {
-					cut--
-				}
-				about = about[:cut] + "…"
-			}
-			return c.Name + ": " + about
-		}
-	}
-	return c.Name
 }

@@ -1,0 +1,32 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine is how many bytes of an argument a line about a call shows.
+const maxLine = 200
+
+// Line is the call in one line for people: the tool's name and the argument that says what it is about.
+func (c ToolCall) Line() string {
+	var args map[string]any
+	if json.Unmarshal(c.Args, &args) != nil {
+		return c.Name
+	}
+	for _, name := range []string{"description", "query", "url", "path", "file_path", "command", "question", "name"} {
+		if about, ok := args[name].(string); ok && about != "" {
+			about = strings.Join(strings.Fields(about), " ")
+			if len(about) > maxLine {
+				cut := maxLine
+				for cut > 0 && !utf8.RuneStart(about[cut]) {
+					cut--
+				}
+				about = about[:cut] + "…"
+			}
+			return c.Name + ": " + about
+		}
+	}
+	return c.Name
+}

@@ -1,0 +1,233 @@
+package completions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// maxBody is how large a request may be, with the files in it: 64 MiB.
+const maxBody = 64 << 20
+
+// chatRequest is what is read of a request for a chat completion. Settings of the model such as temperature are the
+// agent's own.
+type chatRequest struct {
+	Model    string    `json:"model"`
+	Messages []message `json:"messages"`
+	Stream   bool      `json:"stream"`
+	Options  struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	User   string          `json:"user"`
+	N      *int            `json:"n"`
+	Choice json.RawMessage `json:"tool_choice"`
+}
+
+// bind reads the body of a request.
+func bind(c echo.Context, into any) error {
+	return httpx.Bind(c.Request(), httpx.Limit{Bytes: maxBody, Key: "64 MiB"}, into)
+}
+
+// named is what the client calls its conversation: a header of ours, or those of Open WebUI and LibreChat.
+func named(c echo.Context) string {
+	for _, h := range []string{"X-Conversation-Id", "X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id"} {
+		if v := c.Request().Header.Get(h); v != "" {
+			return route.Cut(v, 200)
+		}
+	}
+	return ""
+}
+
+// forced refuses a choice of tools that can't be kept: the agent has tools of its own.
+func forced(choice json.RawMessage) error {
+	switch s := textOf(choice); s {
+	case "", "auto", "none":
+		return nil
+	}
+	return invalid("tool_choice", "tools of the client aren't called: the agent has its own")
+}
+
+func (s *Server) chat(c echo.Context) error {
+	var q chatRequest
+	if err := bind(c, &q); err != nil {
+		return err
+	}
+	if q.N != nil && *q.N != 1 {
+		return invalid("n", "want 1: an agent gives one answer")
+	}
+	if err := forced(q.Choice); err != nil {
+		return err
+	}
+	if len(q.Messages) == 0 {
+		return invalid("messages", "is required")
+	}
+	for i := range q.Messages {
+		if err := q.Messages[i].read(fmt.Sprintf("messages[%d]", i)); err != nil {
+			return err
+		}
+	}
+	v := &conversation{user: q.User, name: named(c)}
+	var err error
+	if v.past, v.new, err = divide(q.Messages); err != nil {
+		return err
+	}
+	if v.model, err = s.resolve(c.Request().Context(), q.Model); err != nil {
+		return err
+	}
+	release, err := s.Readers.Acquire(s.Config().File.Server.MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.start(c.Request().Context(), v); err != nil {
+		return err
+	}
+	c.Response().Header().Set("X-Thread-Id", v.at.Thread)
+	c.Response().Header().Set("X-Run-Id", v.run)
+	if q.Stream {
+		return s.chatStream(c, v, q.Options.Usage)
+	}
+	return s.chatWhole(c, v)
+}
+
+// finishOf is why an answer ended, in the words of chat completions.
+func finishOf(o outcome) string {
+	switch o.reason {
+	case "model_length_capped", "token_capped", "model_cut_off":
+		return "length"
+	}
+	return "stop"
+}
+
+func (u usage) chat() map[string]int {
+	return map[string]int{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Total}
+}
+
+// whole collects an answer.
+type whole struct{ thoughts string }
+
+func (w *whole) thinks(text string) error { w.thoughts += text; return nil }
+func (w *whole) says(string) error        { return nil }
+func (w *whole) flush() error             { return nil }
+
+func (s *Server) chatWhole(c echo.Context, v *conversation) error {
+	w := &whole{}
+	said, err := s.follow(c, v, w)
+	if err != nil {
+		return err
+	}
+	text, o, err := s.settled(c, v, said)
+	if err != nil {
+		return err
+	}
+	if o.failed != "" {
+		return &failure{Message: o.failed, Type: "server_error", status: http.StatusBadGateway}
+	}
+	message := map[string]any{"role": "assistant", "content": text, "refusal": nil}
+	if w.thoughts != "" {
+		message["reasoning_content"] = w.thoughts
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"id": "chatcmpl-" + v.run, "object": "chat.completion", "created": stamp(time.Now()),
+		"model": v.model.ID, "usage": o.usage.chat(),
+		"choices": []any{map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": finishOf(o)}}})
+}
+
+// chatStream tells an answer in chunks.
+func (s *Server) chatStream(c echo.Context, v *conversation, withUsage bool) error {
+	out, err := httpx.NewStream(c.Response(), s.beat)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	w := &chunks{out: out, id: "chatcmpl-" + v.run, model: v.model.ID, created: stamp(time.Now())}
+	if err := w.delta(map[string]any{"role": "assistant", "content": ""}, nil); err != nil {
+		return err
+	}
+	said, err := s.follow(c, v, w)
+	if err != nil {
+		return w.fails(c, err)
+	}
+	text, o, err := s.settled(c, v, said)
+	if err != nil {
+		return w.fails(c, err)
+	}
+	if o.failed != "" {
+		return w.fails(c, &failure{Message: o.failed, Type: "server_error"})
+	}
+	if rest := text[len(said):]; rest != "" {
+		if err := w.says(rest); err != nil {
+			return err
+		}
+	}
+	finish := finishOf(o)
+	if err := w.delta(map[string]any{}, &finish); err != nil {
+		return err
+	}
+	if withUsage {
+		if err := w.put(map[string]any{"choices": []any{}, "usage": o.usage.chat()}); err != nil {
+			return err
+		}
+	}
+	w.buf = append(w.buf, "data: [DONE]\n\n"...)
+	return w.flush()
+}
+
+// chunks are the chunks of a streamed completion.
+type chunks struct {
+	out     *httpx.Stream
+	buf     []byte
+	id      string
+	model   string
+	created int64
+}
+
+func (w *chunks) put(more map[string]any) error {
+	more["id"], more["object"], more["created"], more["model"] = w.id, "chat.completion.chunk", w.created, w.model
+	b, err := agent.Encode(more)
+	if err != nil {
+		return err
+	}
+	w.buf = append(append(append(w.buf, "data: "...), b...), "\n\n"...)
+	return nil
+}
+
+func (w *chunks) delta(delta map[string]any, finish *string) error {
+	return w.put(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}}})
+}
+
+func (w *chunks) thinks(text string) error {
+	return w.delta(map[string]any{"reasoning_content": text}, nil)
+}
+func (w *chunks) says(text string) error { return w.delta(map[string]any{"content": text}, nil) }
+
+func (w *chunks) flush() error {
+	err := w.out.Write(w.buf, true)
+	w.buf = w.buf[:0]
+	return err
+}
+
+// fails ends a stream that had begun with an error, which clients raise. A server that stops cuts it off.
+func (w *chunks) fails(c echo.Context, err error) error {
+	if httpx.Left(c.Request(), err) || errors.Is(err, runs.ErrClosed) {
+		return err
+	}
+	f := failureOf(err)
+	if f.status == http.StatusInternalServerError {
+		return err
+	}
+	b, encodeErr := agent.Encode(map[string]any{"error": f})
+	if encodeErr != nil {
+		return encodeErr
+	}
+	w.buf = append(append(append(w.buf, "data: "...), b...), "\n\ndata: [DONE]\n\n"...)
+	return w.flush()
+}

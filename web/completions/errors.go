@@ -1,0 +1,87 @@
+package completions
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/web/errstatus"
+	"fawn/web/httpx"
+	"fawn/web/inproc"
+)
+
+// failure is an error as OpenAI's API tells it.
+type failure struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+
+	status int
+}
+
+// Error implements error.
+func (f *failure) Error() string { return f.Message }
+
+// invalid is a 400 about a parameter.
+func invalid(param, message string) error {
+	return &failure{Message: message, Type: "invalid_request_error", Param: &param, status: http.StatusBadRequest}
+}
+
+// kinds are the types of errors by status; those of the server's own are "server_error".
+var kinds = map[int]string{401: "authentication_error", 403: "permission_error", 404: "invalid_request_error",
+	413: "invalid_request_error", 422: "invalid_request_error", 400: "invalid_request_error", 409: "conflict_error",
+	429: "rate_limit_error"}
+
+// failureOf is an error of the API as OpenAI's clients know it. A field's problem is a 400, as it is there.
+func failureOf(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	f = &failure{Type: "server_error"}
+	var told *inproc.Refusal
+	if errors.As(err, &told) {
+		f.status, f.Message = told.Status, told.Text
+	} else {
+		var detail any
+		f.status, detail = errstatus.Of(err)
+		body, _ := json.Marshal(map[string]any{"detail": detail}) // a detail always encodes
+		f.Message = inproc.Detail(body, f.status)
+		var object struct{ Detail struct{ Message string } }
+		if json.Unmarshal(body, &object) == nil && object.Detail.Message != "" {
+			f.Message = object.Detail.Message
+		}
+	}
+	if kind := kinds[f.status]; kind != "" {
+		f.Type = kind
+	}
+	if f.status == http.StatusUnprocessableEntity {
+		f.status = http.StatusBadRequest
+	}
+	return f
+}
+
+// worded gives errors of the routes the form of OpenAI's. Those without a status of their own are left to the
+// server's handler, which logs them.
+func (s *Server) worded(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := next(c)
+		if err == nil || c.Response().Committed || httpx.Left(c.Request(), err) {
+			return err
+		}
+		f := failureOf(err)
+		if f.status == http.StatusInternalServerError {
+			return err
+		}
+		if f.status == http.StatusUnauthorized {
+			c.Response().Header().Set("WWW-Authenticate", "Bearer")
+		}
+		if f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests {
+			c.Response().Header().Set("Retry-After", "5")
+		}
+		return httpx.JSON(c, f.status, map[string]any{"error": f})
+	}
+}

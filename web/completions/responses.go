@@ -1,0 +1,418 @@
+package completions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// responsePrefix makes the id of a response of its run's.
+const responsePrefix = "resp_"
+
+// responseRequest is what is read of a request for a response.
+type responseRequest struct {
+	Model        string          `json:"model"`
+	Input        json.RawMessage `json:"input"`
+	Instructions string          `json:"instructions"`
+	Previous     string          `json:"previous_response_id"`
+	Conversation json.RawMessage `json:"conversation"` // its id, or {"id"}
+	Stream       bool            `json:"stream"`
+	User         string          `json:"user"`
+	Choice       json.RawMessage `json:"tool_choice"`
+	Metadata     json.RawMessage `json:"metadata"`
+}
+
+// messages are the input of a request, behind its instructions.
+func (q *responseRequest) messages() ([]message, error) {
+	var list []message
+	var text string
+	switch {
+	case route.Given(q.Input) == nil:
+		return nil, invalid("input", "is required")
+	case json.Unmarshal(q.Input, &text) == nil:
+		list = []message{{Role: "user", text: text}}
+	case json.Unmarshal(q.Input, &list) != nil:
+		return nil, invalid("input", "want text or a list of items")
+	default:
+		for i := range list {
+			if err := list[i].read(fmt.Sprintf("input[%d]", i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, invalid("input", "is empty")
+	}
+	if q.Instructions != "" {
+		list = append([]message{{Role: "system", text: q.Instructions}}, list...)
+	}
+	return list, nil
+}
+
+func (s *Server) create(c echo.Context) error {
+	var q responseRequest
+	if err := bind(c, &q); err != nil {
+		return err
+	}
+	if err := forced(q.Choice); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	v := &conversation{user: q.User, name: named(c)}
+	if route.Given(q.Conversation) != nil {
+		v.name = textOf(q.Conversation)
+		var object struct{ ID string }
+		if json.Unmarshal(q.Conversation, &object) == nil && object.ID != "" {
+			v.name = object.ID
+		}
+	}
+	list, err := q.messages()
+	if err != nil {
+		return err
+	}
+	if v.past, v.new, err = divide(list); err != nil {
+		return err
+	}
+	if v.model, err = s.resolve(ctx, q.Model); err != nil {
+		return err
+	}
+	if q.Previous != "" {
+		var known bool
+		if v.at, known, err = s.recall(ctx, responseKey(strings.TrimPrefix(q.Previous, responsePrefix))); err != nil {
+			return err
+		}
+		if !known {
+			code, param := "previous_response_not_found", "previous_response_id"
+			return &failure{Message: "There is no response " + route.Cut(q.Previous, 80), Type: "invalid_request_error", Param: &param, Code: &code,
+				status: http.StatusBadRequest}
+		}
+		v.past, v.new = nil, list
+	}
+	release, err := s.Readers.Acquire(s.Config().File.Server.MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.start(ctx, v); err != nil {
+		return err
+	}
+	c.Response().Header().Set("X-Thread-Id", v.at.Thread)
+	c.Response().Header().Set("X-Run-Id", v.run)
+	r := newResponse(v, &q)
+	if q.Stream {
+		return s.responseStream(c, v, r)
+	}
+	w := &whole{}
+	said, err := s.follow(c, v, w)
+	if err != nil {
+		return err
+	}
+	text, o, err := s.settled(c, v, said)
+	if err != nil {
+		return err
+	}
+	r.end(w.thoughts, text, o)
+	return httpx.JSON(c, http.StatusOK, r.body)
+}
+
+// response is a response as it is told.
+type response struct {
+	body map[string]any
+	id   string
+}
+
+func newResponse(v *conversation, q *responseRequest) *response {
+	metadata := json.RawMessage(`{}`)
+	if route.Given(q.Metadata) != nil {
+		metadata = q.Metadata
+	}
+	r := &response{id: responsePrefix + v.run}
+	r.body = map[string]any{"id": r.id, "object": "response", "created_at": stamp(time.Now()), "status": "in_progress", "model": v.model.ID,
+		"output": []any{}, "error": nil, "incomplete_details": nil, "instructions": nullable(q.Instructions), "metadata": metadata,
+		"previous_response_id": nullable(q.Previous), "parallel_tool_calls": true, "tool_choice": "auto", "tools": []any{}, "store": true,
+		"temperature": nil, "top_p": nil, "max_output_tokens": nil, "truncation": "disabled", "usage": nil,
+		"text": map[string]any{"format": map[string]string{"type": "text"}}, "reasoning": map[string]any{"effort": nil, "summary": nil}}
+	return r
+}
+
+// nullable is a text, or null for an empty one.
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func (u usage) response() map[string]any {
+	return map[string]any{"input_tokens": u.Input, "output_tokens": u.Output, "total_tokens": u.Total,
+		"input_tokens_details": map[string]int{"cached_tokens": 0}, "output_tokens_details": map[string]int{"reasoning_tokens": 0}}
+}
+
+// thought is the item with what the agent thought and did.
+func (r *response) thought(text, status string) map[string]any {
+	return map[string]any{"id": "rs_" + r.id[len(responsePrefix):], "type": "reasoning", "status": status,
+		"summary": []any{map[string]string{"type": "summary_text", "text": text}}}
+}
+
+// said is the item with the answer.
+func (r *response) said(text, status string) map[string]any {
+	content := []any{}
+	if text != "" || status == "completed" {
+		content = append(content, outputText(text))
+	}
+	return map[string]any{"id": "msg_" + r.id[len(responsePrefix):], "type": "message", "role": "assistant", "status": status, "content": content}
+}
+
+func outputText(text string) map[string]any {
+	return map[string]any{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
+}
+
+// end fills in what came of the run.
+func (r *response) end(thoughts, text string, o outcome) {
+	output := []any{}
+	if thoughts != "" {
+		output = append(output, r.thought(thoughts, "completed"))
+	}
+	r.body["output"], r.body["usage"] = append(output, r.said(text, "completed")), o.usage.response()
+	switch {
+	case o.failed != "":
+		r.body["status"], r.body["error"] = "failed", map[string]string{"code": "server_error", "message": o.failed}
+	case finishOf(o) == "length":
+		r.body["status"], r.body["incomplete_details"] = "incomplete", map[string]string{"reason": "max_output_tokens"}
+	case o.status == runs.Interrupted && o.reason == "":
+		r.body["status"] = "cancelled"
+	default:
+		r.body["status"] = "completed"
+	}
+}
+
+// responseStream tells a response in events.
+func (s *Server) responseStream(c echo.Context, v *conversation, r *response) error {
+	out, err := httpx.NewStream(c.Response(), s.beat)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	w := &events{out: out, r: r}
+	for _, name := range []string{"response.created", "response.in_progress"} {
+		if err := w.put(name, map[string]any{"response": r.body}); err != nil {
+			return err
+		}
+	}
+	said, err := s.follow(c, v, w)
+	var text string
+	var o outcome
+	if err == nil {
+		text, o, err = s.settled(c, v, said)
+	}
+	if httpx.Left(c.Request(), err) || errors.Is(err, runs.ErrClosed) {
+		return err
+	}
+	if err != nil {
+		f := failureOf(err)
+		if f.status == http.StatusInternalServerError {
+			return err
+		}
+		text, o.failed = said, f.Message
+	}
+	if rest := text[len(said):]; rest != "" {
+		if err := w.says(rest); err != nil {
+			return err
+		}
+	}
+	if err := w.close(text); err != nil {
+		return err
+	}
+	r.end(w.thoughts.String(), text, o)
+	status, _ := r.body["status"].(string)
+	if status == "cancelled" { // has no event of its own
+		status = "incomplete"
+	}
+	if err := w.put("response."+status, map[string]any{"response": r.body}); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// events are the events of a streamed response. Thoughts come first; those behind words of the answer are left out, as
+// items don't mix.
+type events struct {
+	out      *httpx.Stream
+	buf      []byte
+	seq      int
+	r        *response
+	thoughts strings.Builder
+	thinking bool // the item of thoughts is open
+	saying   bool // the item of the answer is open
+}
+
+func (w *events) put(name string, more map[string]any) error {
+	more["type"], more["sequence_number"] = name, w.seq
+	w.seq++
+	b, err := agent.Encode(more)
+	if err != nil {
+		return err
+	}
+	w.buf = httpx.AppendFrame(w.buf, name, b, httpx.ID{})
+	return nil
+}
+
+// index is the place of the answer among the items.
+func (w *events) index() int {
+	if w.thoughts.Len() > 0 {
+		return 1
+	}
+	return 0
+}
+
+func (w *events) thinks(text string) error {
+	if w.saying {
+		return nil
+	}
+	id := w.r.thought("", "in_progress")["id"]
+	if !w.thinking {
+		w.thinking = true
+		item := w.r.thought("", "in_progress")
+		item["summary"] = []any{}
+		if err := errors.Join(w.put("response.output_item.added", map[string]any{"output_index": 0, "item": item}),
+			w.put("response.reasoning_summary_part.added", map[string]any{"item_id": id, "output_index": 0, "summary_index": 0,
+				"part": map[string]string{"type": "summary_text", "text": ""}})); err != nil {
+			return err
+		}
+	}
+	w.thoughts.WriteString(text)
+	return w.put("response.reasoning_summary_text.delta", map[string]any{"item_id": id, "output_index": 0, "summary_index": 0, "delta": text})
+}
+
+// thought closes the item of thoughts.
+func (w *events) thought() error {
+	if !w.thinking {
+		return nil
+	}
+	w.thinking = false
+	text := w.thoughts.String()
+	item := w.r.thought(text, "completed")
+	at := map[string]any{"item_id": item["id"], "output_index": 0, "summary_index": 0}
+	done := map[string]any{"text": text}
+	part := map[string]any{"part": map[string]string{"type": "summary_text", "text": text}}
+	for k, value := range at {
+		done[k], part[k] = value, value
+	}
+	return errors.Join(w.put("response.reasoning_summary_text.done", done), w.put("response.reasoning_summary_part.done", part),
+		w.put("response.output_item.done", map[string]any{"output_index": 0, "item": item}))
+}
+
+func (w *events) says(text string) error {
+	at := func(more map[string]any) map[string]any {
+		more["item_id"], more["output_index"], more["content_index"] = w.r.said("", "")["id"], w.index(), 0
+		return more
+	}
+	if !w.saying {
+		if err := w.thought(); err != nil {
+			return err
+		}
+		w.saying = true
+		if err := errors.Join(w.put("response.output_item.added", map[string]any{"output_index": w.index(), "item": w.r.said("", "in_progress")}),
+			w.put("response.content_part.added", at(map[string]any{"part": outputText("")}))); err != nil {
+			return err
+		}
+	}
+	return w.put("response.output_text.delta", at(map[string]any{"delta": text, "logprobs": []any{}}))
+}
+
+// close ends the items.
+func (w *events) close(text string) error {
+	if !w.saying {
+		if err := w.says(""); err != nil {
+			return err
+		}
+	}
+	item := w.r.said(text, "completed")
+	at := map[string]any{"item_id": item["id"], "output_index": w.index(), "content_index": 0}
+	done, part := map[string]any{"text": text, "logprobs": []any{}}, map[string]any{"part": outputText(text)}
+	for k, value := range at {
+		done[k], part[k] = value, value
+	}
+	return errors.Join(w.put("response.output_text.done", done), w.put("response.content_part.done", part),
+		w.put("response.output_item.done", map[string]any{"output_index": w.index(), "item": item}))
+}
+
+func (w *events) flush() error {
+	err := w.out.Write(w.buf, true)
+	w.buf = w.buf[:0]
+	return err
+}
+
+// get tells a response again, from the run that made it.
+func (s *Server) get(c echo.Context) error {
+	ctx, run := c.Request().Context(), strings.TrimPrefix(route.Param(c, "rid"), responsePrefix)
+	at, known, err := s.recall(ctx, responseKey(run))
+	if err != nil {
+		return err
+	}
+	if !known {
+		return &failure{Message: "There is no response " + route.Cut(responsePrefix+run, 80), Type: "invalid_request_error", status: http.StatusNotFound}
+	}
+	return s.again(c, ctx, at, run)
+}
+
+// again makes the response of a run that has ended.
+func (s *Server) again(c echo.Context, ctx context.Context, at place, run string) error {
+	v := &conversation{at: at, run: run, model: modelJSON{ID: "lead_agent"}}
+	var row struct {
+		usage
+		Status    string    `json:"status"`
+		Assistant string    `json:"assistant_id"`
+		Created   time.Time `json:"created_at"`
+	}
+	if err := s.API.Call(ctx, http.MethodGet, threadPath(at.Thread, "runs", run), nil, &row); err != nil {
+		return err
+	}
+	var values struct {
+		Messages json.RawMessage `json:"messages"`
+	}
+	if err := s.API.Call(ctx, http.MethodGet, threadPath(at.Thread, "runs", run, "join"), nil, &values); err != nil {
+		return err
+	}
+	if list, err := s.available(ctx); err == nil {
+		for _, m := range list {
+			if m.assistant == row.Assistant {
+				v.model.ID = m.ID
+				break
+			}
+		}
+	}
+	r := newResponse(v, &responseRequest{})
+	r.body["created_at"] = stamp(row.Created)
+	r.end("", answerOf(values.Messages), outcome{status: row.Status, usage: row.usage})
+	return httpx.JSON(c, http.StatusOK, r.body)
+}
+
+// answerOf is what the agent said since the last message of a person.
+func answerOf(raw json.RawMessage) string {
+	messages, err := agent.ParseMessages(raw)
+	if err != nil {
+		return ""
+	}
+	said := ""
+	for _, m := range messages {
+		if m.Genuine() {
+			said = ""
+		}
+		if m.Type == agent.TypeAI {
+			said = joined(said, m.Content.String())
+		}
+	}
+	return said
+}

@@ -1,0 +1,220 @@
+package completions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/agent/runs/runevent"
+	"fawn/web/httpx"
+)
+
+// usage is what a run took, in tokens.
+type usage struct {
+	Input  int `json:"total_input_tokens"`
+	Output int `json:"total_output_tokens"`
+	Total  int `json:"total_tokens"`
+}
+
+// outcome is what became of a run.
+type outcome struct {
+	status string // of the run
+	reason string // why it stopped
+	usage  usage
+	failed string
+	files  []string // addresses of files that it presented
+}
+
+// start begins the run of a conversation.
+func (s *Server) start(ctx context.Context, v *conversation) error {
+	body, err := s.find(ctx, v)
+	if err != nil {
+		return err
+	}
+	if err := s.upload(ctx, v.at.Thread, v.new); err != nil {
+		return err
+	}
+	var r struct {
+		ID string `json:"run_id"`
+	}
+	err = s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "runs"), body, &r)
+	v.run = r.ID
+	return err
+}
+
+// teller shows a run to a client as it works. Errors are those of the connection.
+type teller interface {
+	thinks(text string) error
+	says(text string) error
+	flush() error
+}
+
+// follow tells a run to its end and returns what was said. A client that leaves ends the run, as there is no other way
+// to stop an answer in OpenAI's API.
+func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string, err error) {
+	ctx, done := httpx.Until(c.Request().Context(), s.Draining, runs.ErrClosed)
+	defer done()
+	defer func() {
+		if c.Request().Context().Err() != nil {
+			ctx := context.WithoutCancel(c.Request().Context())
+			if s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "runs", v.run, "cancel"), nil, nil) != nil {
+				return // it has ended
+			}
+		}
+	}()
+	reader, err := s.Runs.Follow(ctx, v.run)
+	if err != nil {
+		return "", err
+	}
+	w := &words{teller: t, steps: s.Config().File.OpenAIAPI.Steps != "hidden"}
+	for at := int64(0); ; {
+		events, err := reader.Next(ctx, at)
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return w.all.String(), err
+		}
+		for _, ev := range events {
+			if at = ev.To; ev.Kind == runevent.KindEnd {
+				return w.all.String(), t.flush()
+			}
+			if err := w.event(ev); err != nil {
+				return w.all.String(), err
+			}
+		}
+		if len(events) == 0 { // rolled back
+			return w.all.String(), nil
+		}
+		if err := t.flush(); err != nil {
+			return w.all.String(), err
+		}
+	}
+}
+
+// words turns events into what a client reads: the texts of the agent, with an empty line between two of them, and its
+// thoughts and steps.
+type words struct {
+	teller
+	steps bool // are told
+	all   strings.Builder
+	id    string // of the message that grows
+}
+
+func (w *words) event(ev runevent.Event) error {
+	switch {
+	case ev.NS != "":
+	case ev.Kind == runevent.KindText:
+		text := ev.Text
+		if w.all.Len() > 0 && ev.Msg.ID != w.id {
+			text = "\n\n" + text
+		}
+		w.id = ev.Msg.ID
+		w.all.WriteString(text)
+		return w.says(text)
+	case ev.Kind == runevent.KindReasoning && w.steps:
+		return w.thinks(ev.Text)
+	case ev.Kind == runevent.KindToolStart && w.steps:
+		var call agent.ToolCall
+		if json.Unmarshal(ev.Data, &call) == nil {
+			return w.thinks("\n" + call.Line() + "\n")
+		}
+	}
+	return nil
+}
+
+// settled reads what became of a run and remembers where its conversation stands. What the agent asks and the files
+// that it presented are added to what was said.
+func (s *Server) settled(c echo.Context, v *conversation, said string) (text string, o outcome, err error) {
+	ctx := context.WithoutCancel(c.Request().Context())
+	before := v.at
+	var row struct {
+		usage
+		Status string  `json:"status"`
+		Reason *string `json:"stop_reason"`
+		Error  *string `json:"error"`
+	}
+	if err := s.API.Call(ctx, http.MethodGet, threadPath(v.at.Thread, "runs", v.run), nil, &row); err != nil {
+		return said, o, err
+	}
+	o.status, o.usage = row.Status, row.usage
+	if row.Reason != nil {
+		o.reason = *row.Reason
+	}
+	if row.Status == runs.Failed || row.Status == runs.Timeout {
+		if o.failed = "the run failed"; row.Error != nil {
+			o.failed = *row.Error
+		}
+		return said, o, nil
+	}
+	st, there, err := s.state(ctx, v.at.Thread)
+	if err != nil || !there || st.Metadata.Run != v.run { // another run has gone on since
+		return said, o, err
+	}
+	text = said
+	if question := st.question(); question != "" && !strings.HasSuffix(said, question) {
+		text = joined(text, question)
+	}
+	known := map[string]bool{}
+	for _, path := range before.artifacts {
+		known[path] = true
+	}
+	for _, path := range st.Values.Artifacts {
+		if !known[path] {
+			o.files = append(o.files, "["+path[strings.LastIndexByte(path, '/')+1:]+"]("+httpx.Root(c.Request())+"/api"+
+				strings.TrimPrefix(threadPath(v.at.Thread), mount)+"/artifacts"+pathEscaped(path)+")")
+		}
+	}
+	if len(o.files) > 0 {
+		text = joined(text, strings.Join(o.files, "\n"))
+	}
+	v.at = place{Thread: v.at.Thread, Last: st.last()}
+	if st.Checkpoint != nil {
+		v.at.Checkpoint = st.Checkpoint.ID
+	}
+	answered := append(append(append([]message{}, v.past...), v.new...), message{Role: "assistant", text: text})
+	keys := []string{v.key(answered), responseKey(v.run)}
+	if v.name != "" {
+		keys = append(keys, v.key(nil))
+	}
+	for _, key := range keys {
+		err = errors.Join(err, s.remember(ctx, key, v.at))
+	}
+	return text, o, err
+}
+
+// question is what the thread waits for, as text.
+func (st *state) question() string {
+	var out string
+	for _, i := range st.Interrupts {
+		out = joined(joined(out, i.Value.Context), i.Value.Question)
+		for n, o := range i.Value.Options {
+			if o.Label == "" {
+				o.Label = o.Value
+			}
+			if n == 0 {
+				out += "\n"
+			}
+			out += "\n- " + o.Label
+		}
+	}
+	return out
+}
+
+// joined puts a paragraph behind a text.
+func joined(text, more string) string {
+	if text == "" || more == "" {
+		return text + more
+	}
+	return text + "\n\n" + more
+}
+
+// stamp is a time as OpenAI's API tells it.
+func stamp(t time.Time) int64 { return t.Unix() }
