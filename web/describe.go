@@ -14,6 +14,7 @@ import (
 	"fawn/web/api"
 	"fawn/web/completions"
 	"fawn/web/gateway"
+	"fawn/web/httpx"
 	"fawn/web/openapi"
 	"fawn/web/route"
 )
@@ -70,12 +71,12 @@ func (a *App) describe() (func() openapi.Spec, echo.HandlerFunc) {
 			if err != nil {
 				return err
 			}
-			return c.JSONBlob(http.StatusOK, b)
+			return httpx.Tagged(c, b)
 		}
 		b, err := document()
 		if err != nil {
 			return err
 		}
-		return c.JSONBlob(http.StatusOK, b)
+		return httpx.Tagged(c, b)
 	}
 }

@@ -31,9 +31,7 @@ func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		origin := r.Header.Get("Origin")
 		allowed := origin != "" && a.originAllowed(origin)
-		if origin != "" {
-			h.Add("Vary", "Origin")
-		}
+		h.Add("Vary", "Origin") // also without one: a cache must not give this answer to another origin
 		if allowed {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", exposed)

@@ -1,7 +1,10 @@
 package web_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,5 +68,68 @@ func TestMannersOfTheMounts(t *testing.T) {
 				t.Errorf("delete an idle thread: %d %s", a.status, a.body)
 			}
 		})
+	}
+}
+
+// TestHTTPManners checks what general clients of HTTP rely on: HEAD where GET is, tags, compression both ways, and text
+// that is refused rather than changed.
+func TestHTTPManners(t *testing.T) {
+	s := start(t, scripted(t))
+	s.send(t, "POST", "/threads/t1/runs/wait", `{"assistant_id": "lead_agent", "input": {"messages": [{"role": "user", "content": "echo 3 tokens"}]}}`)
+	for _, path := range []string{"/", "/ok", "/openapi.json", "/threads/t1", "/threads/t1/state", "/threads/t1/stream", "/api/models", "/workspace/chats/t1", "/v1/models"} {
+		get, head := 0, s.send(t, "HEAD", path, "")
+		if path == "/threads/t1/stream" {
+			get = 200
+		} else {
+			get = s.send(t, "GET", path, "").status
+		}
+		if head.status != get || head.body != "" {
+			t.Errorf("HEAD %s: %d %q, GET is %d", path, head.status, head.body, get)
+		}
+	}
+	for _, path := range []string{"/openapi.json", "/threads", "/threads/t1/history"} {
+		a := s.send(t, "GET", path, "")
+		tag := a.header.Get("ETag")
+		if same := s.send(t, "GET", path, "", "If-None-Match", `"other", `+tag); tag == "" || same.status != http.StatusNotModified || same.body != "" {
+			t.Errorf("%s with the tag %q: %d %s", path, tag, same.status, same.body)
+		}
+		if other := s.send(t, "GET", path, "", "If-None-Match", `"other"`); other.status != http.StatusOK || other.body != a.body {
+			t.Errorf("%s with another tag: %d", path, other.status)
+		}
+	}
+	if a := s.send(t, "GET", "/openapi.json", "", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "gzip" || !slices.Contains(a.header.Values("Vary"), "Accept-Encoding") {
+		t.Errorf("the document isn't compressed: %v", a.header)
+	}
+	var packed bytes.Buffer
+	zw := gzip.NewWriter(&packed)
+	if _, err := zw.Write([]byte(`{"metadata": {"packed": true}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.send(t, "POST", "/threads", packed.String(), "Content-Encoding", "gzip"); a.status != 200 || !strings.Contains(a.body, `"packed":true`) {
+		t.Errorf("a compressed body: %d %s", a.status, a.body)
+	}
+	for name, c := range map[string]struct {
+		body, coding string
+		status       int
+		want         string
+	}{
+		"no gzip":          {`{}`, "gzip", 400, "gzip"},
+		"another coding":   {`{}`, "br", 415, "not with br"},
+		"no UTF-8":         {"{\"metadata\": {\"a\": \"\xff\"}}", "", 422, "not valid UTF-8 at byte 20"},
+		"half a pair":      {`{"metadata": {"a": "\ud83d"}}`, "", 422, "surrogate"},
+		"the other half":   {`{"metadata": {"a": "\udc00"}}`, "", 422, "surrogate"},
+		"a pair":           {`{"metadata": {"a": "\ud83d\ude00"}}`, "", 200, `\ud83d\ude00`},
+		"an escaped slash": {`{"metadata": {"a": "\\ud83d"}}`, "", 200, `\\ud83d`},
+	} {
+		var headers []string
+		if c.coding != "" {
+			headers = []string{"Content-Encoding", c.coding}
+		}
+		if a := s.send(t, "POST", "/threads", c.body, headers...); a.status != c.status || !strings.Contains(a.body, c.want) {
+			t.Errorf("%s: %d %s, want %d with %s", name, a.status, a.body, c.status, c.want)
+		}
 	}
 }

@@ -100,6 +100,11 @@ func (a *App) handler() http.Handler {
 		// The server's own request takes the paced body, not a copy of it: it then waits for
 		// clients that are still sending when the answer is there, instead of resetting them.
 		paced(w, r, a.config.Current().File.Server.HeaderTimeout)
+		if err := unpacked(r); err != nil {
+			_ = refuseCoding(w, err) // a client that is gone hears of nothing
+			return
+		}
+		w, r = headed(w, r)
 		r = a.resolved(r)
 		if a.toTLS(w, r) {
 			return

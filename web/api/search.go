@@ -232,7 +232,7 @@ func array(c echo.Context, n int, element func(i int) (any, error)) error {
 func arrayOf(c echo.Context, n int, element func(dst []byte, i int) ([]byte, error)) error {
 	b := []byte{'['}
 	res := c.Response()
-	res.Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
+	begun := false
 	for i := range n {
 		if i > 0 {
 			b = append(b, ',')
@@ -242,13 +242,20 @@ func arrayOf(c echo.Context, n int, element func(dst []byte, i int) ([]byte, err
 			return err
 		}
 		if len(b) > arrayBuffer {
+			if !begun {
+				begun = true
+				res.Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
+			}
 			if _, err := res.Write(b); err != nil {
 				return err
 			}
 			b = b[:0]
 		}
 	}
-	_, err := res.Write(append(b, ']'))
+	if b = append(b, ']'); !begun {
+		return httpx.Tagged(c, b)
+	}
+	_, err := res.Write(b)
 	return err
 }
 

@@ -108,7 +108,7 @@ type state struct {
 			Type    string          `json:"type"`
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
-		Artifacts []string          `json:"artifacts"`
+		Artifacts []string `json:"artifacts"`
 	} `json:"values"`
 	Checkpoint *struct {
 		ID string `json:"checkpoint_id"`

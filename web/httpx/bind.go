@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Limit bounds a request body.
@@ -61,6 +64,9 @@ func Decode(body []byte, into any) error {
 	if len(body) == 0 || string(body) == "null" {
 		return nil
 	}
+	if err := whole(body); err != nil {
+		return err
+	}
 	err := json.Unmarshal(body, into)
 	if err == nil {
 		return nil
@@ -76,6 +82,60 @@ func Decode(body []byte, into any) error {
 	return &Detail{Status: http.StatusUnprocessableEntity,
 		Detail: []Problem{{Loc: append([]string{"body"}, fieldOf(body, into, err)...), Msg: message(err),
 			Type: "type_error"}}}
+}
+
+// whole refuses text that a decoder would change in silence: bytes that are no UTF-8, and halves of surrogate pairs.
+func whole(body []byte) error {
+	bad := func(format string, args ...any) error {
+		return &Detail{Status: http.StatusUnprocessableEntity,
+			Detail: []Problem{{Loc: []string{"body"}, Msg: fmt.Sprintf(format, args...), Type: "json_invalid"}}}
+	}
+	if !utf8.Valid(body) {
+		at := 0
+		for at < len(body) {
+			r, n := utf8.DecodeRune(body[at:])
+			if r == utf8.RuneError && n == 1 {
+				break
+			}
+			at += n
+		}
+		return bad("the body is not valid UTF-8 at byte %d", at)
+	}
+	if !bytes.Contains(body, []byte(`\ud`)) && !bytes.Contains(body, []byte(`\uD`)) {
+		return nil
+	}
+	for at := 0; at+1 < len(body); at++ {
+		if body[at] != '\\' {
+			continue
+		}
+		if body[at+1] != 'u' {
+			at++ // another escape
+			continue
+		}
+		first := escaped(body[at:])
+		switch {
+		case 0xd800 <= first && first < 0xdc00 && at+6 <= len(body):
+			if second := escaped(body[at+6:]); second < 0xdc00 || second > 0xdfff {
+				return bad("the escape at byte %d is half of a surrogate pair", at)
+			}
+			at += 11
+		case 0xdc00 <= first && first <= 0xdfff:
+			return bad("the escape at byte %d is half of a surrogate pair", at)
+		}
+	}
+	return nil
+}
+
+// escaped is the code of an escape \uXXXX that b begins with, or -1.
+func escaped(b []byte) int {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return int(n)
 }
 
 // fieldOf finds which field of body made err. Names of embedded structs in the path mean

@@ -163,7 +163,10 @@ func (s Spec) JSON() ([]byte, error) {
 		"servers":    servers,
 		"tags":       tags,
 		"paths":      paths,
-		"components": map[string]any{"schemas": s.Schemas},
+		"security":   []any{map[string][]string{}, map[string][]string{"token": {}}, map[string][]string{"session": {}}},
+		"components": map[string]any{"schemas": s.Schemas, "securitySchemes": map[string]any{
+			"token":   map[string]string{"type": "http", "scheme": "bearer", "description": "A token of a user"},
+			"session": map[string]string{"type": "apiKey", "in": "cookie", "name": "access_token", "description": "A session of the pages"}}},
 	})
 }
 

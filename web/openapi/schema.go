@@ -43,9 +43,10 @@ func Any() Schema { return Schema{} }
 // Time is a moment in RFC 3339.
 func Time() Schema { return Schema{"type": "string", "format": "date-time"} }
 
-// Map is an object with members of no particular names.
+// Map is an object with members of no particular names. Generators of clients make a closed type of an object that
+// doesn't say so.
 func Map(of Schema) Schema {
-	s := Schema{"type": "object"}
+	s := Schema{"type": "object", "additionalProperties": true}
 	if len(of) > 0 {
 		s["additionalProperties"] = of
 	}

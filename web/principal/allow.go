@@ -73,5 +73,6 @@ func unknown(who Principal) error {
 	default:
 		code = "not_authenticated"
 	}
-	return &httpx.Detail{Status: http.StatusUnauthorized, Detail: map[string]string{"code": code, "message": message}}
+	return &httpx.Detail{Status: http.StatusUnauthorized, Detail: map[string]string{"code": code, "message": message},
+		Header: http.Header{"Www-Authenticate": {"Bearer"}}}
 }

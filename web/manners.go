@@ -1,0 +1,103 @@
+package web
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"fawn/web/httpx"
+)
+
+// unpacked has the body of a request read as its coding says: gzip, or as it is. Limits count what comes out.
+func unpacked(r *http.Request) error {
+	switch coding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); coding {
+	case "", "identity":
+		return nil
+	case "gzip", "x-gzip":
+		r.Body = &gunzip{from: r.Body}
+		r.ContentLength = -1
+		r.Header.Del("Content-Encoding")
+		r.Header.Del("Content-Length")
+		return nil
+	default:
+		return &httpx.Detail{Status: http.StatusUnsupportedMediaType, Detail: "bodies can be compressed with gzip, not with " + coding,
+			Header: http.Header{"Accept-Encoding": {"gzip"}}}
+	}
+}
+
+// gunzip reads a compressed body. What can't be unpacked is a 400.
+type gunzip struct {
+	from io.ReadCloser
+	zr   *gzip.Reader
+}
+
+// Read implements io.Reader.
+func (g *gunzip) Read(p []byte) (int, error) {
+	var err error
+	if g.zr == nil {
+		if g.zr, err = gzip.NewReader(g.from); err != nil {
+			g.zr = nil
+			return 0, badGzip(err)
+		}
+	}
+	n, err := g.zr.Read(p)
+	return n, badGzip(err)
+}
+
+// Close implements io.Closer.
+func (g *gunzip) Close() error { return g.from.Close() }
+
+// badGzip words an error of the format; what the connection says stays.
+func badGzip(err error) error {
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return httpx.Errorf(http.StatusBadRequest, "the body isn't valid gzip, as its Content-Encoding says")
+	}
+	return err
+}
+
+// refuseCoding answers a request whose body can't be read.
+func refuseCoding(w http.ResponseWriter, err error) error {
+	var d *httpx.Detail
+	if !errors.As(err, &d) {
+		return err
+	}
+	for name, values := range d.Header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(d.Status)
+	_, err = io.WriteString(w, `{"detail":"`+strings.NewReplacer(`"`, `'`, `\`, `/`).Replace(d.Detail.(string))+`"}`)
+	return err
+}
+
+// headed turns a HEAD request into the GET whose headers it asks for; the server of net/http leaves the body out. A
+// stream of events ends as it begins.
+func headed(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
+	if r.Method != http.MethodHead {
+		return w, r
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	get := r.WithContext(ctx)
+	get.Method = http.MethodGet
+	return &headWriter{ResponseWriter: w, cancel: cancel}, get
+}
+
+// headWriter ends streams.
+type headWriter struct {
+	http.ResponseWriter
+	cancel context.CancelFunc
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *headWriter) WriteHeader(status int) {
+	w.ResponseWriter.WriteHeader(status)
+	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+		w.cancel()
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
