@@ -40,6 +40,16 @@ func (s *server) setupToken(t *testing.T) string {
 	return found[1]
 }
 
+// opened is a browser that has opened the set-up link.
+func (s *server) opened(t *testing.T) *browser {
+	t.Helper()
+	b := &browser{s, map[string]string{}}
+	if a := b.do(t, "GET", "/setup?token="+s.setupToken(t), ""); a.status != http.StatusOK || b.cookies[account.CookieSetup] == "" {
+		t.Fatalf("the set-up link sets no cookie: %d %v", a.status, a.header)
+	}
+	return b
+}
+
 // browser keeps the cookies of somebody who is signed in.
 type browser struct {
 	*server
@@ -147,7 +157,7 @@ func TestAnAddressOthersReachNeedsAnOwner(t *testing.T) {
 	if a := s.send(t, "POST", "/api/v1/auth/initialize", who); a.status != http.StatusForbidden {
 		t.Errorf("whoever comes first owns the server: %d %s", a.status, a.body)
 	}
-	b := &browser{s, map[string]string{account.CookieSetup: s.setupToken(t)}}
+	b := s.opened(t)
 	a = b.do(t, "POST", "/api/v1/auth/initialize", who)
 	if a.status != http.StatusCreated || !strings.Contains(a.body, `"id":"default"`) ||
 		!strings.Contains(a.body, `"system_role":"admin"`) {

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"fawn/web"
-	"fawn/web/account"
 )
 
 // visit is a call that DeerFlow's front end makes: what it is answered with, and where in that answer
@@ -78,7 +77,7 @@ func TestDeerFlowsFrontEndGoesThroughOneSession(t *testing.T) {
 	s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
 		o.Addr, o.Data = "0.0.0.0:0", filepath.Join(skill, "../../../..")
 	})
-	b := &browser{s, map[string]string{account.CookieSetup: s.setupToken(t)}}
+	b := s.opened(t)
 	const user = "id email system_role needs_setup oauth_provider"
 	b.make(t, []visit{
 		{"GET", "/api/v1/auth/setup-status", "", 200, map[string]string{"": "needs_setup registration_enabled"}},

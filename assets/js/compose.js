@@ -235,16 +235,11 @@ const comeBack = () => {
   left = '';
 };
 
-// Digits choose an answer of the question that has the focus. A new question takes
-// the focus from a reader who was at the end and had nothing in the box.
+// Digits choose among the answers of a question while one of them has the focus. A new question leaves the focus where
+// it is: who types goes on typing.
 const pick = (e) => {
-  const at = e.target;
-  if (e.ctrlKey || e.metaKey || e.altKey || !at.closest?.('.quest') || at.matches('input, textarea, select')) return;
-  if (/^[1-9]$/.test(e.key)) at.closest('.quest').querySelectorAll('[name=option]')[e.key - 1]?.click();
-};
-const asked = () => {
-  const f = document.querySelector('.turn.last .quest form');
-  if (f && !box.value && $('scroll')?.dataset.follow === 'true') f.closest('.quest').querySelector('h3').focus({preventScroll: true});
+  if (e.ctrlKey || e.metaKey || e.altKey || 'nokeys' in document.documentElement.dataset || !e.target.matches?.('.quest [name=option]')) return;
+  if (/^[1-9]$/.test(e.key)) e.target.closest('.quest').querySelectorAll('[name=option]')[e.key - 1]?.click();
 };
 
 export const start = () => {
@@ -253,7 +248,7 @@ export const start = () => {
   on(document, 'keydown', rewrite);
   on(document, 'click', leave);
   on(document, 'htmx:after:swap', comeBack);
-  on(document, 'fawn:idle', () => { problem(); asked(); });
+  on(document, 'fawn:idle', () => problem());
   on(document, 'click', followUp);
   on(document, 'click', (e) => {
     const s = e.target.closest('[data-starter]');

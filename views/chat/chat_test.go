@@ -152,6 +152,11 @@ func TestTurnStates(t *testing.T) {
 	if got := text(byID(done, "th-u1")); got != "Worked for 5 s 1 step" {
 		t.Errorf("head: %q", got)
 	}
+	failed := turn(views.TurnDone)
+	failed.Trail.Steps[0].State = views.StepFail
+	if got := text(byID(render(t, chat.Turn("t1", failed)), "th-u1")); got != "Worked for 5 s 1 step, 1 failed" {
+		t.Errorf("head of a failed step: %q", got)
+	}
 	if got := text(find(done, func(n *html.Node) bool { return attr(n, "class") == "you" })); got != "<b>hi</b> there" {
 		t.Errorf("the message is %q", got)
 	}

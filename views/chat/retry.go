@@ -28,6 +28,20 @@ func retryWait(ctx context.Context, r views.Retry) string {
 	return i18n.C(ctx, "retry.in", int((left+time.Second-1)/time.Second))
 }
 
+// stepsText says how many steps there are and how many of them failed.
+func stepsText(ctx context.Context, count int, steps []views.Step) string {
+	text, failed := i18n.N(ctx, "turn.steps", count), 0
+	for _, s := range steps {
+		if stateOf(s) == views.StepFail {
+			failed++
+		}
+	}
+	if failed > 0 {
+		text += i18n.N(ctx, "turn.failed", failed)
+	}
+	return text
+}
+
 // countSteps counts what was done; a wait is none of it.
 func countSteps(steps []views.Step) int {
 	n := len(steps)

@@ -224,6 +224,11 @@ func (s *Service) SetCSRF(c echo.Context, remember bool) {
 	s.setCookie(c, CookieCSRF, secret(), Lifetime, remember)
 }
 
+// SetSetup keeps the token of a set-up link in the browser that opened it.
+func (s *Service) SetSetup(c echo.Context, token string) {
+	s.setCookie(c, CookieSetup, token, Lifetime, false)
+}
+
 func (s *Service) setCookie(c echo.Context, name, value string, life time.Duration, lasting bool) {
 	cookie := &http.Cookie{Name: name, Value: value, Path: "/", Secure: proxy.Of(c.Request()).Secure(), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}

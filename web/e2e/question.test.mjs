@@ -30,12 +30,34 @@ test('a digit chooses an answer, and the card shows it', { skip }, async () => {
   assert.match(await first.innerText(), /Waiting for you/);
   assert.doesNotMatch(await first.innerText(), /Done in|Worked/);
   await page.focus('.quest h3');
+  await page.keyboard.press('1'); // is no answer: the heading isn't one
+  await page.focus('.quest [name=option]');
   await page.keyboard.press('2');
   await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
   await finished(page);
   assert.match(await page.locator('.quest.calm').innerText(), /Your answer: Off-peak tariff/);
   assert.doesNotMatch(await first.innerText(), /Waiting for you/);
   assert.equal(await page.locator('.quest form').count(), 0);
+  clean(page);
+});
+
+test('who types when a question comes goes on typing', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, question(tariff));
+  await page.focus('#q');
+  await finished(page);
+  await page.waitForSelector('.quest form');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
+  await page.keyboard.type('2 of them, report for 2023');
+  assert.equal(await page.inputValue('#q'), '2 of them, report for 2023');
+  assert.equal(await page.locator('article.turn').count(), 1, 'nothing was sent');
+  await page.evaluate(() => { document.documentElement.dataset.nokeys = ''; });
+  await page.focus('.quest [name=option]');
+  await page.keyboard.press('1');
+  assert.equal(await page.locator('article.turn').count(), 1, 'single keys are switched off');
+  await page.focus('#q');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
   clean(page);
 });
 
