@@ -158,12 +158,12 @@ func (s Spec) JSON() ([]byte, error) {
 		tags = append(tags, map[string]string{"name": t})
 	}
 	return json.Marshal(map[string]any{
-		"openapi":    "3.1.0",
-		"info":       map[string]string{"title": s.Title, "version": s.Version, "description": s.Text},
-		"servers":    servers,
-		"tags":       tags,
-		"paths":      paths,
-		"security":   []any{map[string][]string{}, map[string][]string{"token": {}}, map[string][]string{"session": {}}},
+		"openapi":  "3.1.0",
+		"info":     map[string]string{"title": s.Title, "version": s.Version, "description": s.Text},
+		"servers":  servers,
+		"tags":     tags,
+		"paths":    paths,
+		"security": []any{map[string][]string{}, map[string][]string{"token": {}}, map[string][]string{"session": {}}},
 		"components": map[string]any{"schemas": s.Schemas, "securitySchemes": map[string]any{
 			"token":   map[string]string{"type": "http", "scheme": "bearer", "description": "A token of a user"},
 			"session": map[string]string{"type": "apiKey", "in": "cookie", "name": "access_token", "description": "A session of the pages"}}},
