@@ -62,6 +62,8 @@ type Config struct {
 	AllowEngine bool
 	// MaxSandboxes is how many may run at one time; idle ones give way.
 	MaxSandboxes int
+	// Shared says that several people use the server: none of them gets all places.
+	Shared bool
 	// IdleTimeout stops a sandbox without background processes; those that have
 	// some are stopped after BackgroundTimeout.
 	IdleTimeout, BackgroundTimeout time.Duration

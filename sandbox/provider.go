@@ -67,6 +67,8 @@ type PathMapper interface {
 type ThreadRef struct {
 	// ID is the id of the thread, as for Dirs.
 	ID string
+	// Owner is whose thread it is, for Acquire; "" for the server itself.
+	Owner string
 	// Lost is why processes of the thread have ended that ran elsewhere, for Acquire: the next command is told, if none
 	// runs here. "" for nothing.
 	Lost string
@@ -210,7 +212,7 @@ var (
 	ErrUnavailable = errors.New("no sandbox is available")
 	// ErrInit is a sandbox that could not start although the probe passed.
 	ErrInit = errors.New("the sandbox did not start")
-	// ErrBusy is a host that runs as many sandboxes as it may, none of them idle.
+	// ErrBusy is a host that ran as many sandboxes as it may, none of them idle, for as long as a command may take.
 	ErrBusy = errors.New("all sandboxes are busy, try again later")
 	// ErrGone is a sandbox whose thread was deleted or whose provider was closed.
 	ErrGone = errors.New("the sandbox is gone")

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"sync"
 	"time"
@@ -42,11 +44,22 @@ const (
 	strainLeast = 5                      // slow commits in that time, or half of it spent with them
 )
 
-// pending is how many runs wait in lines, as of a moment ago.
+// pending is how many runs wait in lines, by owner, as of a moment ago.
 type pending struct {
-	mu sync.Mutex
-	n  int
-	at time.Time
+	mu  sync.Mutex
+	n   int
+	own map[string]int
+	at  time.Time
+}
+
+// crowded says whether a run of an owner is one too many: as many wait as may, and this owner's are its
+// share of them. Others find room, however many runs one of them starts.
+func (p *pending) crowded(owner string, limit int) bool {
+	owners := len(p.own)
+	if p.own[owner] == 0 {
+		owners++
+	}
+	return p.n >= limit && p.own[owner] >= max(1, limit/owners)
 }
 
 // admit refuses a new run when too many wait.
@@ -58,16 +71,28 @@ func (db *DB) admit(ctx context.Context, b *Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if time.Since(p.at) > pendingFor {
-		const query = `SELECT count(*) FROM run WHERE line > 0 AND status = 'pending'`
-		if err := db.queryRow(db.brief(ctx), query, nil, &p.n); err != nil {
+		if err := db.countPending(db.brief(ctx), p); err != nil {
 			return err
 		}
 		p.at = time.Now()
 	}
-	if p.n >= db.cfg.MaxPending {
+	if p.crowded(cmp.Or(b.Run.Owner, DefaultOwner), db.cfg.MaxPending) {
 		return ErrCrowded
 	}
 	return nil
+}
+
+// countPending counts the runs that wait in lines.
+func (db *DB) countPending(ctx context.Context, p *pending) error {
+	const query = `SELECT owner, count(*) FROM run WHERE line > 0 AND status = 'pending' GROUP BY owner`
+	p.n, p.own = 0, map[string]int{}
+	return db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
+		var owner string
+		var n int
+		err := rows.Scan(&owner, &n)
+		p.own[owner], p.n = n, p.n+n
+		return true, err
+	})
 }
 
 // strain finds out whether commits take too long: whether of those of the last seconds more than one in a hundred was

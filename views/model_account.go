@@ -68,13 +68,24 @@ type LinkPage struct {
 	Token    string // of the link
 	Email    string
 	Fixed    bool // the address is that of the invitation
+	Tokens   int  // API tokens of the account
 	Name     string
 	Shortest int // characters of a password
 	Problem  string
 }
 
+// Confirm asks who has been signed in for a while to prove who they are.
+type Confirm struct {
+	Needed   bool
+	Password bool   // there is one; else they have to sign in again
+	Code     bool   // of an authenticator app
+	Back     string // the section that asks
+	Problem  string
+}
+
 // Account is the section of one's own account.
 type Account struct {
+	Confirm     Confirm
 	Name, Email string
 	Role        string
 	Password    bool   // there is one, so it can be asked for
@@ -134,6 +145,7 @@ type Session struct {
 
 // Tokens is the section of API tokens.
 type Tokens struct {
+	Confirm Confirm
 	List    []Token
 	Secret  string // of the token that was just made, shown once
 	Made    string // its name

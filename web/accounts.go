@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 
 	"fawn/agent/config"
 	"fawn/store"
@@ -14,12 +16,22 @@ import (
 )
 
 // openAccounts makes what knows who may use the server.
-func (a *App) openAccounts(snap *config.Snapshot) {
+func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	required := a.accountsRequired(snap.File.Auth.Required)
 	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required, UserHeader: a.vouches})
 	a.accounts.RemoveOwned = func(ctx context.Context, user string) error { return a.belongings().remove(ctx, user) }
 	a.accounts.StopOwned = a.stopOwned
 	factors := factor.Factors{DB: a.db}
+	if required {
+		var err error
+		if factors.Seal, err = a.openSeal(ctx); err == nil {
+			err = factors.SealAll(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("second factors: %w", err)
+		}
+	}
+	a.factorSeal = factors.Seal
 	a.accounts.SecondFactor = func(ctx context.Context, user store.User, code string) error {
 		owes, _, err := factors.Required(ctx, user.ID)
 		if err != nil || !owes {
@@ -34,6 +46,33 @@ func (a *App) openAccounts(snap *config.Snapshot) {
 		a.opts.Log.Warn("accounts are off: whoever can reach this address can use everything Fawn may do, with the owner's rights",
 			"addr", a.Addr())
 	}
+	return nil
+}
+
+// openSeal has the key that seals second factors: one for all servers of a database, or that of the data folder.
+func (a *App) openSeal(ctx context.Context) (*factor.Seal, error) {
+	if a.shared == nil {
+		key, err := factor.LocalKey(a.dirs.Root)
+		if err != nil {
+			return nil, err
+		}
+		return factor.NewSeal(key)
+	}
+	const use = "second factors"
+	key, err := a.shared.SigningKey(ctx, use)
+	if err != nil {
+		return nil, err
+	}
+	keys := append([][]byte{key}, a.shared.OlderKeys(use)...)
+	// The database may have been that of one server before.
+	if _, err := os.Stat(filepath.Join(a.dirs.Root, factor.KeyFile)); err == nil {
+		local, err := factor.LocalKey(a.dirs.Root)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, local)
+	}
+	return factor.NewSeal(keys...)
 }
 
 // accountsRequired tells whether people need an account. --insecure is what auto gives in to.
@@ -76,8 +115,8 @@ func (a *App) announceSetup(ctx context.Context) error {
 // another one.
 func (a *App) signInSteps() (ui.Steps, error) {
 	if a.shared == nil {
-		return ui.Steps{}, nil
+		return ui.Steps{Seal: a.factorSeal}, nil
 	}
 	key, err := a.shared.SigningKey(context.Background(), "steps of signing in")
-	return ui.Steps{Key: key, Once: a.shared.Once}, err
+	return ui.Steps{Key: key, Once: a.shared.Once, Seal: a.factorSeal}, err
 }

@@ -45,6 +45,7 @@ import (
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
 	"fawn/web/account"
+	"fawn/web/account/factor"
 	"fawn/web/api"
 	"fawn/web/audit"
 	"fawn/web/caretaker"
@@ -91,59 +92,61 @@ type Options struct {
 
 // App is the running program. Its parts are built bottom-up and closed top-down.
 type App struct {
-	opts      Options
-	config    *config.Store
-	shared    *shared.Rows // what several servers share; nil for one that is alone
-	trust     proxy.Trust
-	base      string // "" or such as /fawn
-	vouches   string // header with whom a trusted proxy has signed in
-	dirs      files.Dirs
-	db        *store.DB
-	trees     *trees.Trees // nil has the files of threads in folders only
-	runs      *runs.Manager
-	copier    *threads.Copier
-	builder   *lead.Builder
-	sandbox   sandbox.Provider
-	places    *placement.Places     // where sandboxes are; nil for a server that has its database alone
-	report    func() sandbox.Report // of the provider that was chosen; waits until one is
-	egress    *egress.Proxy
-	trail     *audit.Trail
-	network   *network.Decisions
-	accounts  *account.Service
-	agents    *profile.Library
-	skills    *skills.Library
-	skillsAt  string // in sandboxes
-	mcp       *mcp.Pool
-	switches  *switches.Service
-	documents *documents.Service
-	pictures  *pictures.Service
-	memory    *memory.Service
-	web       *community.Service
-	browser   render.Browser
-	converter *converter.Converter
-	stopProxy context.CancelFunc
-	api       *api.API
-	gateway   *gateway.Gateway
-	pages     *ui.UI
-	secrets   redact.Redactor  // of the configuration, for what is written down
-	metrics   *metrics.Metrics // nil counts nothing
-	inspect   *inspect.Service // nil keeps nothing
-	tracer    *tracing.Tracer  // nil tells nobody
-	readers   httpx.Limiter    // of event streams of the API
-	schedule  *schedule.Scheduler
-	channels  *channels.Hub
-	caretaker *caretaker.Caretaker
-	caring    atomic.Bool // this server has the bots
-	unused    time.Time   // before the address was opened, by the clock of the data folder's file system
-	backups   backups
-	listeners []net.Listener
-	tls       *tls.Config // nil speaks plain HTTP
-	server    *http.Server
-	echo      *echo.Echo
-	lost      loss            // of the right to write to the database
-	will      *successor.Will // what is kept when that is lost, nil for nothing
-	leaving   ending          // when the server begins to stop: pages come back by themselves
-	draining  ending          // when the runs have stopped and whoever still reads should go
+	opts     Options
+	config   *config.Store
+	shared   *shared.Rows // what several servers share; nil for one that is alone
+	trust    proxy.Trust
+	base     string // "" or such as /fawn
+	vouches  string // header with whom a trusted proxy has signed in
+	dirs     files.Dirs
+	db       *store.DB
+	trees    *trees.Trees // nil has the files of threads in folders only
+	runs     *runs.Manager
+	copier   *threads.Copier
+	builder  *lead.Builder
+	sandbox  sandbox.Provider
+	places   *placement.Places     // where sandboxes are; nil for a server that has its database alone
+	report   func() sandbox.Report // of the provider that was chosen; waits until one is
+	egress   *egress.Proxy
+	trail    *audit.Trail
+	network  *network.Decisions
+	accounts *account.Service
+
+	factorSeal *factor.Seal // of the secrets of authenticator apps
+	agents     *profile.Library
+	skills     *skills.Library
+	skillsAt   string // in sandboxes
+	mcp        *mcp.Pool
+	switches   *switches.Service
+	documents  *documents.Service
+	pictures   *pictures.Service
+	memory     *memory.Service
+	web        *community.Service
+	browser    render.Browser
+	converter  *converter.Converter
+	stopProxy  context.CancelFunc
+	api        *api.API
+	gateway    *gateway.Gateway
+	pages      *ui.UI
+	secrets    redact.Redactor  // of the configuration, for what is written down
+	metrics    *metrics.Metrics // nil counts nothing
+	inspect    *inspect.Service // nil keeps nothing
+	tracer     *tracing.Tracer  // nil tells nobody
+	readers    httpx.Limiter    // of event streams of the API
+	schedule   *schedule.Scheduler
+	channels   *channels.Hub
+	caretaker  *caretaker.Caretaker
+	caring     atomic.Bool // this server has the bots
+	unused     time.Time   // before the address was opened, by the clock of the data folder's file system
+	backups    backups
+	listeners  []net.Listener
+	tls        *tls.Config // nil speaks plain HTTP
+	server     *http.Server
+	echo       *echo.Echo
+	lost       loss            // of the right to write to the database
+	will       *successor.Will // what is kept when that is lost, nil for nothing
+	leaving    ending          // when the server begins to stop: pages come back by themselves
+	draining   ending          // when the runs have stopped and whoever still reads should go
 
 	stop      context.CancelFunc // ends background work
 	work      sync.WaitGroup
@@ -228,7 +231,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	snap = a.config.Current()
-	a.openAccounts(snap)
+	if err := a.openAccounts(ctx, snap); err != nil {
+		return nil, err
+	}
 	if a.agents, err = storage.Agents(ctx, a.shared, dir, o.Log); err != nil {
 		return nil, err
 	}

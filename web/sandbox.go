@@ -41,7 +41,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 		a.trail.Connected(r, a.runs.Active(r.Thread))
 	}
 	c := lead.SandboxConfig(snap.File.Sandbox, a.dirs, a.opts.Log)
-	c.Provider = lead.SandboxProvider(snap)
+	c.Provider, c.Shared = lead.SandboxProvider(snap), a.accounts.Required()
 	c.Secrets = []string{snap.SettingsPath(), snap.SecretsPath()}
 	if snap.ConfigPath != "" {
 		c.Secrets = append(c.Secrets, snap.ConfigPath, filepath.Join(filepath.Dir(snap.ConfigPath), ".env"))

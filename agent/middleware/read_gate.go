@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync"
 
 	"fawn/agent"
 	"fawn/sandbox/files"
@@ -32,7 +33,7 @@ type Lock func(ctx context.Context, thread, path string) (unlock func(), err err
 // tools tell what is wrong. lock is shared by all runs, and is not the one that the tools
 // themselves take.
 func ReadGate(open Files, lock Lock) agent.Middleware {
-	g := readGate{open, lock}
+	g := readGate{open, lock, &ownChanges{last: map[string]ownChange{}}}
 	return agent.Middleware{
 		Name: "read_gate",
 		WrapTool: func(next agent.ToolFunc) agent.ToolFunc {
@@ -52,6 +53,52 @@ func ReadGate(open Files, lock Lock) agent.Middleware {
 type readGate struct {
 	open Files
 	lock Lock
+	own  *ownChanges
+}
+
+// ownChanges are the versions that files got by calls of the newest answers: further calls of the same answer
+// were written before anybody could look again, and build on the same reading.
+type ownChanges struct {
+	mu   sync.Mutex
+	last map[string]ownChange // by thread and path
+}
+
+type ownChange struct{ answer, hash string }
+
+// maxOwnChanges bounds how many files are known; one that is forgotten is read again before the next change.
+const maxOwnChanges = 4096
+
+func (o *ownChanges) made(thread, path string, by ownChange) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return by.answer != "" && o.last[thread+"\x00"+path] == by
+}
+
+func (o *ownChanges) note(thread, path string, by ownChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.last) >= maxOwnChanges {
+		clear(o.last)
+	}
+	o.last[thread+"\x00"+path] = by
+}
+
+// answerOf is the message of the model that makes a call, or "".
+func answerOf(t *agent.Turn, c agent.ToolCall) string {
+	for _, m := range slices.Backward(t.State.Messages) {
+		if slices.ContainsFunc(m.ToolCalls, func(one agent.ToolCall) bool { return one.ID == c.ID }) {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// keeps tells whether a call keeps what it doesn't name: such calls of one answer don't undo each other.
+func keeps(c agent.ToolCall) bool {
+	var args struct {
+		Append bool `json:"append"`
+	}
+	return c.Name == "str_replace" || json.Unmarshal(c.Args, &args) == nil && args.Append
 }
 
 // read marks the result with the version from before the call: a change in between then
@@ -94,6 +141,7 @@ func (g readGate) write(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 		return agent.Result{}, err
 	}
 	defer unlock()
+	answer := answerOf(t, c)
 	switch now, err := g.hash(ctx, t.ThreadID, path); {
 	case ctx.Err() != nil:
 		return agent.Result{}, context.Cause(ctx)
@@ -105,11 +153,17 @@ func (g readGate) write(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 		switch seen := lastRead(&t.State, path); {
 		case seen == "":
 			return refuse(c, path, "exists and is not among what you have read in this conversation")
-		case seen != now:
+		case seen != now && !(keeps(c) && g.own.made(t.ThreadID, path, ownChange{answer, now})):
 			return refuse(c, path, "has changed since you read it")
 		}
 	}
-	return next(ctx, t, c)
+	r, err := next(ctx, t, c)
+	if err == nil && !r.IsError && answer != "" {
+		if now, err := g.hash(ctx, t.ThreadID, path); err == nil {
+			g.own.note(t.ThreadID, path, ownChange{answer, now})
+		}
+	}
+	return r, err
 }
 
 func refuse(c agent.ToolCall, path, why string) (agent.Result, error) {

@@ -116,6 +116,45 @@ func TestWhatTheModelNoLongerSeesIsUnread(t *testing.T) {
 	b.wants("OK", "write_file", arg{"path": "a.txt", "content": "y"})
 }
 
+// TestEditsOfOneAnswerAllCount: none of them undoes another. What replaces the whole file would, and another hand's
+// change in between is not theirs.
+func TestEditsOfOneAnswerAllCount(t *testing.T) {
+	b := gateBench(t)
+	b.put("workspace/a.txt", "one two three")
+	b.call("read_file", arg{"path": "a.txt"})
+	run := func(answer, id, tool, args string) string {
+		t.Helper()
+		c := agent.ToolCall{ID: id, Name: tool, Args: []byte(args)}
+		r, err := b.chain[0].WrapTool(b.tools[tool])(t.Context(), b.turn, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Content.Text
+	}
+	b.turn.State.Messages = append(b.turn.State.Messages, &agent.Message{ID: "answer", Type: agent.TypeAI,
+		ToolCalls: []agent.ToolCall{{ID: "e1"}, {ID: "e2"}, {ID: "e3"}, {ID: "e4"}, {ID: "e5"}}})
+	for id, args := range map[string]string{"e1": `"one","new_str":"1"`, "e2": `"two","new_str":"2"`} {
+		if got := run("answer", id, "str_replace", `{"path":"a.txt","old_str":`+args+`}`); got != "OK" {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
+	if got := run("answer", "e3", "write_file", `{"path":"a.txt","content":" four","append":true}`); got != "OK" {
+		t.Error(got)
+	}
+	if got := b.content("workspace/a.txt"); got != "1 2 three four" {
+		t.Errorf("content %q", got)
+	}
+	if got := run("answer", "e4", "write_file", `{"path":"a.txt","content":"x"}`); !strings.HasPrefix(got, changed) {
+		t.Errorf("a whole file: %s", got)
+	}
+	b.put("workspace/a.txt", "three of somebody else")
+	const late = "Error: str_replace blocked — /mnt/user-data/workspace/a.txt has changed since you read it"
+	if got := run("answer", "e5", "str_replace", `{"path":"a.txt","old_str":"three","new_str":"3"}`); !strings.HasPrefix(got,
+		late) {
+		t.Errorf("after another hand: %s", got)
+	}
+}
+
 // TestOnlyOneOfManyChangesPasses: calls of one message run at the same time and all
 // have seen the same version.
 func TestOnlyOneOfManyChangesPasses(t *testing.T) {

@@ -84,6 +84,14 @@ func (k Keys) Derive(use string) []byte {
 	return out
 }
 
+// older are the keys that [Keys.Derive] made with keys of before.
+func (k Keys) older(use string) (out [][]byte) {
+	for i := 1; i < len(k); i++ {
+		out = append(out, k[i:].Derive(use))
+	}
+	return out
+}
+
 // seal makes the body of a row, sealed if there is a key. What is sealed opens under its own name only.
 func (k Keys) seal(name string, plain []byte) []byte {
 	if len(k) == 0 {

@@ -26,6 +26,9 @@ func (r *Rows) SigningKey(ctx context.Context, use string) ([]byte, error) {
 	}
 }
 
+// OlderKeys are what [Rows.SigningKey] was for keys that sealed before.
+func (r *Rows) OlderKeys(use string) [][]byte { return r.keys.older(use) }
+
 // Once notes that something is used that can be used once, which is named by its hash and counts until then. It is
 // false if that was used before, at any server, or if nobody can tell.
 func (r *Rows) Once(hash string, until time.Time) bool {

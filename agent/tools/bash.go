@@ -37,7 +37,7 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder f
 	tool := newTool("bash", GroupBash, bashText,
 		func(ctx context.Context, t *agent.Turn, c agent.ToolCall, a bashArgs) (agent.Result, error) {
 			rules := policy()
-			box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, rules)
+			box, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID, Owner: t.Owner}, rules)
 			if err != nil {
 				return notRun(ctx, err)
 			}

@@ -2,6 +2,8 @@ package jail
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +19,8 @@ const (
 	pipeBytes = 8 << 10
 	// So many sockets and pipes are ordinary, and taken as empty.
 	freeSockets, freePipes = 64, 256
+	// A process that hides what it has open may have so many that are no sockets.
+	freeHidden = 16
 	// TCP grows its buffers; its queues are added where there are more connections.
 	freeTCP = 4
 )
@@ -75,14 +79,15 @@ func inNetwork() (all, tcp int64) {
 	return all, tcp
 }
 
-// endpoints counts the sockets and pipes that processes have open, if there can be many.
+// endpoints counts the sockets and pipes that processes have open, if there can be many. All
+// that a process hides are taken for sockets.
 func endpoints(all []int) (sockets, pipes int64) {
 	seen := map[string]bool{}
 	if descriptors := countDescriptors(all); descriptors >= 0 && descriptors <= freeSockets {
 		return 0, 0
 	}
 	for _, n := range all {
-		links(n, func(to string) {
+		seeable := links(n, func(to string) {
 			if seen[to] {
 				return
 			}
@@ -94,6 +99,9 @@ func endpoints(all []int) (sockets, pipes int64) {
 				pipes++
 			}
 		})
+		if !seeable {
+			sockets += max(0, countDescriptors([]int{n})-freeHidden)
+		}
 	}
 	return sockets, pipes
 }
@@ -113,12 +121,13 @@ func countDescriptors(all []int) (sum int64) {
 	return sum
 }
 
-// links visits what the descriptors of a process lead to.
-func links(n int, visit func(to string)) {
+// links visits what the descriptors of a process lead to. It is false for a process that hides
+// them.
+func links(n int, visit func(to string)) bool {
 	at := "/proc/" + strconv.Itoa(n) + "/fd"
 	dir, err := os.Open(at)
 	if err != nil {
-		return
+		return !errors.Is(err, fs.ErrPermission)
 	}
 	defer dir.Close()
 	// A partial list is better than none.
@@ -128,6 +137,7 @@ func links(n int, visit func(to string)) {
 			visit(to)
 		}
 	}
+	return true
 }
 
 // mostSockets finds the process that has the most sockets and pipes open.
@@ -135,11 +145,14 @@ func mostSockets(all []int, other int) int {
 	most, found := 0, other
 	for _, n := range all {
 		count := 0
-		links(n, func(to string) {
+		seeable := links(n, func(to string) {
 			if strings.HasPrefix(to, "socket:") || strings.HasPrefix(to, "pipe:") {
 				count++
 			}
 		})
+		if !seeable {
+			count = int(countDescriptors([]int{n}))
+		}
 		if count > most {
 			most, found = count, n
 		}

@@ -43,14 +43,20 @@ func keeperMain() {
 	// Without a handler the system would take the status of children away.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGCHLD)
 	unix.CloseOnExec(lineFD)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		os.Exit(1)
+	}
 	child, err := syscall.ForkExec(ownPath, []string{RoleSetup}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: []uintptr{0, 1, 2, Control},
+		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: []uintptr{0, 1, 2, Control, uintptr(pair[1])},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		os.Exit(1)
 	}
 	_ = unix.Close(Control)
+	_ = unix.Close(pair[1])
+	go serveMetadata(pair[0])
 	over := make(chan struct{}, 2)
 	go func() {
 		buf := make([]byte, 1)

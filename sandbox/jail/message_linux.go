@@ -55,6 +55,9 @@ type Spec struct {
 	Others int64
 	// Cgroup says that a control group bounds memory and processes.
 	Cgroup bool
+	// Metadata says that the filter leaves changes of modes, owners, times and attributes to
+	// the keeper, which makes them in folders that may be written.
+	Metadata bool
 	// Seccomp is the filter, 8 bytes for each instruction.
 	Seccomp []byte
 	Limits  Limits

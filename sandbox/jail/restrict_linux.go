@@ -144,7 +144,8 @@ func (s *setup) switchUser() error {
 // nothing for an ordinary user who can gain no privileges.
 func (s *setup) powerless() bool { return s.Plain && !s.Switch }
 
-// seccomp installs the filter on this thread.
+// seccomp installs the filter on this thread. Where the keeper carries out some calls, it gets
+// the listener.
 func (s *setup) seccomp() error {
 	if len(s.Seccomp) == 0 || len(s.Seccomp)%8 != 0 {
 		return fmt.Errorf("the filter has %d bytes: %w", len(s.Seccomp), unix.EINVAL)
@@ -157,12 +158,25 @@ func (s *setup) seccomp() error {
 		_      [6]byte
 		filter *uint64
 	}{n: uint16(len(program)), filter: &program[0]}
-	_, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&f)))
+	flags := uintptr(0)
+	if s.Metadata {
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	}
+	listener, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
+		uintptr(unsafe.Pointer(&f)))
 	runtime.KeepAlive(program)
 	if e != 0 {
 		return fmt.Errorf("seccomp: %w", e)
 	}
 	s.layers = append(s.layers, "seccomp")
+	if s.Metadata {
+		err := s.sendListener(int(listener))
+		_ = unix.Close(int(listener))
+		if err != nil {
+			return fmt.Errorf("send listener: %w", err)
+		}
+		s.layers = append(s.layers, "checked_metadata")
+	}
 	return nil
 }
 

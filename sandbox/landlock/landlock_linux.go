@@ -90,9 +90,10 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	if err != nil {
 		return nil, err
 	}
-	spec.Init, spec.Cgroup = init, l.Groups != nil
+	// As the user of the server they would own its files.
+	spec.Init, spec.Cgroup, spec.Metadata = init, l.Groups != nil, l.Users == nil
 	if spec.Seccomp, err = ns.NewFilter(ns.FilterOptions{Allow: p.SeccompAllow, UnnamedFiles: spec.Cgroup ||
-		p.Limits.Memory <= 0, Shared: true}); err != nil {
+		p.Limits.Memory <= 0, Shared: true, Metadata: spec.Metadata}); err != nil {
 		return nil, err
 	}
 	at := ns.Launch{Spec: spec, KillTime: l.Config.TestOnly.KillTime, Shell: sys.Shell, Roots: ns.OwnFolders(spec),

@@ -42,6 +42,8 @@ done
 { : > "${NEIGHBOUR%/*}/.probe"; } 2>/dev/null && miss write_outside
 for name in "${NEIGHBOUR%/*}"/*; do [ "$name" = "${NEIGHBOUR%/*}/*" ] || miss list; done
 for dir in / /usr /etc /dev /var/tmp; do { : > "$dir/.probe"; } 2>/dev/null && miss "readonly_$dir"; done
+{ chmod 600 "$NEIGHBOUR" || touch -d @0 "$NEIGHBOUR"; } 2>/dev/null && miss metadata
+[ ! -x /usr/bin/chmod ] || { chmod 640 "$HOME/.probe"; } 2>/dev/null || miss own_metadata
 [ -z "$PORT" ] || { { : <> "/dev/tcp/127.0.0.1/$PORT"; } 2>/dev/null && miss network; }
 [ -z "$SCOPED" ] || { kill -0 "$CANARY" 2>/dev/null && miss signals; }` + pool.CommonTests
 

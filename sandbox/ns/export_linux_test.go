@@ -19,6 +19,15 @@ func Filter(allow []string, unnamedFiles bool) ([]bpf.Instruction, error) {
 	return filterProgram(rules), nil
 }
 
+// FilterOf is the program of system calls with more options.
+func FilterOf(o FilterOptions) ([]bpf.Instruction, error) {
+	rules, err := refusals(o)
+	if err != nil {
+		return nil, err
+	}
+	return filterProgram(rules), nil
+}
+
 // OpenCgroup makes the control group of a sandbox as the host described in proc
 // would have it.
 func OpenCgroup(proc string, l sandbox.Limits) (dir string, err error) {

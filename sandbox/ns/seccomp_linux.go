@@ -16,6 +16,7 @@ import (
 const (
 	filterAllow = 0x7fff0000
 	filterErrno = 0x00050000
+	filterAsk   = 0x7fc00000
 	filterKill  = 0x80000000
 )
 
@@ -34,11 +35,21 @@ type condition struct {
 	differs   bool
 }
 
-// refusal of a system call when all conditions hold.
+// refusalRule answers a system call when all conditions hold: with an error, without doing
+// anything if that is 0, or by asking the keeper.
 type refusalRule struct {
 	number     uint32
 	errno      unix.Errno
 	conditions []condition
+	ask        bool
+}
+
+// answer is what the filter returns.
+func (r refusalRule) answer() uint32 {
+	if r.ask {
+		return filterAsk
+	}
+	return filterErrno | uint32(r.errno)
 }
 
 const (
@@ -76,7 +87,7 @@ func refusedCalls() map[string]uint32 {
 		"sethostname": unix.SYS_SETHOSTNAME, "setdomainname": unix.SYS_SETDOMAINNAME, "vhangup": unix.SYS_VHANGUP,
 		"lookup_dcookie": unix.SYS_LOOKUP_DCOOKIE, "nfsservctl": unix.SYS_NFSSERVCTL,
 		"migrate_pages": unix.SYS_MIGRATE_PAGES, "move_pages": unix.SYS_MOVE_PAGES, "personality": unix.SYS_PERSONALITY,
-		"lsm_set_self_attr": unix.SYS_LSM_SET_SELF_ATTR,
+		"lsm_set_self_attr": unix.SYS_LSM_SET_SELF_ATTR, "memfd_secret": unix.SYS_MEMFD_SECRET,
 	}
 	maps.Copy(all, refusedCallsArch())
 	return all
@@ -85,12 +96,15 @@ func refusedCalls() map[string]uint32 {
 // FilterOptions are what owners decide about a filter.
 type FilterOptions struct {
 	Allow []string
-	// UnnamedFiles may be made; without a control group they would be memory that
-	// nobody counts.
+	// UnnamedFiles may be made, and buffers of sockets be larger than usual; without a control
+	// group they would be memory that nobody counts.
 	UnnamedFiles bool
 	// Shared is a sandbox without namespaces: network, messages and processes are
 	// those of the host.
 	Shared bool
+	// Metadata asks the keeper about changes of modes, owners, times and attributes, see
+	// [jail.MetadataCalls].
+	Metadata bool
 }
 
 // NewFilter builds the filter for this system, 8 bytes for each instruction.
@@ -150,6 +164,12 @@ func refusals(o FilterOptions) ([]refusalRule, error) {
 	for _, bit := range []uint32{unix.S_ISUID, unix.S_ISGID} {
 		rules = append(rules, changesIdentity(bit)...)
 	}
+	if !o.UnnamedFiles {
+		rules = append(rules, usualBuffers()...)
+	}
+	if o.Metadata {
+		rules = append(rules, metadataRules()...)
+	}
 	if o.Shared {
 		return append(rules, sharedRules()...), nil
 	}
@@ -157,7 +177,7 @@ func refusals(o FilterOptions) ([]refusalRule, error) {
 }
 
 func when(number uint32, errno unix.Errno, all ...condition) refusalRule {
-	return refusalRule{number, errno, all}
+	return refusalRule{number: number, errno: errno, conditions: all}
 }
 
 // changesIdentity refuses to make files that run as their owner or group, for
@@ -176,6 +196,17 @@ func changesIdentity(bit uint32) []refusalRule {
 		when(unix.SYS_OPENAT, unix.EPERM, creates(2), mode(3)),
 		when(unix.SYS_OPENAT, unix.EPERM, unnamed(2), mode(3)),
 	)
+}
+
+// usualBuffers leaves the buffers of sockets as they are, whatever size a program asks for, as a
+// system with low limits would.
+func usualBuffers() (rules []refusalRule) {
+	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_RCVBUF, unix.SO_SNDBUFFORCE, unix.SO_RCVBUFFORCE} {
+		rules = append(rules, when(unix.SYS_SETSOCKOPT, 0,
+			condition{arg: 1, mask: allBits, val: unix.SOL_SOCKET},
+			condition{arg: 2, mask: allBits, val: option}))
+	}
+	return rules
 }
 
 // sockets allows the families that the network namespace contains. Others, such
@@ -219,7 +250,7 @@ func filterProgram(rules []refusalRule) []bpf.Instruction {
 				bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask},
 				bpf.JumpIf{Cond: cond, Val: c.val, SkipFalse: skip})
 		}
-		body = append(body, bpf.RetConstant{Val: filterErrno | uint32(r.errno)})
+		body = append(body, bpf.RetConstant{Val: r.answer()})
 		if len(r.conditions) > 0 {
 			body = append(body, load(offsetNumber))
 		}

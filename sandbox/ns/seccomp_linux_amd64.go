@@ -11,6 +11,11 @@ func refusedCallsArch() map[string]uint32 {
 	}
 }
 
+// sharedCallsArch has the calls of sharedCalls that newer systems do without.
+func sharedCallsArch() map[string]uint32 {
+	return map[string]uint32{"inotify_init": unix.SYS_INOTIFY_INIT}
+}
+
 // changesIdentityArch has the calls that newer systems do without.
 func changesIdentityArch(mode, creates, unnamed func(int) condition) []refusalRule {
 	return []refusalRule{

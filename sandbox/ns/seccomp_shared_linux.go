@@ -1,20 +1,48 @@
 package ns
 
-import "golang.org/x/sys/unix"
+import (
+	"maps"
+
+	"golang.org/x/sys/unix"
+
+	"fawn/sandbox/jail"
+)
 
 // sharedCalls are refused where nothing keeps a command's messages apart from
 // those of the host. Services of the host, such as the one that starts programs
 // for its user, listen on sockets with a path, and no rule about files stands
-// between: so no socket can be connected.
+// between: so no socket can be connected. Nor is there one between a command and
+// news of folders that it may not list.
 func sharedCalls() map[string]uint32 {
-	return map[string]uint32{
+	all := map[string]uint32{
 		"connect": unix.SYS_CONNECT,
 		"shmget":  unix.SYS_SHMGET, "shmat": unix.SYS_SHMAT, "shmctl": unix.SYS_SHMCTL,
 		"msgget": unix.SYS_MSGGET, "msgsnd": unix.SYS_MSGSND, "msgrcv": unix.SYS_MSGRCV, "msgctl": unix.SYS_MSGCTL,
 		"semget": unix.SYS_SEMGET, "semop": unix.SYS_SEMOP, "semtimedop": unix.SYS_SEMTIMEDOP,
 		"semctl": unix.SYS_SEMCTL, "process_mrelease": unix.SYS_PROCESS_MRELEASE,
 		"mq_open": unix.SYS_MQ_OPEN, "mq_unlink": unix.SYS_MQ_UNLINK,
+		"inotify_init1": unix.SYS_INOTIFY_INIT1, "inotify_add_watch": unix.SYS_INOTIFY_ADD_WATCH,
 	}
+	maps.Copy(all, sharedCallsArch())
+	return all
+}
+
+// Numbers newer than some kernels; what they change lies in memory, where a filter cannot look.
+const (
+	sysSetxattrat    = 463
+	sysRemovexattrat = 466
+	sysFileSetattr   = 469
+)
+
+// metadataRules ask the keeper about changes of modes, owners, times and attributes.
+func metadataRules() (rules []refusalRule) {
+	for _, number := range jail.MetadataCalls() {
+		rules = append(rules, refusalRule{number: number, ask: true})
+	}
+	for _, number := range []uint32{sysSetxattrat, sysRemovexattrat, sysFileSetattr} {
+		rules = append(rules, refusalRule{number: number, errno: unix.ENOSYS})
+	}
+	return rules
 }
 
 // sharedRules refuse what the calls of all systems do to others: sockets other
@@ -23,6 +51,11 @@ func sharedCalls() map[string]uint32 {
 func sharedRules() []refusalRule {
 	const kind = 0xf // the type of a socket without its flags
 	var rules []refusalRule
+	// What can be asked of an open file changes more than its content, whatever it was opened
+	// for: flags, versions, projects, snapshots. The letters are those of file systems.
+	for _, letter := range []uint32{'f', 'v', 'X', 0x94} {
+		rules = append(rules, when(unix.SYS_IOCTL, unix.ENOTTY, condition{arg: 1, mask: 0xff00, val: letter << 8}))
+	}
 	for _, call := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
 		rules = append(rules,
 			when(call, unix.EAFNOSUPPORT, condition{arg: 0, mask: allBits, val: unix.AF_UNIX, differs: true}),

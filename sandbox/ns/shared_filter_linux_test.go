@@ -46,6 +46,13 @@ func TestSharedFilterKeepsCommandsFromOthers(t *testing.T) {
 		"user namespace":            {unix.SYS_CLONE, []uint64{unix.CLONE_NEWUSER}, perm},
 		"mount":                     {unix.SYS_MOUNT, nil, perm},
 		"trace":                     {unix.SYS_PTRACE, nil, perm},
+		"news of folders":           {unix.SYS_INOTIFY_INIT1, nil, perm},
+		"flags of a file":           {unix.SYS_IOCTL, []uint64{3, unix.FS_IOC_SETFLAGS}, refused | uint32(unix.ENOTTY)},
+		"project of a file":         {unix.SYS_IOCTL, []uint64{3, 0x401c5820}, refused | uint32(unix.ENOTTY)},
+		"size of a terminal":        {unix.SYS_IOCTL, []uint64{1, unix.TIOCGWINSZ}, allowed},
+		"large buffer":              {unix.SYS_SETSOCKOPT, []uint64{3, unix.SOL_SOCKET, unix.SO_SNDBUF}, refused},
+		"other option":              {unix.SYS_SETSOCKOPT, []uint64{3, unix.SOL_SOCKET, unix.SO_REUSEADDR}, allowed},
+		"mode, as another user":     {unix.SYS_FCHMODAT, []uint64{0, 0, 0o644}, allowed},
 		"read":                      {unix.SYS_READ, nil, allowed},
 		"process":                   {unix.SYS_CLONE, []uint64{uint64(unix.SIGCHLD)}, allowed},
 	} {
@@ -67,5 +74,30 @@ func TestSharedFilterKeepsCommandsFromOthers(t *testing.T) {
 	}
 	if _, err := ns.SharedFilter([]string{"read"}); !errors.Is(err, sandbox.ErrConfig) {
 		t.Errorf("a call that is not refused: %v", err)
+	}
+}
+
+// TestTheKeeperIsAskedAboutMetadata: Landlock has no rights for modes, owners, times and attributes.
+func TestTheKeeperIsAskedAboutMetadata(t *testing.T) {
+	program, err := ns.FilterOf(ns.FilterOptions{Shared: true, Metadata: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asks = 0x7fc00000
+	for _, number := range []uint32{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN,
+		unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR,
+		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR} {
+		if got := decide(t, program, nativeArch(), number, 0, 0, 0o644, 0); got != asks {
+			t.Errorf("call %d: %#x", number, got)
+		}
+	}
+	for number, want := range map[uint32]uint32{463: refused | uint32(unix.ENOSYS), 466: refused | uint32(unix.ENOSYS),
+		469: refused | uint32(unix.ENOSYS), unix.SYS_READ: allowed, unix.SYS_MEMFD_SECRET: refused | uint32(unix.EPERM)} {
+		if got := decide(t, program, nativeArch(), number); got != want {
+			t.Errorf("call %d: %#x, want %#x", number, got, want)
+		}
+	}
+	if got := decide(t, program, nativeArch(), unix.SYS_FCHMOD, 3, 0o4755); got != refused|uint32(unix.EPERM) {
+		t.Errorf("setuid: %#x", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fawn/sandbox"
@@ -14,9 +15,12 @@ import (
 type member struct {
 	pool   *Pool
 	thread string
+	// resting says that the box is being stopped to make room.
+	resting atomic.Bool
 
 	mu         sync.Mutex
 	gone       string         // why it was destroyed; guarded by mu, as all below
+	owner      string         // for whom it works
 	policy     sandbox.Policy // for the next start
 	box        Box            // nil before the first command and after the end
 	with       sandbox.Policy // the policy of box
@@ -136,10 +140,11 @@ func (m *member) take(ctx context.Context, apart *sandbox.Policy) (b Box, p sand
 			return b, p, lost, nil
 		}
 		p = m.policy
+		owner := m.owner
 		done := make(chan struct{})
 		m.starting = done
 		m.mu.Unlock()
-		b, err = m.pool.launch(ctx, m.thread, p)
+		b, err = m.pool.launch(ctx, m.thread, owner, p)
 		m.mu.Lock()
 		m.starting = nil
 		close(done)
@@ -164,7 +169,10 @@ func (m *member) take(ctx context.Context, apart *sandbox.Policy) (b Box, p sand
 
 // once starts a box for one call.
 func (m *member) once(ctx context.Context, p sandbox.Policy) (Box, error) {
-	b, err := m.pool.launch(ctx, m.thread, p)
+	m.mu.Lock()
+	owner := m.owner
+	m.mu.Unlock()
+	b, err := m.pool.launch(ctx, m.thread, owner, p)
 	m.mu.Lock()
 	if err == nil && m.gone == "" {
 		if m.single == nil {
@@ -210,7 +218,11 @@ func (m *member) leave(b Box, res sandbox.ExecResult, p sandbox.Policy, apart bo
 		m.restarts++
 	}
 	delete(m.single, b)
+	idle := m.calls == 0
 	m.mu.Unlock()
+	if idle {
+		m.pool.makeRoom()
+	}
 	if p.Lifetime == sandbox.LifetimeCall {
 		b.Stop()
 	}

@@ -37,14 +37,14 @@ type Pool struct {
 	mu      sync.Mutex
 	closed  bool               // guarded by mu
 	members map[string]*member // guarded by mu
-	running int                // boxes that run or start; guarded by mu
+	places  places             // guarded by mu
 	failed  int                // starts that failed in a row; guarded by mu
 }
 
 // New makes the pool of a provider. Its work ends with Close.
 func New(cfg *sandbox.Config, name string, start Starter) *Pool {
 	p := &Pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{},
-		quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.TestOnly.Machine, machineMemory("/proc"))}
+		places: places{max: cfg.MaxSandboxes, shared: cfg.Shared, used: map[string]int{}}, quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.TestOnly.Machine, machineMemory("/proc"))}
 	if p.quota == nil {
 		p.quota = files.NewQuota(0)
 	}
@@ -73,7 +73,7 @@ func (p *Pool) Acquire(thread sandbox.ThreadRef, policy sandbox.Policy) (*member
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.policy = policy
+	m.policy, m.owner = policy, cmp.Or(thread.Owner, m.owner)
 	if thread.Lost != "" && m.box == nil && m.lost == "" {
 		m.lost = thread.Lost
 	}
@@ -136,28 +136,68 @@ func (p *Pool) enter() error {
 	return nil
 }
 
-// reserve makes room for one more box, by stopping the idle one that was used
-// least recently if need be.
-func (p *Pool) reserve() error {
-	for {
-		p.mu.Lock()
-		if p.running < p.cfg.MaxSandboxes {
-			p.running++
-			p.mu.Unlock()
-			return nil
+// reserve waits for a place for one more box of an owner, at most for so long. Idle boxes make
+// room, the one that was used least recently first.
+func (p *Pool) reserve(ctx context.Context, owner string, limit time.Duration) error {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, sandbox.ErrBusy)
+		defer cancel()
+	}
+	p.mu.Lock()
+	w := p.places.join(owner)
+	p.mu.Unlock()
+	p.makeRoom()
+	var err error
+	select {
+	case <-w.turn:
+		return nil
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-p.quit:
+		err = sandbox.ErrGone
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.places.leave(w)
+	return err
+}
+
+// makeRoom stops an idle box for each of those that wait and could have its place.
+func (p *Pool) makeRoom() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	for _, w := range p.places.line {
+		if p.places.resting >= len(p.places.line) {
+			return
 		}
-		victim := p.idle()
-		p.mu.Unlock()
+		only := ""
+		if p.places.full(w.owner) {
+			only = w.owner
+		}
+		victim := p.idle(only)
 		if victim == nil {
-			return sandbox.ErrBusy
+			continue
 		}
-		victim.rest("it made room for others", func() bool { return true })
+		victim.resting.Store(true)
+		p.places.resting++
+		p.work.Go(func() {
+			victim.rest("it made room for others", func() bool { return true })
+			victim.resting.Store(false)
+			p.mu.Lock()
+			p.places.resting--
+			p.mu.Unlock()
+			p.makeRoom()
+		})
 	}
 }
 
 // idle finds the member to stop first: one without background processes, then
-// the one used least recently. The caller holds mu.
-func (p *Pool) idle() *member {
+// the one used least recently; "" stands for those of all owners. The caller holds mu.
+func (p *Pool) idle(owner string) *member {
 	type candidate struct {
 		*member
 		background bool
@@ -166,7 +206,7 @@ func (p *Pool) idle() *member {
 	var all []candidate
 	for _, m := range p.members {
 		m.mu.Lock()
-		if m.box != nil && m.calls == 0 && m.starting == nil {
+		if m.box != nil && m.calls == 0 && m.starting == nil && (owner == "" || m.owner == owner) && !m.resting.Load() {
 			all = append(all, candidate{m, m.background > 0, m.lastUsed})
 		}
 		m.mu.Unlock()
@@ -182,10 +222,10 @@ func (p *Pool) idle() *member {
 	}).member
 }
 
-func (p *Pool) release() {
+func (p *Pool) release(owner string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running--
+	p.places.free(owner)
 }
 
 // sweep stops boxes that were idle for long.
@@ -230,14 +270,14 @@ func (p *Pool) Failures() int {
 	return p.failed
 }
 
-// launch starts a box in a reserved place, which it gives back when the box is
+// launch starts a box in a place that it waits for, which it gives back when the box is
 // gone.
-func (p *Pool) launch(ctx context.Context, thread string, policy sandbox.Policy) (Box, error) {
-	if err := p.reserve(); err != nil {
+func (p *Pool) launch(ctx context.Context, thread, owner string, policy sandbox.Policy) (Box, error) {
+	if err := p.reserve(ctx, owner, policy.Timeout); err != nil {
 		return nil, err
 	}
 	if err := p.enter(); err != nil {
-		p.release()
+		p.release(owner)
 		return nil, err
 	}
 	began := time.Now()
@@ -247,7 +287,7 @@ func (p *Pool) launch(ctx context.Context, thread string, policy sandbox.Policy)
 		p.cfg.Started(time.Since(began), err)
 	}
 	if err != nil {
-		p.release()
+		p.release(owner)
 		p.work.Done()
 		return nil, fmt.Errorf("start sandbox: %w", err)
 	}
@@ -260,7 +300,7 @@ func (p *Pool) launch(ctx context.Context, thread string, policy sandbox.Policy)
 	go func() {
 		defer p.work.Done()
 		<-b.Done()
-		p.release()
+		p.release(owner)
 		tell(false)
 		close(l.over)
 	}()

@@ -220,13 +220,19 @@ func TestIdleSandboxesMakeRoom(t *testing.T) {
 			return err == nil
 		})
 	}
-	_, err := w.thread("more").Exec(t.Context(), sandbox.ExecReq{Command: "true"})
+	_, err := w.thread("more", func(p *sandbox.Policy) { p.Timeout = 200 * time.Millisecond }).
+		Exec(t.Context(), sandbox.ExecReq{Command: "true"})
 	if !errors.Is(err, sandbox.ErrBusy) {
-		t.Errorf("one too many: %v", err)
+		t.Errorf("one too many, after as long as a command may take: %v", err)
 	}
+	waits := make(chan string)
+	go func() { waits <- string(do(t, w.thread("waits"), sandbox.ExecReq{Command: "echo its turn"}).Output) }()
 	for i, s := range all {
 		bash(t, s, "touch off")
 		<-hold[i]
+	}
+	if got := <-waits; got != "its turn\n" {
+		t.Errorf("whoever waited got %q", got)
 	}
 	if res := bash(t, w.thread("more"), "echo ok"); string(res.Output) != "ok\n" {
 		t.Errorf("%+v", res)

@@ -78,3 +78,19 @@ func disableVerb(u views.User) string {
 	}
 	return "users.disable"
 }
+
+// confirmAction is where the form of confirm goes: who has no password signs out, and in again.
+func confirmAction(v views.Confirm) string {
+	if v.Password {
+		return views.AccountURL + "#confirm"
+	}
+	return views.LogoutURL
+}
+
+// addable are the services that can be linked now.
+func addable(a views.Account) []views.Service {
+	if a.Confirm.Needed {
+		return nil
+	}
+	return a.Services
+}

@@ -37,6 +37,7 @@ var (
 	ErrScope        = errors.New("the scope of a token is read or write")
 	ErrTooMany      = errors.New("there are too many of these; remove some first")
 	ErrBusy         = errors.New("too many sign-ins at once")
+	ErrConfirm      = errors.New("the session is too old for this: sign in again, or give the password")
 )
 
 // Provider is a service that vouches for people.

@@ -115,10 +115,10 @@ func (s *Service) useLink(ctx context.Context, l store.Link, n NewUser) (store.U
 			return store.User{}, err
 		}
 		u, err := s.change(ctx, l.User, func(u *store.User) { u.Password = hash })
-		if err == nil {
-			err = s.RevokeOthers(ctx, u.ID, "")
+		if err == nil && !n.KeepTokens {
+			err = s.revokeTokens(ctx, u.ID)
 		}
-		return u, err
+		return u, errors.Join(err, s.RevokeOthers(ctx, l.User, ""))
 	}
 	email := l.Email
 	if email == "" {

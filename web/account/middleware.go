@@ -3,7 +3,10 @@ package account
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"strings"
@@ -63,13 +66,16 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 			defer s.live.remove(l) // the context ends with the server's: errors are answered behind this
 			c.SetRequest(r.WithContext(ctx))
 			if who.Session != "" {
-				if err := checkCSRF(r); err != nil {
+				cookie, err := r.Cookie(CookieSession)
+				if err != nil {
+					return err // it was there a moment ago
+				}
+				if err := checkCSRF(r, cookie.Value); err != nil {
 					return err
 				}
+				s.renewCSRF(c, cookie.Value, x.Lasting)
 				if s.touch(ctx, x, clientIP(r)) && x.Lasting {
-					if cookie, err := r.Cookie(CookieSession); err == nil {
-						s.setCookie(c, CookieSession, cookie.Value, Lifetime, true)
-					}
+					s.setCookie(c, CookieSession, cookie.Value, Lifetime, true)
 				}
 			}
 			if err := next(c); err != nil {
@@ -139,9 +145,17 @@ func bearer(r *http.Request) (string, bool) {
 	return "", false
 }
 
-// checkCSRF compares what a script of ours read from a cookie with the cookie. The pages' own
+// csrfOf is what a script of ours reads from a cookie and repeats. It belongs to one session: whoever
+// can set cookies for this host, as another host of its domain can, does not know it.
+func csrfOf(session string) string {
+	mac := hmac.New(sha256.New, []byte(session))
+	mac.Write([]byte("csrf"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// checkCSRF compares what a script of ours repeats with what belongs to the session. The pages' own
 // actions need no more than the check of the origin that all requests pass.
-func checkCSRF(r *http.Request) error {
+func checkCSRF(r *http.Request, session string) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return nil
@@ -150,12 +164,11 @@ func checkCSRF(r *http.Request) error {
 		(p == "/login" || p == "/logout" || p == "/setup" || p == "/reset") || authPost(p) {
 		return nil
 	}
-	cookie, err := r.Cookie(CookieCSRF)
 	given := r.Header.Get(HeaderCSRF)
-	if err != nil || cookie.Value == "" || given == "" {
+	if given == "" {
 		return httpx.Errorf(http.StatusForbidden, "CSRF token missing. Include X-CSRF-Token header.")
 	}
-	if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(given)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(csrfOf(session)), []byte(given)) != 1 {
 		return httpx.Errorf(http.StatusForbidden, "CSRF token mismatch.")
 	}
 	return nil
@@ -188,7 +201,7 @@ func (s *Service) SignIn(c echo.Context, user store.User, remember bool) error {
 		return err
 	}
 	s.setCookie(c, CookieSession, value, Lifetime, remember)
-	s.SetCSRF(c, remember)
+	s.setCookie(c, CookieCSRF, csrfOf(value), Lifetime, remember)
 	s.Log.Info("signed in", "email", user.Email, "from", clientIP(r))
 	return nil
 }
@@ -219,7 +232,14 @@ func (s *Service) endCookie(r *http.Request) error {
 	return err
 }
 
-// SetCSRF gives a browser a token for its unsafe requests.
+// renewCSRF gives a browser the token of its session if it has another one.
+func (s *Service) renewCSRF(c echo.Context, session string, lasting bool) {
+	if has, err := c.Request().Cookie(CookieCSRF); err != nil || has.Value != csrfOf(session) {
+		s.setCookie(c, CookieCSRF, csrfOf(session), Lifetime, lasting)
+	}
+}
+
+// SetCSRF gives a browser a token for its unsafe requests, where nobody signs in.
 func (s *Service) SetCSRF(c echo.Context, remember bool) {
 	s.setCookie(c, CookieCSRF, secret(), Lifetime, remember)
 }

@@ -9,12 +9,14 @@ import (
 	"unicode/utf8"
 
 	"fawn/store"
+	"fawn/web/principal"
 )
 
 // How long a user stays signed in.
 const (
 	Lifetime     = 30 * 24 * time.Hour // of a session that nobody uses
 	shortLife    = 24 * time.Hour      // of one that need not be remembered
+	freshFor     = 15 * time.Minute    // how long a session may add ways to sign in without further proof
 	touchEvery   = time.Minute         // how often a use is noted
 	maxSessions  = 100                 // of one user; the longest unused go
 	maxTokens    = 100                 // of one user
@@ -94,6 +96,25 @@ func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
 		return false
 	}
 	return true
+}
+
+// Confirmed is nil if whoever asks has proved lately who they are: only they may add another way
+// in, such as a token or a passkey, which would outlive a borrowed browser or a stolen cookie. Else it is
+// ErrConfirm. Without a session it is for the proxy that vouches.
+func (s *Service) Confirmed(ctx context.Context, who principal.Principal) error {
+	if who.Session == "" {
+		return nil
+	}
+	list, err := s.Sessions(ctx, who.Owner)
+	if err != nil {
+		return err
+	}
+	for _, x := range list {
+		if x.ID == who.Session && s.Now().Sub(x.CreatedAt) < freshFor {
+			return nil
+		}
+	}
+	return ErrConfirm
 }
 
 // Sessions lists where a user is signed in, last used first.
@@ -184,6 +205,17 @@ func (s *Service) RevokeToken(ctx context.Context, user, id string) error {
 	}
 	s.live.end(func(r *liveRequest) bool { return r.by == id })
 	return nil
+}
+
+// revokeTokens ends all tokens of a user.
+func (s *Service) revokeTokens(ctx context.Context, user string) error {
+	list, err := s.Tokens(ctx, user)
+	for _, t := range list {
+		if gone := s.RevokeToken(ctx, user, t.ID); !errors.Is(gone, store.ErrNotFound) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
 
 var errExpired = errors.New("the session is over")

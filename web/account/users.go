@@ -27,6 +27,7 @@ func Email(s string) (string, error) {
 type NewUser struct {
 	Email, Name, Role string
 	Password          string // "" for one that signs in otherwise, or sets it through a link
+	KeepTokens        bool   // after a reset, which else ends the API tokens of the account
 }
 
 // Create makes an account. The first of a server is its owner, and has what there is.

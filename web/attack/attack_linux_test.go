@@ -37,6 +37,8 @@ type attack struct {
 	uses []use
 	// want is a regular expression for all that was told: it was tried, and refused.
 	want string
+	// always says that this is what is told without namespaces, too.
+	always bool
 	// host looks for more damage than all cases look for.
 	host func(t *testing.T, w *world, thread string) (damage []string)
 }
@@ -127,6 +129,9 @@ func TestAttacksWithoutNamespaces(t *testing.T) {
 			}
 			thread := id(a.name)
 			told := w.try(t, thread, a)
+			if a.always && !regexp.MustCompile(a.want).MatchString(told) {
+				t.Errorf("told %q, want %s", told, a.want)
+			}
 			for _, d := range w.damage(t, thread, told) {
 				t.Errorf("%s; told %.600q", d, told)
 			}

@@ -38,6 +38,14 @@ func (w *world) state() string {
 		content, err := os.ReadFile(name)
 		fmt.Fprintf(&b, "%s %x %v\n", name, sha256.Sum256(content), err)
 	}
+	names := []string{filepath.Join(w.data, "secrets.env"), filepath.Join(w.data, "fawn.db"), w.outside,
+		filepath.Join(w.outside, "secret")}
+	if os.Getuid() != 0 { // who opens the way through them to users of threads
+		names = append(names, w.data, filepath.Join(w.data, "threads"))
+	}
+	for _, name := range names {
+		b.WriteString(metadata(name))
+	}
 	fmt.Fprintf(&b, "the process of the host sleeps: %v\n", w.asleep())
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.neighbour.Process.Pid))
 	_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
@@ -45,6 +53,18 @@ func (w *world) state() string {
 	nice, _ := syscall.Getpriority(syscall.PRIO_PROCESS, w.neighbour.Process.Pid)
 	fmt.Fprintf(&b, "it runs on %s at %d %v\n", cpus, nice, err)
 	return b.String()
+}
+
+// metadata describes a file beside its content: what the server itself does not change.
+func metadata(name string) string {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	attributes := make([]byte, 1024)
+	n, err := syscall.Listxattr(name, attributes)
+	return fmt.Sprintf("%s %v %d, changed since 1970: %v, with %q %v\n", name, info.Mode(),
+		info.Sys().(*syscall.Stat_t).Gid, info.ModTime().Unix() > 1000, attributes[:max(0, n)], err)
 }
 
 // asleep tells whether the process of the host sleeps, as it does once it has started.

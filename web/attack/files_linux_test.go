@@ -65,6 +65,51 @@ tar xpPf a.tar; stat -c '%n %a' s; ls d`, want: `(` + notPerm + `|` + denied + `
 		{name: "hard link across the mounts", shell: `ln /usr/bin/env hard; ln /etc/passwd p; ln /.sbx/init i; ln ~/.attack outputs 2>&1; ls hard p i`, want: `(cross-device|` + notPerm + `)(.|\n)*` + missing},
 		{name: "give files away", shell: `touch o; chown 0:0 o; chown 65534 o; chgrp 0 o; setfacl -m u:0:rwx o; stat -c '%u %g' o`, want: `(` + notPerm + `|Invalid argument)(.|\n)*\n1000 1000$`},
 		{name: "mount over what is shown", shell: `mount --bind /usr/share /mnt/user-data/outputs; umount -l /mnt/user-data/workspace; mv /mnt/user-data/workspace /mnt/user-data/gone; rmdir /mnt/user-data/uploads; ls -d /mnt/user-data/workspace`, want: `(superuser|denied|not permitted)(.|\n)*\n/mnt/user-data/workspace$`},
+		{name: "change modes, owners, times and attributes of the host", shell: `python3 - <<'END'
+import ctypes, os, threading
+l = ctypes.CDLL(None, use_errno=True)
+data, done = os.environ["DATA"], []
+times, two = (ctypes.c_long * 4)(1, 0, 1, 0), (ctypes.c_long * 2)(1, 1)
+def call(*args):
+    if l.syscall(*args) >= 0: done.append(args)
+for i, path in enumerate((os.environ["SECRET"], os.environ["OUTSIDE"], data, data + "/secrets.env", data + "/fawn.db",
+        data + "/threads", data + "/threads/victim/user-data/workspace/private")):
+    os.symlink(path, f"link{i}")
+    names = [path.encode(), b"link%d" % i]
+    try: fd = os.open(path, os.O_PATH)
+    except OSError: pass
+    else:
+        names += [b"/proc/self/fd/%d" % fd, b"/dev/fd/%d" % fd, b"/proc/%d/fd/%d" % (os.getpid(), fd)]
+        call(452, fd, b"", 0o777, 0x1000); call(260, fd, b"", -1, os.getgid(), 0x1000)
+        call(280, fd, b"", times, 0x1000); call(280, fd, None, times, 0); call(91, fd, 0o777); call(93, fd, -1, os.getgid())
+    for n in names:
+        call(90, n, 0o777); call(268, -100, n, 0o777); call(452, -100, n, 0o777, 0)
+        call(92, n, -1, os.getgid()); call(260, -100, n, -1, os.getgid(), 0)
+        call(132, n, two); call(235, n, times); call(261, -100, n, times); call(280, -100, n, times, 0)
+        call(188, n, b"user.x", b"1", 1, 0); call(197, n, b"user.x")
+        call(463, -100, n, 0, b"user.x", two, 16); call(469, -100, n, two, 16, 0)
+open("own", "w").close()
+os.chmod("own", 0o640); os.chown("own", -1, os.getgid()); os.utime("own", (5, 5)); os.fchmod(os.open("own", 0), 0o640)
+if hasattr(os, "lchown"): os.lchown("link0", -1, os.getgid())
+# A link that changes while it is looked at.
+def change():
+    for _ in range(1500): call(90, b"swap", 0o640)
+os.symlink("own", "swap")
+t = threading.Thread(target=change); t.start()
+while t.is_alive():
+    for to in (os.environ["SECRET"], "own"):
+        os.symlink(to, "next"); os.rename("next", "swap")
+done = [d for d in done if d[1] != b"swap"]
+print(done, oct(os.stat("own").st_mode), int(os.stat("own").st_mtime))
+END`, want: `^\[\] 0o100640 5\b`, always: true},
+		{name: "watch folders of others", shell: `python3 - <<'END'
+import ctypes, os
+l = ctypes.CDLL(None)
+fd = l.inotify_init1(0)
+for path in (os.environ["OUTSIDE"], os.environ["DATA"], os.environ["DATA"] + "/threads/victim/user-data/workspace"):
+    if fd >= 0 and l.inotify_add_watch(fd, path.encode(), 0xfff) >= 0: print("CANARY" "-watched", path)
+print("tried")
+END`, want: `^tried\b`, always: true},
 		{name: "dump core onto the host", shell: `ulimit -c unlimited; ulimit -c; cd /tmp; python3 -c 'import os; os.abort()'; ls -A /tmp /mnt/user-data/workspace | grep -c core`, want: `^.*cannot modify limit(.|\n)*\n0\nExit Code: 1$`},
 		{name: "leave links for the owner",
 			shell: `ln -s "$SECRET" /mnt/user-data/outputs/report.txt; ln -s "$DATA" /mnt/user-data/outputs/folder; ln -s /proc/self/environ /mnt/user-data/outputs/env.txt; echo left`,

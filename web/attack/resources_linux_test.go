@@ -80,6 +80,33 @@ for n in range(12):
                 except BlockingIOError: pass
         time.sleep(600)
 os.wait()`) + "wait", want: `memory limit exceeded \(`},
+		{name: "large socket buffers", plain: true, shell: python(`
+import socket
+a, b = socket.socketpair()
+for s in a, b:
+    for option in socket.SO_SNDBUF, socket.SO_RCVBUF: s.setsockopt(socket.SOL_SOCKET, option, 64 << 20)
+a.setblocking(False)
+n = 0
+try:
+    while n < 64 << 20: n += a.send(b"x" * 65536)
+except BlockingIOError: pass
+print("held", n <= 256 << 10)`), want: `^held True\n`},
+		{name: "socket buffers of processes that hide", plain: true, shell: python(`
+import ctypes, os, socket, time
+for n in range(12):
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(4, 0)
+        held = []
+        for i in range(55):
+            pair = socket.socketpair()
+            held.append(pair)
+            for s in pair:
+                s.setblocking(False)
+                try:
+                    while True: s.send(b"x" * 65536)
+                except BlockingIOError: pass
+        time.sleep(600)
+os.wait()`) + "wait", want: `memory limit exceeded \(`},
 		{name: "sockets in sockets", shell: python(`
 import socket
 carrier = socket.socketpair()

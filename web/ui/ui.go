@@ -138,7 +138,7 @@ func New(d Deps) (*UI, error) {
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
 	u.export = export.New(u.Handlers, d.Memory, d.Agents)
 	u.files = &files.Handlers{Handlers: u.Handlers, Archives: u.export, Uploads: d.Uploads, Documents: d.Documents,
-		Pictures: d.Pictures, BackToBox: u.backToBox}
+		Pictures: d.Pictures, BackToBox: u.backToBox, Key: d.Steps.Key}
 	u.share = &share.Handlers{Handlers: u.Handlers, Files: u.files}
 	u.chats = chats.New(d.Site, d.Bots, u.runsCommands)
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}

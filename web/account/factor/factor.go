@@ -37,6 +37,8 @@ const maxPasskeys = 20
 type Factors struct {
 	DB  *store.DB
 	Now func() time.Time // nil is the clock of DB
+	// Seal keeps the secrets of apps unreadable in the store; nil leaves them as they are.
+	Seal *Seal
 }
 
 func (f Factors) now() time.Time {
@@ -87,7 +89,7 @@ func (f Factors) Begin(ctx context.Context, user string) (secret string, err err
 	}
 	secret = totp.NewSecret()
 	return secret, f.DB.AddFactor(ctx, store.Factor{ID: uuid.NewString(), User: user, Kind: kindTOTP,
-		Data: []byte(secret)})
+		Data: f.Seal.close(user, secret)})
 }
 
 // Pending is the secret that waits for Confirm; empty without one.
@@ -96,7 +98,7 @@ func (f Factors) Pending(ctx context.Context, user string) (string, error) {
 	if err != nil || app == nil {
 		return "", err
 	}
-	return string(app.Data), nil
+	return f.Seal.open(user, app.Data)
 }
 
 // Confirm turns the authenticator app on with a code of it, and returns the recovery codes. The
@@ -122,13 +124,17 @@ func (f Factors) Confirm(ctx context.Context, user, code string) (recovery []str
 
 // use spends a code of an app.
 func (f Factors) use(ctx context.Context, app store.Factor, code string) error {
-	step, ok := totp.Check(string(app.Data), code, f.now(), app.Step)
+	secret, err := f.Seal.open(app.User, app.Data)
+	if err != nil {
+		return err
+	}
+	step, ok := totp.Check(secret, code, f.now(), app.Step)
 	if !ok {
 		return ErrCode
 	}
 	before := app.Step
 	app.Step, app.UsedAt = step, f.now()
-	err := f.DB.UseFactor(ctx, app, before)
+	err = f.DB.UseFactor(ctx, app, before)
 	if errors.Is(err, store.ErrConflict) {
 		return ErrCode // somebody else has used it in the meantime
 	}

@@ -1,7 +1,10 @@
 package factor_test
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,7 +49,11 @@ func open(t *testing.T) (factor.Factors, *clock) {
 	}
 	c := &clock{}
 	c.at.Store(2000000000)
-	return factor.Factors{DB: db, Now: c.now}, c
+	seal, err := factor.NewSeal(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return factor.Factors{DB: db, Now: c.now, Seal: seal}, c
 }
 
 func TestAnAppIsAskedForOnceItIsConfirmed(t *testing.T) {
@@ -172,5 +179,80 @@ func TestPasskeysBelongToOneUser(t *testing.T) {
 	}
 	if err := f.DeletePasskey(ctx, "ann", list[0].ID); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSecretsOfAppsAreSealed: what is stored is not what the app has, nor of use for another user or key; what
+// was stored before counts, and is sealed at the next start.
+func TestSecretsOfAppsAreSealed(t *testing.T) {
+	f, c := open(t)
+	ctx := t.Context()
+	stored := func() []byte {
+		list, err := f.DB.Factors(ctx, "ann", "totp")
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		return list[0].Data
+	}
+	seal := f.Seal
+	f.Seal = nil
+	secret, err := f.Begin(ctx, "ann")
+	if err != nil || string(stored()) != secret {
+		t.Fatal(err)
+	}
+	f.Seal = seal
+	if err := f.SealAll(ctx); err != nil || bytes.Contains(stored(), []byte(secret)) {
+		t.Errorf("a secret of before is stored as it is: %v", err)
+	}
+	if _, err := f.Confirm(ctx, "ann", c.code(t, secret)); err != nil {
+		t.Error(err)
+	}
+	c.pass(time.Minute)
+	other, err := factor.NewSeal(bytes.Repeat([]byte{1}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, seal := range map[string]*factor.Seal{"another key": other, "none": nil} {
+		f.Seal = seal
+		if err := f.Check(ctx, "ann", c.code(t, secret)); !errors.Is(err, factor.ErrSealed) {
+			t.Errorf("with %s: %v", name, err)
+		}
+	}
+	if f.Seal, err = factor.NewSeal(bytes.Repeat([]byte{1}, 32), make([]byte, 32)); err != nil {
+		t.Fatal(err)
+	}
+	before := stored()
+	if err := f.SealAll(ctx); err != nil || bytes.Equal(before, stored()) {
+		t.Errorf("a secret of an older key keeps it: %v", err)
+	}
+	f.Seal = other
+	if err := f.Check(ctx, "ann", c.code(t, secret)); err != nil {
+		t.Error(err)
+	}
+	if secret, err = f.Begin(ctx, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.DB.Factors(ctx, "bob", "totp")
+	if err != nil || bytes.Contains(list[0].Data, []byte(secret)) {
+		t.Errorf("a new secret is stored as it is: %v", err)
+	}
+}
+
+func TestTheKeyIsMadeOnce(t *testing.T) {
+	dir := t.TempDir()
+	key, err := factor.LocalKey(dir)
+	again, err2 := factor.LocalKey(dir)
+	if err != nil || err2 != nil || len(key) != 32 || !bytes.Equal(key, again) {
+		t.Fatal(err, err2)
+	}
+	name := filepath.Join(dir, factor.KeyFile)
+	if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
+		t.Error(info.Mode(), err)
+	}
+	if err := os.WriteFile(name, key[:9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := factor.LocalKey(dir); err == nil {
+		t.Error("a broken key was taken")
 	}
 }

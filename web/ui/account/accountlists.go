@@ -63,7 +63,14 @@ func tokenDays() []int { return []int{30, 90, 365, 7, 0} }
 func (h *Handlers) Tokens(c echo.Context) (views.Tokens, error) {
 	ctx := c.Request().Context()
 	out := views.Tokens{Scopes: []string{"write", "read"}, Days: tokenDays()}
-	list, err := h.Accounts.Tokens(ctx, principal.Owner(ctx))
+	user, err := h.Accounts.ByID(ctx, principal.Owner(ctx))
+	if err != nil {
+		return out, err
+	}
+	if out.Confirm, err = h.confirmNeeded(c, user, "tokens"); err != nil {
+		return out, err
+	}
+	list, err := h.Accounts.Tokens(ctx, user.ID)
 	for _, t := range list {
 		out.List = append(out.List, views.Token{ID: t.ID, Name: t.Name, Scope: t.Scope, Made: t.CreatedAt,
 			Used: t.UsedAt, Expires: t.ExpiresAt, Expired: !t.ExpiresAt.IsZero() && h.DB.Now().After(t.ExpiresAt)})
@@ -84,6 +91,9 @@ func (h *Handlers) changeTokens(c echo.Context) error {
 			return err
 		}
 		return c.Redirect(http.StatusSeeOther, views.SettingsURL("tokens"))
+	}
+	if err := h.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
+		return h.unconfirmed(c, "tokens", err)
 	}
 	days, err := strconv.Atoi(form.Get("days"))
 	if err != nil || !slices.Contains(tokenDays(), days) {

@@ -30,6 +30,9 @@ func (h *Handlers) Section(c echo.Context) (views.Account, error) {
 	}
 	a := views.Account{Name: user.Name, Email: user.Email, Role: user.Role, Password: user.Password != "",
 		Saved: c.QueryParam("saved"), Shortest: account.MinPassword}
+	if a.Confirm, err = h.confirmNeeded(c, user, "account"); err != nil {
+		return a, err
+	}
 	if a.TOTP, a.Left, err = h.factors().Required(ctx, user.ID); err != nil {
 		return a, err
 	}
@@ -108,7 +111,7 @@ func (h *Handlers) changeAccount(c echo.Context) error {
 	}
 	do := map[string]func(echo.Context, store.User, url.Values) error{
 		"profile": h.saveProfile, "password": h.changePassword, "totp-begin": h.beginTOTP, "totp": h.confirmTOTP,
-		"totp-off": h.changeTOTP, "recovery": h.changeTOTP, "passkey-remove": h.removePasskey, "unlink": h.unlink,
+		"totp-off": h.changeTOTP, "recovery": h.changeTOTP, "confirm": h.confirm, "passkey-remove": h.removePasskey, "unlink": h.unlink,
 	}[form.Get("do")]
 	if do == nil {
 		return store.ErrNotFound
@@ -171,6 +174,9 @@ func (h *Handlers) changePassword(c echo.Context, user store.User, form url.Valu
 
 func (h *Handlers) beginTOTP(c echo.Context, user store.User, _ url.Values) error {
 	ctx := c.Request().Context()
+	if err := h.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
+		return h.unconfirmed(c, "account", err)
+	}
 	if on, _, err := h.factors().Required(ctx, user.ID); err != nil || on {
 		return errors.Join(err, c.Redirect(http.StatusSeeOther, views.SettingsURL("account")))
 	}
@@ -198,6 +204,9 @@ func (h *Handlers) showTOTP(c echo.Context, status int, user store.User, secret,
 
 func (h *Handlers) confirmTOTP(c echo.Context, user store.User, form url.Values) error {
 	ctx := c.Request().Context()
+	if err := h.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
+		return h.unconfirmed(c, "account", err)
+	}
 	recovery, err := h.factors().Confirm(ctx, user.ID, form.Get("code"))
 	if errors.Is(err, factor.ErrCode) {
 		secret, err := h.factors().Pending(ctx, user.ID)

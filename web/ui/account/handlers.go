@@ -5,6 +5,7 @@ package account
 import (
 	"time"
 
+	"fawn/web/account/factor"
 	"fawn/web/account/sso"
 	"fawn/web/ui/page"
 )
@@ -14,17 +15,19 @@ type Handlers struct {
 	*page.Site
 	SSO *sso.Client // signs in through other services; nil has none
 
-	sealed *sealer // what browsers keep between the steps of signing in
+	sealed *sealer      // what browsers keep between the steps of signing in
+	seal   *factor.Seal // of the secrets of apps
 }
 
 // Steps are what several servers have in common of the steps of signing in. The zero value is for one server.
 type Steps struct {
 	Key  []byte                                  // 32 bytes
 	Once func(hash string, until time.Time) bool // notes that something was used, false if it was before
+	Seal *factor.Seal                            // seals the secrets of authenticator apps; nil leaves them as they are
 }
 
 // New makes the handlers. Its error is of the system's source of random numbers or ciphers.
 func New(site *page.Site, services *sso.Client, steps Steps) (*Handlers, error) {
 	sealed, err := newSealer(steps.Key, steps.Once, site.DB.Now)
-	return &Handlers{Site: site, SSO: services, sealed: sealed}, err
+	return &Handlers{Site: site, SSO: services, sealed: sealed, seal: steps.Seal}, err
 }

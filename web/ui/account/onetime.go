@@ -48,7 +48,12 @@ func (h *Handlers) linkPage(c echo.Context, token string, reset bool) (views.Lin
 			p.Gone = true
 			return p, nil
 		}
+		if err != nil {
+			return p, err
+		}
 		p.Email = user.Email
+		tokens, err := h.Accounts.Tokens(ctx, user.ID)
+		p.Tokens = len(tokens)
 		return p, err
 	}
 	return p, nil
@@ -91,7 +96,8 @@ func (h *Handlers) useLink(reset bool) echo.HandlerFunc {
 		}
 		p.Name = strings.TrimSpace(page.PlainText(form.Get("name")))
 		user, err := h.Accounts.UseLink(c.Request().Context(), p.Token,
-			account.NewUser{Email: p.Email, Name: p.Name, Password: form.Get("password")})
+			account.NewUser{Email: p.Email, Name: p.Name, Password: form.Get("password"),
+				KeepTokens: form.Get("keep-tokens") != ""})
 		if errors.Is(err, account.ErrLink) || errors.Is(err, account.ErrSetUp) {
 			p.Gone = true
 			return showLink(c, http.StatusGone, p)

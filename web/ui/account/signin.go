@@ -41,7 +41,7 @@ func (h *Handlers) withAccounts(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func (h *Handlers) factors() factor.Factors { return factor.Factors{DB: h.DB} }
+func (h *Handlers) factors() factor.Factors { return factor.Factors{DB: h.DB, Seal: h.seal} }
 
 // clientIP is where a request comes from.
 func (h *Handlers) clientIP(c echo.Context) string { return h.Accounts.Visit(c.Request(), false).IP }

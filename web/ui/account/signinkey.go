@@ -37,6 +37,8 @@ func (h *Handlers) keyProblem(c echo.Context, err error) error {
 	switch {
 	case errors.Is(err, passkey.ErrPlace):
 		text = page.Say(c, "account.passkey.place")
+	case errors.Is(err, account.ErrConfirm):
+		text, status = page.Say(c, "account.confirm.first"), http.StatusForbidden
 	case errors.Is(err, passkey.ErrRefused):
 		text = page.Say(c, "account.passkey.denied")
 	case errors.Is(err, passkey.ErrUnknown), errors.Is(err, store.ErrNotFound), errors.Is(err, account.ErrCredentials):
@@ -120,6 +122,10 @@ func (h *Handlers) self(c echo.Context) (passkey.User, error) {
 
 // newKeyOptions is POST of the first half of adding a passkey.
 func (h *Handlers) newKeyOptions(c echo.Context) error {
+	ctx := c.Request().Context()
+	if err := h.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
+		return h.keyProblem(c, err)
+	}
 	site, err := passkey.At(httpx.Origin(c.Request()), appName)
 	if err != nil {
 		return h.keyProblem(c, err)

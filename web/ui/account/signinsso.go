@@ -86,6 +86,9 @@ func (h *Handlers) oauth(c echo.Context) error {
 	}
 	pending := sso.Pending{Redirect: h.callbackURL(c, name, set), Next: c.QueryParam("next")}
 	if who := principal.Of(c.Request().Context()); c.QueryParam("link") != "" && who.Known() && who.Session != "" {
+		if err := h.Accounts.Confirmed(c.Request().Context(), who); err != nil {
+			return h.unconfirmed(c, "account", err)
+		}
 		pending.User, pending.Next = who.Owner, views.SettingsURL("account")+"#linked"
 	}
 	where, err := h.SSO.Begin(c.Request().Context(), p, &pending)

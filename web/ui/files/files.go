@@ -223,9 +223,19 @@ func (h *Handlers) ServeFile(c echo.Context, thread, clean string, save bool) er
 	if err != nil {
 		return err
 	}
+	if !save && runs(kind) {
+		if h.opensAlone(r, thread, clean) {
+			return h.frame(c, thread, clean)
+		}
+		c.Response().Header().Add("Vary", "Sec-Fetch-Dest")
+	}
 	header := c.Response().Header()
 	header.Set("Content-Type", kind)
-	header.Set("Content-Security-Policy", viewPolicy(kind))
+	policy := viewPolicy(kind)
+	if h.marked(r, thread, clean) { // the page around it may itself be in a frame without an origin
+		policy = strings.TrimSuffix(policy, "; frame-ancestors 'self'")
+	}
+	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "private, no-cache")

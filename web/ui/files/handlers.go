@@ -3,6 +3,8 @@
 package files
 
 import (
+	"sync"
+
 	"github.com/labstack/echo/v4"
 
 	"fawn/uploads"
@@ -19,4 +21,8 @@ type Handlers struct {
 	Pictures  uploads.Pictures
 	// BackToBox goes back to the page whose message box a plain form came from, with its text.
 	BackToBox func(c echo.Context, thread, text string) error
+	Key       []byte // marks frames, the same on all servers of a database; nil is one of this process
+
+	marking sync.Once
+	key     []byte
 }

@@ -1,0 +1,78 @@
+package pool
+
+import "slices"
+
+// places are those that boxes run in. Who waits for one gets it in order of arrival, but owners
+// with fewer boxes come first. Where several people share them none has all: with three of four
+// places at most, whatever one of them starts leaves others some.
+type places struct {
+	max     int
+	shared  bool
+	all     int
+	used    map[string]int // by owner
+	line    []*waiter
+	resting int // boxes that are being stopped to make room
+}
+
+// waiter is somebody who waits for a place.
+type waiter struct {
+	owner string
+	turn  chan struct{} // closed when the place is theirs
+}
+
+// share is how many places an owner may have. The server itself, which has no name, may have all.
+func (p *places) share(owner string) int {
+	if owner == "" || !p.shared {
+		return p.max
+	}
+	return max(1, p.max*3/4)
+}
+
+// full says whether an owner has all places that it may have.
+func (p *places) full(owner string) bool { return p.used[owner] >= p.share(owner) }
+
+// join stands in line.
+func (p *places) join(owner string) *waiter {
+	w := &waiter{owner, make(chan struct{})}
+	p.line = append(p.line, w)
+	p.serve()
+	return w
+}
+
+// leave is for who waits no more; a place that it was given meanwhile is free again.
+func (p *places) leave(w *waiter) {
+	if i := slices.Index(p.line, w); i >= 0 {
+		p.line = slices.Delete(p.line, i, i+1)
+		return
+	}
+	p.free(w.owner)
+}
+
+// free takes a place back.
+func (p *places) free(owner string) {
+	p.all--
+	if p.used[owner]--; p.used[owner] == 0 {
+		delete(p.used, owner)
+	}
+	p.serve()
+}
+
+// serve hands out free places.
+func (p *places) serve() {
+	for p.all < p.max {
+		next := -1
+		for i, w := range p.line {
+			if !p.full(w.owner) && (next < 0 || p.used[w.owner] < p.used[p.line[next].owner]) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		w := p.line[next]
+		p.line = slices.Delete(p.line, next, next+1)
+		p.all++
+		p.used[w.owner]++
+		close(w.turn)
+	}
+}

@@ -1,0 +1,123 @@
+package factor
+
+import (
+	"context"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	"fawn/store"
+)
+
+// KeyFile is the name of the file in a data folder with the key of a Seal.
+const KeyFile = "second-factor.key"
+
+// ErrSealed marks the secret of an app that this server cannot read.
+var ErrSealed = errors.New("the secrets of authenticator apps were sealed with another key: put " + KeyFile +
+	" back into the data folder, or FAWN_SECRET_KEY into the environment; or turn the second step off with " +
+	"`fawn user reset EMAIL --second-factor`, and set it up again")
+
+// sealed begins what was sealed. The secret of an app, in base32, has no such letter.
+const sealed = '$'
+
+// Seal keeps the secrets of authenticator apps unreadable in the database, so that who gets a copy of it
+// can make no codes. The nil one seals nothing.
+type Seal struct{ keys []cipher.AEAD } // the first closes, each opens
+
+// NewSeal takes keys of 32 bytes, the current one first.
+func NewSeal(keys ...[]byte) (*Seal, error) {
+	s := new(Seal)
+	for _, key := range keys {
+		aead, err := chacha20poly1305.NewX(key)
+		if err != nil {
+			return nil, fmt.Errorf("key of second factors: %w", err)
+		}
+		s.keys = append(s.keys, aead)
+	}
+	return s, nil
+}
+
+// LocalKey is the key in a data folder, made when there is none.
+func LocalKey(dir string) ([]byte, error) {
+	name := filepath.Join(dir, KeyFile)
+	key, err := os.ReadFile(name)
+	if err == nil && len(key) != chacha20poly1305.KeySize {
+		return nil, fmt.Errorf("%s has %d bytes instead of %d: restore it from a backup with secrets", name, len(key),
+			chacha20poly1305.KeySize)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	key = make([]byte, chacha20poly1305.KeySize)
+	rand.Read(key) //nolint:errcheck // never fails
+	// A key of which a part is missing would be worse than none.
+	if err := os.WriteFile(name+".tmp", key, 0o600); err != nil {
+		return nil, err
+	}
+	return key, os.Rename(name+".tmp", name)
+}
+
+// close seals a secret of a user.
+func (s *Seal) close(user, secret string) []byte {
+	if s == nil {
+		return []byte(secret)
+	}
+	nonce := make([]byte, chacha20poly1305.NonceSizeX)
+	rand.Read(nonce) //nolint:errcheck // never fails
+	return s.keys[0].Seal(append([]byte{sealed}, nonce...), nonce, []byte(secret), []byte(user))
+}
+
+// open reads a secret, also one of before secrets were sealed.
+func (s *Seal) open(user string, data []byte) (string, error) {
+	if len(data) == 0 || data[0] != sealed {
+		return string(data), nil
+	}
+	const head = 1 + chacha20poly1305.NonceSizeX
+	if s == nil || len(data) < head {
+		return "", ErrSealed
+	}
+	for _, key := range s.keys {
+		if plain, err := key.Open(nil, data[1:head], data[head:], []byte(user)); err == nil {
+			return string(plain), nil
+		}
+	}
+	return "", ErrSealed
+}
+
+// current says that a secret is sealed with the current key.
+func (s *Seal) current(user string, data []byte) bool {
+	one := Seal{s.keys[:1]}
+	_, err := one.open(user, data)
+	return err == nil && len(data) > 0 && data[0] == sealed
+}
+
+// SealAll seals what was stored before secrets were sealed, or is sealed with an older key.
+func (f Factors) SealAll(ctx context.Context) error {
+	users, err := f.DB.Users(ctx)
+	if err != nil || f.Seal == nil {
+		return err
+	}
+	for _, u := range users {
+		list, err := f.DB.Factors(ctx, u.ID, kindTOTP)
+		if err != nil {
+			return err
+		}
+		for _, app := range list {
+			secret, err := f.Seal.open(u.ID, app.Data)
+			if err != nil || f.Seal.current(u.ID, app.Data) { // of another key: its user is told at the next code
+				continue
+			}
+			app.Data = f.Seal.close(u.ID, secret)
+			if err := f.DB.UseFactor(ctx, app, app.Step); err != nil && !errors.Is(err, store.ErrConflict) {
+				return err
+			}
+		}
+	}
+	return nil
+}
