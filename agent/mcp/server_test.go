@@ -45,6 +45,8 @@ func behave(kind string, args []string) {
 		serve(withExtras(args[0]))
 	case "stubborn":
 		stubborn(args[0], args[1:])
+	case "poison":
+		poisoned(args[0])
 	case "host":
 		host(args[0])
 	default:
