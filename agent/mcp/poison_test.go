@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -328,5 +329,35 @@ func TestRenamedPropertiesComeBack(t *testing.T) {
 	}
 	if got, want := <-called, `{"c":2,"list":[{"a/b":1}],"my file":{"Größe":7}}`; got != want {
 		t.Errorf("called with %s", got)
+	}
+}
+
+// TestAWithdrawnToolIsTold with the reason, and is back when its server is started anew.
+func TestAWithdrawnToolIsTold(t *testing.T) {
+	w := newWorld(t, mcp.Server{Name: "s", Type: mcp.HTTP, StartTimeout: patience, URL: listen(t, oneTool(`{"type":"object"}`, nil))})
+	w.Withdraw(w.has("s_fine"), "400: it is odd")
+	if st := w.status("s"); len(w.names()) != 0 || len(st.Skipped) != 1 || !strings.Contains(st.Skipped[0], "400: it is odd") {
+		t.Errorf("offered %v, left out %q", w.names(), st.Skipped)
+	}
+	if err := w.Reconnect("s"); err != nil {
+		t.Fatal(err)
+	}
+	w.has("s_fine")
+}
+
+// TestTemporaryFilesHaveRoomForSockets however deep the data folder is, and are the thread's.
+func TestTemporaryFilesHaveRoomForSockets(t *testing.T) {
+	w := worldIn(t, filepath.Join(t.TempDir(), strings.Repeat("deep/", 20)), stdio("s", "good"))
+	tmp := ""
+	for line := range strings.Lines(w.says("t", "s_env", "")) {
+		if rest, ok := strings.CutPrefix(line, "TMPDIR="); ok {
+			tmp = strings.TrimSpace(rest)
+		}
+	}
+	if tmp != "/mnt/user-data/workspace/.mcp/tmp" {
+		t.Errorf("the model reads that they are in %q", tmp)
+	}
+	if got := w.says("t", "s_socket", ""); got != "listening" {
+		t.Errorf("a socket: %s", got)
 	}
 }

@@ -94,6 +94,11 @@ func (p *Pool) offer() {
 					fmt.Sprintf("%q has the same name as a tool of %q", agent.Clip(l.Name, 80), agent.Clip(other, 80)))
 				continue
 			}
+			if why, ok := p.refused[s.name+"\x00"+l.hash()]; ok {
+				next.dropped[conf.Name] = append(next.dropped[conf.Name], fmt.Sprintf("%q is refused by the provider of a model: %s",
+					agent.Clip(l.Name, 80), why))
+				continue
+			}
 			schema, renamed, err := mended(l.Schema)
 			if err != nil {
 				next.dropped[conf.Name] = append(next.dropped[conf.Name], fmt.Sprintf("%q %v", agent.Clip(l.Name, 80), err))

@@ -3,6 +3,7 @@ package llmerr
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -129,6 +130,9 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 	if !found {
 		return false
 	}
+	if at := place(fields["loc"]); at != "" && !strings.Contains(d.Message, at) {
+		d.Message = cut(at + ": " + d.Message)
+	}
 	if n, err := strconv.Atoi(text(fields["n_ctx"])); err == nil && d.Limit == 0 { // llama.cpp
 		d.Limit = n
 	}
@@ -154,6 +158,19 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 		}
 	}
 	return true
+}
+
+// place is where a field of the request is that FastAPI refuses, as in "messages.3.role"; "" for none.
+func place(raw json.RawMessage) string {
+	var parts []any
+	if len(raw) == 0 || json.Unmarshal(raw, &parts) != nil || len(parts) < 2 {
+		return ""
+	}
+	var out []string
+	for _, p := range parts[1:] { // behind "body"
+		out = append(out, fmt.Sprint(p))
+	}
+	return strings.Join(out, ".")
 }
 
 // text is a JSON string's value, a list of strings joined, or any other value as written.
