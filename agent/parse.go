@@ -240,6 +240,9 @@ func (m *Message) AddCall(id, name, args string) {
 	if text == "" || text == "null" {
 		text = "{}"
 	}
+	if rest, ok := strings.CutPrefix(text, "{}"); ok && strings.HasPrefix(strings.TrimSpace(rest), "{") {
+		text = strings.TrimSpace(rest) // some servers begin a stream of arguments with none
+	}
 	obj, err := compact([]byte(text))
 	if err == nil && obj[0] != '{' {
 		err = errors.New("not a JSON object")

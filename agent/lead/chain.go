@@ -96,6 +96,8 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		when(own, middleware.StateSize()),
 		// after_model: what the provider broke off for safety is not run
 		when(f.SafetyFinishReason.Enabled, middleware.SafetyStop()),
+		// wrap_model: what a provider refuses is left out, and the run goes on
+		middleware.Refusals(b.withdraw),
 		// wrap_model: a request ends with somebody else's words
 		middleware.Continuation(),
 		// after_model: the owner's name for the folder of skills is the usual one from here on

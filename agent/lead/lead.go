@@ -26,32 +26,33 @@ const OfflineModel = "offline"
 
 // Builder makes the agents of runs.
 type Builder struct {
-	config  func() *config.Snapshot
-	dirs    files.Dirs
-	open    middleware.Files
-	docs    uploads.Documents
-	show    uploads.Pictures
-	sandbox sandbox.Provider // nil runs nothing
-	audit   func(middleware.AuditRecord)
-	connect func(config.Model) (agent.Model, error)
-	more    func() ([]*agent.Tool, uint64)
-	await   func(context.Context) // until the first tools of more are there, for a moment at most
-	without Without
-	tools   []*agent.Tool      // stateless but for their file locks, so all runs share them
-	weights weights            // of tools
-	bash    func() *agent.Tool // nil where commands cannot run; waits until that is known
-	reads   *tools.Locks       // of the stage that compares what was read with what is there
-	late    func(ctx context.Context, thread, from, to string)
-	memory  middleware.Remember
-	learn   middleware.Learn
-	spent   func(context.Context, SideCall)
-	spawn   runs.Spawn       // nil sends no helpers
-	agents  *profile.Library // nil has none
-	skills  *skills.Library  // the same
-	shownAt string           // where prompts say that skills are
-	after   func(time.Duration, func()) (stop func() bool)
-	slots   chan struct{} // one for each model call under way; nil has no bound
-	log     *slog.Logger
+	config   func() *config.Snapshot
+	dirs     files.Dirs
+	open     middleware.Files
+	docs     uploads.Documents
+	show     uploads.Pictures
+	sandbox  sandbox.Provider // nil runs nothing
+	audit    func(middleware.AuditRecord)
+	connect  func(config.Model) (agent.Model, error)
+	more     func() ([]*agent.Tool, uint64)
+	withdraw func(t *agent.Tool, why string) // of those of more
+	await    func(context.Context)           // until the first tools of more are there, for a moment at most
+	without  Without
+	tools    []*agent.Tool      // stateless but for their file locks, so all runs share them
+	weights  weights            // of tools
+	bash     func() *agent.Tool // nil where commands cannot run; waits until that is known
+	reads    *tools.Locks       // of the stage that compares what was read with what is there
+	late     func(ctx context.Context, thread, from, to string)
+	memory   middleware.Remember
+	learn    middleware.Learn
+	spent    func(context.Context, SideCall)
+	spawn    runs.Spawn       // nil sends no helpers
+	agents   *profile.Library // nil has none
+	skills   *skills.Library  // the same
+	shownAt  string           // where prompts say that skills are
+	after    func(time.Duration, func()) (stop func() bool)
+	slots    chan struct{} // one for each model call under way; nil has no bound
+	log      *slog.Logger
 
 	ctx  context.Context // of what goes on beside runs
 	stop context.CancelFunc
@@ -83,6 +84,8 @@ type Options struct {
 	// when names are equal. Its number is another one whenever they have changed. It is asked
 	// before each model call, so it must be quick.
 	More func() (tools []*agent.Tool, version uint64)
+	// Withdraw hears that a provider refuses a tool of a server, and why. Nil does not care.
+	Withdraw func(t *agent.Tool, why string)
 	// Await waits for tools of More that are about to come; it is asked at the start of each run
 	// and must give up by itself soon. Nil waits for none.
 	Await func(ctx context.Context)
@@ -157,6 +160,9 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	}
 	if b.more = o.More; b.more == nil {
 		b.more = func() ([]*agent.Tool, uint64) { return nil, 0 }
+	}
+	if b.withdraw = o.Withdraw; b.withdraw == nil {
+		b.withdraw = func(*agent.Tool, string) {}
 	}
 	if b.await = o.Await; b.await == nil {
 		b.await = func(context.Context) {}

@@ -184,7 +184,7 @@ func New(cfg Config) (agent.Model, error) {
 	case cfg.ToolCalls != nil && !*cfg.ToolCalls:
 		return texttools.Always(m), nil
 	case cfg.ToolCalls != nil:
-		return m, nil
+		return texttools.Native(m), nil
 	}
 	return texttools.WhenRefused(m, o.Model+" at "+base, &cfg.Known.noTools), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/llm/anthropic"
 	"fawn/agent/llm/openai"
+	"fawn/agent/llm/texttools"
 	"fawn/agent/llm/wire"
 )
 
@@ -53,7 +54,7 @@ func newAnthropic(cfg Config) (agent.Model, error) {
 	if err != nil { // a nil *Model must not become a Model
 		return nil, err
 	}
-	return m, nil
+	return texttools.Native(m), nil
 }
 
 // anthropicAt is where the model is, and the key for it. A key of the environment goes to the

@@ -32,7 +32,7 @@ var (
 )
 
 // runner calls a tool of a server, whichever session there is by then.
-func (p *Pool) runner(name, tool string) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+func (p *Pool) runner(name, tool string, renamed names) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 	return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 		p.mu.Lock()
 		s := p.servers[name]
@@ -41,6 +41,7 @@ func (p *Pool) runner(name, tool string) func(context.Context, *agent.Turn, agen
 			return agent.ErrorResult(fmt.Sprintf("Error: the MCP server %q has been switched off or removed.",
 				name)), nil
 		}
+		c.Args = renamed.restored(c.Args)
 		return s.call(ctx, t, c, tool)
 	}
 }
@@ -107,13 +108,17 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	var answer *jsonrpc.Error
 	switch {
 	case err == nil:
-		return s.result(ctx, t, c, r, folder)
+		return s.result(ctx, t, c, r, folder, e.tmp)
 	case ctx.Err() != nil:
 		return agent.Result{}, context.Cause(ctx)
 	case errors.Is(context.Cause(calling), errQuiet), errors.Is(context.Cause(calling), errSlow):
 		return failed("the MCP server %q did not answer within %v.", s.name, limit)
 	case errors.As(err, &answer) && e.alive() && !s.unknown.Load():
 		return failed("the MCP server %q refused the call: %s", s.name, agent.Clip(answer.Message, 2000))
+	}
+	if unread(err) && e.alive() {
+		return failed("the MCP server %q answered with something that can't be read, and the call may have had effects: %s", s.name,
+			agent.Clip(err.Error(), 500))
 	}
 	if e.proc != nil && errors.Is(err, io.EOF) {
 		e.proc.LastWords()
@@ -124,6 +129,13 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 		return failed("the MCP server %q did nothing: %v. Continue without it, or try later.", s.name, err)
 	}
 	return failed("the MCP server %q stopped during the call, which may have had effects: %v", s.name, err)
+}
+
+// unread tells whether an answer came that does not have the form of one. The session goes on.
+func unread(err error) bool {
+	var kind *json.UnmarshalTypeError
+	var form *json.SyntaxError
+	return errors.As(err, &kind) || errors.As(err, &form) || strings.Contains(err.Error(), "unmarshal")
 }
 
 // outside notes that the server wants its owner to log in, if it does.

@@ -153,7 +153,14 @@ func (w *web) bounded(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
+	case "text/event-stream":
+		resp.Body = &healedBody{ReadCloser: resp.Body, events: true, most: int(w.most)}
+	case "application/json":
+		resp.Body = &healedBody{ReadCloser: &limited{resp.Body, w.most}}
+		resp.ContentLength = -1
+		resp.Header.Del("Content-Length")
+	default:
 		resp.Body = &limited{resp.Body, w.most}
 	}
 	return resp, nil

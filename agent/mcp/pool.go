@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,6 +68,7 @@ type Pool struct {
 	mu      sync.Mutex // also orders what changes the offer
 	servers map[string]*server
 	resting map[string]Server // those that are off or cannot be used
+	refused map[string]string // tools that providers of models refuse, by server and hash, with the reason
 	logins  *consent.Waiting
 	asks    *ask.Board     // what servers ask people
 	asking  sync.WaitGroup // those that wait for an answer here
@@ -98,7 +101,7 @@ func New(o Options) *Pool {
 	if err != nil {
 		o.Log.Warn("starting without the known tools of MCP servers", "err", err)
 	}
-	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{},
+	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{}, refused: map[string]string{},
 		logins: consent.NewWaiting(o.Rows), asks: ask.NewBoard(shared.NotesIn(o.Rows), o.Log)}
 	if m.rows = o.Rows; m.rows != nil {
 		m.rows.Hear(p.heard)
@@ -215,6 +218,24 @@ func (p *Pool) Forget(thread string) {
 	}
 }
 
+// Withdraw offers a tool no more that a provider of models refuses, until its server describes it otherwise or is
+// started anew.
+func (p *Pool) Withdraw(t *agent.Tool, why string) {
+	p.mu.Lock()
+	s, ok := p.servers[t.Server]
+	if ok {
+		s.mu.Lock()
+		for _, l := range s.listed {
+			if l.Name == t.Native {
+				p.refused[s.name+"\x00"+l.hash()] = agent.Clip(why, 300)
+			}
+		}
+		s.mu.Unlock()
+	}
+	p.mu.Unlock()
+	p.offer()
+}
+
 // Reconnect ends the sessions of a server and starts it anew.
 func (p *Pool) Reconnect(name string) error {
 	p.mu.Lock()
@@ -226,6 +247,7 @@ func (p *Pool) Reconnect(name string) error {
 		old.mu.Unlock()
 		s := p.newServer(conf)
 		p.servers[name] = s
+		maps.DeleteFunc(p.refused, func(key, _ string) bool { return strings.HasPrefix(key, name+"\x00") })
 		p.work.Go(s.run)
 	}
 	p.mu.Unlock()

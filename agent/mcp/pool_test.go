@@ -221,6 +221,7 @@ func TestOddTools(t *testing.T) {
 	w := newWorld(t, s)
 	w.has("a-server-with-quite-a-long-name_echo")
 	skipped := strings.Join(w.status(s.Name).Skipped, "\n")
+	w.has("a-server-with-quite-a-long-name_has_dots")
 	for _, want := range []string{`"array" has no schema`, `"huge" has a schema of more than`} {
 		if !strings.Contains(skipped, want) {
 			t.Errorf("%q is not told:\n%s", want, skipped)

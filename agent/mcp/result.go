@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,8 +24,8 @@ const (
 
 // result is what a server answered, as the model reads it.
 func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, r *sdk.CallToolResult,
-	folder string) (agent.Result, error) {
-	w := &writer{server: s, ctx: ctx, turn: t, call: c, folder: folder, images: map[string]agent.Image{}}
+	folder, tmp string) (agent.Result, error) {
+	w := &writer{server: s, ctx: ctx, turn: t, call: c, folder: folder, tmp: tmp, images: map[string]agent.Image{}}
 	for i, part := range r.Content {
 		if i == maxParts {
 			w.say(fmt.Sprintf("[%d more parts are left out]", len(r.Content)-maxParts))
@@ -42,7 +43,10 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, r 
 		if !json.Valid(data) {
 			data = nil // a masked value was part of the notation
 		}
-		if len(r.Content) == 0 {
+		if text := w.text.String(); len(data) > 0 && !saysAll(text, data) { // servers put a summary beside it
+			if text != "" {
+				w.say("[The same as data]")
+			}
 			w.say(string(data))
 		}
 		if len(data) > 0 && len(data) <= maxStructured {
@@ -65,6 +69,32 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, r 
 	return out, nil
 }
 
+// saysAll tells whether a text holds data already, as JSON in any form or the only text that is in it.
+func saysAll(text string, data json.RawMessage) bool {
+	var said, is any
+	if json.Unmarshal(data, &is) != nil {
+		return false
+	}
+	for _, part := range []string{text, text[strings.IndexByte(text, '\n')+1:]} {
+		if json.Unmarshal([]byte(part), &said) == nil && reflect.DeepEqual(said, is) {
+			return true
+		}
+	}
+	m, _ := is.(map[string]any)
+	for _, v := range m {
+		if s, ok := v.(string); ok && len(m) == 1 && strings.TrimSpace(s) == strings.TrimSpace(text) {
+			return true // the SDK for Python wraps a text in such an object
+		}
+		if b, err := json.Marshal(v); err == nil && len(m) == 1 && json.Unmarshal([]byte(text), &said) == nil {
+			var inner any
+			if json.Unmarshal(b, &inner) == nil && reflect.DeepEqual(inner, said) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // writer makes text of the parts of a result; what is not text becomes a file.
 type writer struct {
 	server *server
@@ -72,6 +102,7 @@ type writer struct {
 	turn   *agent.Turn
 	call   agent.ToolCall
 	folder string // the thread's, as the server sees it; empty over HTTP
+	tmp    string // the folder for temporary files, by the path that the server knows
 	text   strings.Builder
 	images map[string]agent.Image
 	files  int
@@ -80,6 +111,9 @@ type writer struct {
 // clean is text without secrets and without paths of this machine.
 func (w *writer) clean(s string) string {
 	s = w.server.veil.over(s)
+	if w.tmp != "" && !strings.HasPrefix(w.tmp, w.folder) {
+		s = strings.ReplaceAll(s, w.tmp, userData+"/workspace/"+tempFolder)
+	}
 	if w.folder != "" {
 		s = strings.ReplaceAll(s, w.folder, userData)
 	}

@@ -205,8 +205,11 @@ func (s *server) learn() error {
 	s.stale = false
 	conf := s.conf
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(s.ctx, conf.startTime(), errors.New("it did not list its tools in time"))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	watch := s.watch(conf, func(time.Duration) { cancel(errors.New("it did not list its tools in time")) })
+	defer watch.end()
+	watch.follow(e.proc)
 	list, skipped, err := e.list(ctx)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

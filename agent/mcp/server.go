@@ -44,7 +44,7 @@ type Server struct {
 	NoPrefix     bool          // tools keep the names that the server gives them
 	CallTimeout  time.Duration // of one call; 0 = ten minutes without progress
 	Sampling     bool          // it may ask for model calls
-	StartTimeout time.Duration // 0 = ten seconds, a minute for launchers that download
+	StartTimeout time.Duration // 0 = ten seconds without progress, a minute for launchers that download
 
 	Secrets []string // values that nobody may see
 }
@@ -56,15 +56,17 @@ type Routing struct {
 	Keywords []string
 }
 
-// startTime is how long a server may take to start.
-func (s Server) startTime() time.Duration {
+// startTime is how long a server may do nothing while it starts, and how long that may take in all.
+func (s Server) startTime() (quiet, most time.Duration) {
 	switch {
 	case s.StartTimeout > 0:
-		return s.StartTimeout
+		return s.StartTimeout, s.StartTimeout
 	case s.Type == Stdio && downloads(s.Command):
-		return time.Minute
+		return time.Minute, 5 * time.Minute // what comes over the network may be slow and silent
+	case s.Type == Stdio:
+		return 10 * time.Second, 2 * time.Minute
 	}
-	return 10 * time.Second
+	return 30 * time.Second, 30 * time.Second
 }
 
 // downloads tells whether a command gets the server over the network before it starts it.

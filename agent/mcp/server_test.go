@@ -45,6 +45,8 @@ func behave(kind string, args []string) {
 		serve(withExtras(args[0]))
 	case "stubborn":
 		stubborn(args[0], args[1:])
+	case "poison":
+		poisoned(args[0])
 	case "host":
 		host(args[0])
 	default:
@@ -98,6 +100,20 @@ func newServer() *sdk.Server {
 			return nil, nil, err
 		}
 		return text("written to " + at + ", temporary files in " + os.TempDir())
+	})
+	add("socket", "listens on a socket among its temporary files", func(context.Context, *request, words) (*result, any, error) {
+		at := filepath.Join(os.TempDir(), "playwright-mcp-0123456789", "mcp-server.sock")
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return nil, nil, err
+		}
+		l, err := net.Listen("unix", at)
+		if err != nil {
+			return text(err.Error())
+		}
+		if err := l.Close(); err != nil {
+			return nil, nil, err
+		}
+		return text("listening")
 	})
 	add("fails", "always fails", func(context.Context, *request, words) (*result, any, error) {
 		return nil, nil, fmt.Errorf("no luck with %s", os.Getenv("API_TOKEN"))

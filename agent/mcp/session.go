@@ -3,11 +3,13 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +31,7 @@ type session struct {
 	thread string
 	client *sdk.ClientSession
 	proc   *process.Process // nil over HTTP
+	tmp    string           // where its temporary files are, by the path that it knows
 	began  time.Time
 	done   chan struct{} // closed when nothing of it is left
 	cause  error         // why it ended, once done is closed
@@ -55,16 +58,15 @@ type watcher struct {
 
 // open starts a session. The context is of the server: it ends the session.
 func (s *server) open(ctx context.Context, conf Server, thread string) (*session, error) {
-	limit := conf.startTime()
 	// It lives as long as the session: the stream of SSE belongs to it.
 	starting, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it did not answer within %v", limit)) })
-	defer timer.Stop()
+	watch := s.watch(conf, func(waited time.Duration) { cancel(fmt.Errorf("it did not answer within %v", waited)) })
+	defer watch.end()
 	began := time.Now()
-	e, err := s.connect(ctx, starting, conf, thread, legacy)
+	e, err := s.connect(ctx, starting, conf, thread, legacy, watch)
 	var refused *jsonrpc.Error
 	if err != nil && starting.Err() == nil && errors.As(err, &refused) {
-		e, err = s.connect(ctx, starting, conf, thread, "") // it may speak the newest version only
+		e, err = s.connect(ctx, starting, conf, thread, "", watch) // it may speak the newest version only
 	}
 	if err == nil {
 		s.pool.work.Go(func() {
@@ -80,13 +82,15 @@ func (s *server) open(ctx context.Context, conf Server, thread string) (*session
 	return nil, s.explain(err, began)
 }
 
-func (s *server) connect(ctx, starting context.Context, conf Server, thread, version string) (*session, error) {
+func (s *server) connect(ctx, starting context.Context, conf Server, thread, version string, watch *watch) (*session,
+	error) {
 	e := &session{server: s, thread: thread, began: time.Now(), used: time.Now(), done: make(chan struct{}),
 		closing: make(chan struct{}), calling: map[string]watcher{}}
 	transport, finish, err := s.transport(starting, e, conf, thread)
 	if err != nil {
 		return nil, err
 	}
+	watch.follow(e.proc)
 	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, s.sampling(e, conf, &sdk.ClientOptions{
 		Capabilities:               &sdk.ClientCapabilities{},
 		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
@@ -178,6 +182,13 @@ func (s *server) transport(life context.Context, e *session, conf Server,
 	if err != nil {
 		return nil, nil, err
 	}
+	tmp, remove := shortened(tmp)
+	e.tmp = tmp
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
 	args := make([]string, len(conf.Args))
 	for i, a := range conf.Args {
 		args[i] = toHost(a, folder)
@@ -187,11 +198,15 @@ func (s *server) transport(life context.Context, e *session, conf Server,
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.pipes(e.proc), e.proc.End, nil
+	return s.pipes(e.proc), func() {
+		e.proc.End()
+		remove()
+	}, nil
 }
 
 func (s *server) pipes(p *process.Process) sdk.Transport {
-	return &sdk.IOTransport{Reader: p.Output(), Writer: p.Input(), MaxLineLength: s.pool.o.MaxMessage}
+	most := s.pool.o.MaxMessage
+	return &sdk.IOTransport{Reader: newMessages(p.Output(), most, s.log.add), Writer: p.Input(), MaxLineLength: 2 * most}
 }
 
 // tempFolder is where servers put their temporary files, in a thread's workspace.
@@ -216,6 +231,27 @@ func temporary(work string) (string, error) {
 		return "", fmt.Errorf("make a folder for temporary files of an MCP server: %w", err)
 	}
 	return filepath.Join(work, filepath.FromSlash(tempFolder)), nil
+}
+
+// socketRoom is how many bytes of a path a server needs for a socket below its temporary folder: of the 108 that
+// such a path may have, names such as playwright-mcp-x/mcp-x.sock take about half.
+const socketRoom = 108 - 64
+
+// shortened is a folder by a path that leaves room for sockets: a link to it, where its own is too long. Whoever
+// gets it removes the link.
+func shortened(folder string) (path string, remove func()) {
+	none := func() {}
+	if len(folder) <= socketRoom || runtime.GOOS == "windows" {
+		return folder, none
+	}
+	for _, at := range []string{os.TempDir(), "/tmp"} {
+		link := filepath.Join(at, "fawn-"+strings.ToLower(rand.Text()[:10]))
+		if len(link) > socketRoom || os.Symlink(folder, link) != nil {
+			continue
+		}
+		return link, func() { _ = os.Remove(link) } // it may have gone
+	}
+	return folder, none
 }
 
 // userData is where a thread's files are for models and their tools.
@@ -355,15 +391,16 @@ func (e *session) list(ctx context.Context) ([]listed, []string, error) {
 				continue
 			}
 			schema, err := json.Marshal(t.InputSchema)
-			fields, isObject := t.InputSchema.(map[string]any)
 			switch {
 			case len(out) == maxTools:
 				skip(t.Name, fmt.Sprintf("is one of more than %d tools", maxTools))
 				return out, skipped, nil
-			case !validName(t.Name):
+			case t.Name == nameless:
+				skip(t.Name, "is no name that it can be called by")
+			case !printable(t.Name):
 				skip(t.Name, "is not a name that models can call")
-			case err != nil || !isObject || fields["type"] != "object":
-				skip(t.Name, "has no schema of an object")
+			case err != nil:
+				skip(t.Name, "has a schema that cannot be written: "+err.Error())
 			case len(schema) > maxSchema:
 				skip(t.Name, fmt.Sprintf("has a schema of more than %d KiB", maxSchema>>10))
 			default:

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"fawn/agent"
 )
@@ -29,9 +31,32 @@ func validName(name string) bool {
 	return true
 }
 
+// printable tells whether a tool's own name can be told to people, and so be made one for models.
+func printable(name string) bool {
+	return name != "" && len(name) <= 256 && utf8.ValidString(name) && strings.TrimSpace(name) != "" &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// callable is a name in the characters that models can write. Two that differ in others only stay two.
+func callable(name string) string {
+	foreign := false
+	out := strings.Map(func(r rune) rune {
+		foreign = foreign || r >= utf8.RuneSelf
+		if validName(string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if foreign {
+		sum := sha256.Sum256([]byte(name))
+		out = strings.Trim(out, "_") + "_" + hex.EncodeToString(sum[:3])
+	}
+	return out
+}
+
 // offeredName is what models call a tool: with its server's name before it, and not too long.
 func offeredName(s Server, tool string) string {
-	name := tool
+	name := callable(tool)
 	if !s.NoPrefix {
 		prefix := strings.Map(func(r rune) rune {
 			if validName(string(r)) {
@@ -39,7 +64,7 @@ func offeredName(s Server, tool string) string {
 			}
 			return '_'
 		}, s.Name)
-		name = prefix + "_" + tool
+		name = prefix + "_" + name
 	}
 	if len(name) > maxName {
 		sum := sha256.Sum256([]byte(name))
@@ -69,8 +94,20 @@ func (p *Pool) offer() {
 					fmt.Sprintf("%q has the same name as a tool of %q", agent.Clip(l.Name, 80), agent.Clip(other, 80)))
 				continue
 			}
+			if why, ok := p.refused[s.name+"\x00"+l.hash()]; ok {
+				next.dropped[conf.Name] = append(next.dropped[conf.Name], fmt.Sprintf("%q is refused by the provider of a model: %s",
+					agent.Clip(l.Name, 80), why))
+				continue
+			}
+			schema, renamed, err := mended(l.Schema)
+			if err != nil {
+				next.dropped[conf.Name] = append(next.dropped[conf.Name], fmt.Sprintf("%q %v", agent.Clip(l.Name, 80), err))
+				continue
+			}
 			taken[name] = conf.Name
-			next.tools = append(next.tools, s.tool(name, l, conf.routing(l.Name)))
+			t := s.tool(name, l, conf.routing(l.Name))
+			t.Schema, t.Run = schema, s.pool.runner(s.name, l.Name, renamed)
+			next.tools = append(next.tools, t)
 		}
 	}
 	if !slices.EqualFunc(p.now.Load().tools, next.tools, func(a, b *agent.Tool) bool {
@@ -93,11 +130,9 @@ func samePreference(a, b *agent.Preference) bool {
 
 // tool is what models call.
 func (s *server) tool(name string, l listed, r Routing) *agent.Tool {
-	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Schema: l.Schema,
-		Deferred: true, Server: s.name, Native: l.Name}
+	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Deferred: true, Server: s.name, Native: l.Name}
 	if r.Prefer {
 		t.Prefer = &agent.Preference{Priority: max(-1000, min(r.Priority, 1000)), Keywords: r.Keywords}
 	}
-	t.Run = s.pool.runner(s.name, l.Name)
 	return t
 }

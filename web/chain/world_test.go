@@ -325,7 +325,7 @@ func holds(t *testing.T, what, text string, words ...string) {
 // what they do is seen in requests to the model and in the run, and no route has a part in it.
 func drivenBelow() []string {
 	return []string{"authorization", "deferred_tools", "guardrail", "length_stop", "llm_errors", "loop_detection", "memory",
-		"subagent_limit", "terminal_response", "todos", "token_budget"}
+		"subagent_limit", "terminal_response", "todos", "token_budget", "refusals"}
 }
 
 // stages is what each stage's test is called.

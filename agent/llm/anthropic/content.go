@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"fawn/agent"
 	"fawn/agent/llm/wire"
@@ -85,10 +84,7 @@ func callID(id string) string {
 func resultBlock(m *agent.Message) sdk.ContentBlockParamUnion {
 	out := &sdk.ToolResultBlockParam{ToolUseID: callID(m.ToolCallID)}
 	for _, b := range personBlocks(m.Content) {
-		part := sdk.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage}
-		if other, ok := b.Overrides(); ok {
-			part = param.Override[sdk.ToolResultBlockParamContentUnion](other)
-		}
+		part := sdk.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage, OfDocument: b.OfDocument}
 		out.Content = append(out.Content, part)
 	}
 	if m.Status == "error" {
@@ -97,7 +93,7 @@ func resultBlock(m *agent.Message) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: out}
 }
 
-// personBlocks writes a person's words and images. Blocks of other kinds pass as they are.
+// personBlocks writes a person's words, images and PDF documents; files of other kinds are told as text.
 func personBlocks(c agent.Content) []sdk.ContentBlockParamUnion {
 	var out []sdk.ContentBlockParamUnion
 	say := func(text string) {
@@ -110,24 +106,18 @@ func personBlocks(c agent.Content) []sdk.ContentBlockParamUnion {
 		return out
 	}
 	for _, raw := range c.Blocks {
-		var b wire.Block
-		if json.Unmarshal(raw, &b) != nil {
-			continue
-		}
-		img, ok := b.Image()
+		p := wire.ReadPart(raw)
 		switch {
-		case b.Type == "text":
-			say(b.Text)
-		case ok && img.Data != "":
-			out = append(out, sdk.NewImageBlockBase64(img.Kind, img.Data))
-		case ok:
-			out = append(out, sdk.NewImageBlock(sdk.URLImageSourceParam{URL: img.URL}))
+		case p.Image != nil && p.Image.Data != "":
+			out = append(out, sdk.NewImageBlockBase64(p.Image.Kind, p.Image.Data))
+		case p.Image != nil:
+			out = append(out, sdk.NewImageBlock(sdk.URLImageSourceParam{URL: p.Image.URL}))
+		case p.File != nil && p.File.IsPDF():
+			out = append(out, sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: p.File.Data}))
+		case p.File != nil:
+			say(p.File.Told())
 		default:
-			var other object
-			if json.Unmarshal(raw, &other) == nil {
-				delete(other, "cache_control") // only so many are allowed
-				out = append(out, param.Override[sdk.ContentBlockParamUnion](other))
-			}
+			say(p.Text)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package llmerr
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,14 +21,14 @@ type Detail struct {
 	Limit   int    // tokens the model reads, or 0
 }
 
-// wordKeys are the fields in which providers and the gateways before them say what went wrong, and codeKeys
-// those in which they name it; deepKeys are objects and lists which hold such fields.
-var (
-	wordKeys = [...]string{"message", "msg", "error_message", "error_msg", "errormessage", "errormsg", "errmsg",
-		"error_description", "status_msg", "faultstring", "reason", "title", "description", "text", "errmessage"}
-	codeKeys = [...]string{"code", "error_code", "errorcode", "type", "status", "error_type", "status_code", "kind"}
-	deepKeys = [...]string{"error", "errors", "detail", "details", "fault", "base_resp", "exception", "header", "data", "response"}
-)
+// keys are the fields of an error: in words, providers and the gateways before them say what went wrong; in
+// codes they name it; deep are objects and lists which hold such fields.
+func keys() (words [15]string, codes [8]string, deep [10]string) {
+	return [...]string{"message", "msg", "error_message", "error_msg", "errormessage", "errormsg", "errmsg",
+			"error_description", "status_msg", "faultstring", "reason", "title", "description", "text", "errmessage"},
+		[...]string{"code", "error_code", "errorcode", "type", "status", "error_type", "status_code", "kind"},
+		[...]string{"error", "errors", "detail", "details", "fault", "base_resp", "exception", "header", "data", "response"}
+}
 
 // maxDepth bounds how deep an error is looked for.
 const maxDepth = 6
@@ -112,16 +113,16 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 	for k, v := range exact {
 		fields[strings.ToLower(k)] = v
 	}
+	words, codes, deep := keys()
 	found := false
-	for _, key := range deepKeys {
+	for _, key := range deep {
 		if found = d.read(fields[key], depth-1); found {
 			break
 		}
 	}
 	if !found {
-		for _, key := range wordKeys {
-			if found = len(fields[key]) > 0 && fields[key][0] != '{' && d.read(fields[key], depth-1) ||
-				len(fields[key]) > 0 && fields[key][0] == '{' && d.read(fields[key], depth-1); found {
+		for _, key := range words {
+			if found = d.read(fields[key], depth-1); found {
 				break
 			}
 		}
@@ -129,10 +130,13 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 	if !found {
 		return false
 	}
+	if at := place(fields["loc"]); at != "" && !strings.Contains(d.Message, at) {
+		d.Message = cut(at + ": " + d.Message)
+	}
 	if n, err := strconv.Atoi(text(fields["n_ctx"])); err == nil && d.Limit == 0 { // llama.cpp
 		d.Limit = n
 	}
-	for _, key := range codeKeys {
+	for _, key := range codes {
 		s := text(fields[key])
 		if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 {
 			if d.Status == 0 {
@@ -154,6 +158,19 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 		}
 	}
 	return true
+}
+
+// place is where a field of the request is that FastAPI refuses, as in "messages.3.role"; "" for none.
+func place(raw json.RawMessage) string {
+	var parts []any
+	if len(raw) == 0 || json.Unmarshal(raw, &parts) != nil || len(parts) < 2 {
+		return ""
+	}
+	var out []string
+	for _, p := range parts[1:] { // behind "body"
+		out = append(out, fmt.Sprint(p))
+	}
+	return strings.Join(out, ".")
 }
 
 // text is a JSON string's value, a list of strings joined, or any other value as written.

@@ -173,7 +173,7 @@ func (s *scanner) text(to *string) bool {
 	}
 	switch {
 	case escaped:
-		*to, ok = unescape(raw)
+		*to, ok = unescape(raw, false)
 		return ok
 	case !utf8.Valid(raw):
 		return false
@@ -260,10 +260,10 @@ func (s *scanner) literal() bool {
 	return s.i > from
 }
 
-// unescape resolves the escapes of a JSON string's inside; false means leave it to
-// encoding/json.
-func unescape(raw []byte) (string, bool) {
-	if !utf8.Valid(raw) {
+// unescape resolves the escapes of a JSON string's inside; false leaves it to encoding/json. With
+// halves, half of a character stays, as bytes which are no UTF-8.
+func unescape(raw []byte, halves bool) (string, bool) {
+	if !halves && !utf8.Valid(raw) {
 		return "", false
 	}
 	out := make([]byte, 0, len(raw))
@@ -291,27 +291,30 @@ func unescape(raw []byte) (string, bool) {
 		case 'f':
 			out = append(out, '\f')
 		case 'u':
-			r, ok := hex4(raw, i+1)
-			if !ok {
+			r, n, ok := unit(raw[i+1:])
+			if !ok || utf16.IsSurrogate(r) && !halves {
 				return "", false
 			}
-			i += 4
-			if utf16.IsSurrogate(r) {
-				if i+2 >= len(raw) || raw[i+1] != '\\' || raw[i+2] != 'u' {
-					return "", false
-				}
-				low, ok := hex4(raw, i+3)
-				if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
-					return "", false
-				}
-				i += 6
-			}
-			out = utf8.AppendRune(out, r)
+			i += n
+			out = appendUnit(out, r)
 		default:
 			return "", false
 		}
 	}
 	return string(out), true
+}
+
+// unit reads what follows \u: four digits, and six bytes more where they are the other half of a pair.
+func unit(raw []byte) (r rune, n int, ok bool) {
+	if r, ok = hex4(raw, 0); !ok || !utf16.IsSurrogate(r) || len(raw) < 6 || raw[4] != '\\' || raw[5] != 'u' {
+		return r, 4, ok
+	}
+	if low, is := hex4(raw, 6); is {
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			return pair, 10, true
+		}
+	}
+	return r, 4, true
 }
 
 func hex4(raw []byte, at int) (rune, bool) {

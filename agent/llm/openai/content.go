@@ -9,24 +9,33 @@ import (
 )
 
 // userContent is a person's message as text when it is only text, which every server
-// understands, else as blocks.
-func userContent(c agent.Content) (blocks []json.RawMessage, text string) {
+// understands, else as blocks: those that the dialect knows, the others told as text.
+func (d *Dialect) userContent(c agent.Content) (blocks []any, text string) {
 	if c.Blocks == nil {
 		return nil, c.Text
 	}
 	plain := true
 	var texts []string
 	for _, raw := range c.Blocks {
-		var b wire.Block
-		if json.Unmarshal(raw, &b) != nil {
-			continue
-		}
-		if b.Type == "text" && b.Cache == nil {
-			texts = append(texts, b.Text)
-		} else {
+		p := wire.ReadPart(raw)
+		block, said := d.block(&p)
+		if said != "" && !p.Cache {
+			texts = append(texts, said)
+		} else if block != nil {
 			plain = false
 		}
-		blocks = append(blocks, wireBlock(raw, &b))
+		if block == nil {
+			continue
+		}
+		if p.Cache {
+			var b struct {
+				Cache any `json:"cache_control"`
+			}
+			if json.Unmarshal(raw, &b) == nil {
+				block["cache_control"] = b.Cache
+			}
+		}
+		blocks = append(blocks, block)
 	}
 	if plain {
 		return nil, strings.Join(texts, "\n")
@@ -34,15 +43,30 @@ func userContent(c agent.Content) (blocks []json.RawMessage, text string) {
 	return blocks, ""
 }
 
-// wireBlock turns the image shapes of other APIs into OpenAI's; anything else passes.
-func wireBlock(raw json.RawMessage, b *wire.Block) json.RawMessage {
-	img, ok := b.Image()
-	if !ok || b.Type == "image_url" && b.ImageURL[0] == '{' { // already in its shape
-		return raw
+// block is a part in this API's shape, nil for one without anything; said is its text, if it is one.
+func (d *Dialect) block(p *wire.Part) (block object, said string) {
+	switch {
+	case p.Image != nil:
+		image := object{"url": p.Image.Address()}
+		if p.Image.Detail != "" {
+			image["detail"] = p.Image.Detail
+		}
+		return object{"type": "image_url", "image_url": image}, ""
+	case p.File == nil:
+	case d.Files && p.File.IsPDF():
+		name := p.File.Name
+		if name == "" {
+			name = "document.pdf"
+		}
+		return object{"type": "file", "file": object{"filename": name,
+			"file_data": "data:application/pdf;base64," + p.File.Data}}, ""
+	case d.Sound && p.File.Sound() != "":
+		return object{"type": "input_audio", "input_audio": object{"data": p.File.Data, "format": p.File.Sound()}}, ""
+	default:
+		p.Text = p.File.Told()
 	}
-	out, err := json.Marshal(map[string]any{"type": "image_url", "image_url": map[string]string{"url": img.Address()}})
-	if err != nil { // strings always encode
-		return raw
+	if p.Text == "" {
+		return nil, ""
 	}
-	return out
+	return object{"type": "text", "text": p.Text}, p.Text
 }

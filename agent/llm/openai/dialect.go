@@ -30,6 +30,10 @@ type Dialect struct {
 	Unsigned      []string // beginnings of the names of models which need none
 	NoExtra       bool     // extra_content of other providers is left out: unknown fields are refused
 	MaxCallID     int      // longest id of a call, in bytes; 0 = any
+	ShortID       bool     // an id of a call has nine letters and digits, and no others
+	Files         bool     // it reads PDF documents in messages
+	Sound         bool     // some of its models hear
+	Bridge        bool     // a result of a tool is answered before a person speaks
 	Responses     []string // beginnings of the names of models that are at the Responses API only
 	Repeats       bool     // a piece of text may hold all text before it
 }
@@ -56,7 +60,7 @@ func Dialects() []Dialect {
 		{Name: "compatible-echo", Efforts: []string{"minimal"}, Echo: EchoAlways},
 		{Name: "openai", Base: "https://api.openai.com/v1", Keys: []string{"OPENAI_API_KEY"},
 			Address: "OPENAI_BASE_URL", Hosts: []string{"api.openai.com"},
-			Limit: "max_completion_tokens", Off: object{"reasoning_effort": "low"}, MaxCallID: 40, NoExtra: true,
+			Limit: "max_completion_tokens", Off: object{"reasoning_effort": "low"}, MaxCallID: 40, NoExtra: true, Files: true, Sound: true,
 			Efforts:   []string{"none", "minimal", "xhigh"},
 			Responses: []string{"o1-pro", "o3-pro", "gpt-5-pro", "gpt-5-codex", "gpt-5.1-codex", "gpt-6", "codex-"}},
 		{Name: "deepseek", Base: "https://api.deepseek.com/v1", Keys: []string{"DEEPSEEK_API_KEY"},
@@ -66,7 +70,8 @@ func Dialects() []Dialect {
 			Hosts: []string{"openrouter.ai"},
 			Limit: "max_tokens", Effort: []string{"reasoning", "effort"}, Efforts: []string{"none", "minimal", "xhigh"},
 			On:  object{"reasoning": object{"enabled": true}},
-			Off: object{"reasoning": object{"enabled": false}}, Echo: EchoAlways, EchoKeys: []string{"reasoning"}},
+			Off: object{"reasoning": object{"enabled": false}}, Echo: EchoAlways, EchoKeys: []string{"reasoning"}, Files: true,
+			Sound: true},
 		{Name: "gemini", Base: "https://generativelanguage.googleapis.com/v1beta/openai",
 			Keys:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 			Hosts: []string{"generativelanguage.googleapis.com"}, Limit: "max_tokens",
@@ -107,7 +112,8 @@ func Dialects() []Dialect {
 		{Name: "groq", Base: "https://api.groq.com/openai/v1", Keys: []string{"GROQ_API_KEY"},
 			Hosts: []string{"groq.com"}, Efforts: []string{"none", "default"}, NoExtra: true},
 		{Name: "mistral", Base: "https://api.mistral.ai/v1", Keys: []string{"MISTRAL_API_KEY"},
-			Hosts: []string{"mistral.ai"}, Limit: "max_tokens", JoinUsers: true, NoExtra: true},
+			Hosts: []string{"mistral.ai"}, Limit: "max_tokens", JoinUsers: true, NoExtra: true, ShortID: true,
+			Bridge: true},
 		{Name: "xai", Base: "https://api.x.ai/v1", Keys: []string{"XAI_API_KEY"}, Hosts: []string{"x.ai"}, NoExtra: true},
 	}
 }

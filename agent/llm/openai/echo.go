@@ -54,14 +54,27 @@ func (d *Dialect) effort(level string) object {
 	return body
 }
 
-// callID is the id as the provider takes it. Too long a one, which another provider gave,
-// becomes its hash: a call and its result still find each other.
+// callID is the id as the provider takes it. One that is too long or has other characters, which another
+// provider gave, becomes its hash: a call and its result still find each other.
 func (d *Dialect) callID(id string) string {
-	if d.MaxCallID == 0 || len(id) <= d.MaxCallID {
-		return id
+	simple := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	}
+	usual := func(r rune) bool { return simple(r) || strings.ContainsRune("_-.:", r) }
+	not := func(good func(rune) bool) bool {
+		return strings.ContainsFunc(id, func(r rune) bool { return !good(r) })
 	}
 	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:])[:d.MaxCallID-len("call_")]
+	hash := hex.EncodeToString(sum[:])
+	switch {
+	case d.ShortID && (len(id) != 9 || not(simple)):
+		return hash[:9]
+	case d.MaxCallID > 0 && len(id) > d.MaxCallID:
+		return "call_" + hash[:d.MaxCallID-len("call_")]
+	case len(id) > 64 || not(usual):
+		return "call_" + hash[:24]
+	}
+	return id
 }
 
 // joinUsers makes one message of those which a user's note and words became: the templates

@@ -141,45 +141,7 @@ func unquoted(b []byte) (string, bool) {
 	if !bytes.Contains(inside, []byte(`\ud`)) && !bytes.Contains(inside, []byte(`\uD`)) && utf8.Valid(inside) {
 		return "", false
 	}
-	out := make([]byte, 0, len(inside))
-	for i := 0; i < len(inside); i++ {
-		c := inside[i]
-		if c != '\\' || i+1 >= len(inside) {
-			out = append(out, c)
-			continue
-		}
-		i++
-		switch inside[i] {
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'u':
-			r, ok := hex4(inside, i+1)
-			if !ok {
-				return "", false
-			}
-			i += 4
-			if i+2 < len(inside) && inside[i+1] == '\\' && inside[i+2] == 'u' {
-				low, ok := hex4(inside, i+3)
-				if pair := utf16.DecodeRune(r, low); ok && pair != utf8.RuneError {
-					out = utf8.AppendRune(out, pair)
-					i += 6
-					continue
-				}
-			}
-			out = appendUnit(out, r)
-		default:
-			out = append(out, inside[i])
-		}
-	}
-	return string(out), true
+	return unescape(inside, true)
 }
 
 // appendUnit appends a UTF-16 unit; half of a pair becomes three bytes which are no UTF-8.

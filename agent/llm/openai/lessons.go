@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -26,10 +27,13 @@ type lessons struct {
 	noEcho     bool     // neither reasoning nor other provider data may come back
 	joinUsers  bool     // user and assistant must take turns
 	responses  bool     // it is at the Responses API only
+	shortID    bool     // ids of calls have nine letters and digits
+	plain      bool     // messages have no files and no sound
+	taken      shapes   // of messages
 }
 
 // maxLessons bounds the refused calls before one that counts.
-const maxLessons = 4
+const maxLessons = 8
 
 func (l *Lessons) get(key string) lessons {
 	l.mu.Lock()
@@ -74,10 +78,16 @@ func optional() []string {
 // lessonOf reads a refusal. sent are the fields that were in the body.
 func (m *Model) lessonOf(err error, sent func(field string) bool) lesson {
 	e := llmerr.Of(err)
-	if e == nil || e.Class != llmerr.ClassInvalid || e.Status < 400 || e.Status >= 500 {
+	if e == nil || e.Status < 400 || e.Class != llmerr.ClassInvalid && e.Status != http.StatusInternalServerError {
 		return nil
 	}
 	text := strings.ToLower(e.Message)
+	if what := lessonOfRoles(text); what != nil {
+		return what // templates of open models refuse them, as a failure of the server
+	}
+	if e.Status >= 500 {
+		return nil
+	}
 	refused := containsAny(text, "unsupported", "not supported", "not support", "unrecognized", "unknown", "unexpected",
 		"not permitted", "not allowed", "extra input", "extra_forbidden")
 	switch {
@@ -85,8 +95,9 @@ func (m *Model) lessonOf(err error, sent func(field string) bool) lesson {
 		return set(func(l *lessons) *bool { return &l.responses })
 	case hasWord(text, "reasoning_content") && containsAny(text, "missing", "passed back", "is required"):
 		return set(func(l *lessons) *bool { return &l.echo })
-	case containsAny(text, "must alternate", "roles alternate"):
-		return set(func(l *lessons) *bool { return &l.joinUsers })
+	case (m.cfg.Dialect.Files || m.cfg.Dialect.Sound) && containsAny(text, "audio", "'file'", `"file"`, "file content", "file_data",
+		"pdf", "content type", "content part", "content must be a string"):
+		return set(func(l *lessons) *bool { return &l.plain })
 	case !refused:
 		return nil
 	case hasWord(text, "reasoning_content"), hasWord(text, "reasoning_details"), hasWord(text, "extra_content"):
@@ -106,6 +117,47 @@ func (m *Model) lessonOf(err error, sent func(field string) bool) lesson {
 				return true
 			}
 		}
+	}
+	return nil
+}
+
+// lessonOfRoles reads a refusal of who speaks in which order, and of messages without text.
+func lessonOfRoles(text string) lesson {
+	taken := func(field func(*shapes) *bool) lesson {
+		return set(func(l *lessons) *bool { return field(&l.taken) })
+	}
+	has := func(words ...string) bool { return containsAny(text, words...) }
+	refuses := has("not supported", "unsupported", "not support", "not allowed", "not enabled", "unknown", "invalid", "unexpected",
+		"only ", "must be", "should be", "not permitted", "not a valid")
+	switch {
+	case has("reasoning_content"):
+		return nil // told apart by the caller
+	case has("length of 9", "a-z, a-z, 0-9", "alphanumeric") && has("id"):
+		return set(func(l *lessons) *bool { return &l.shortID })
+	case has("must alternate", "roles alternate", "should alternate", "consecutive", "two user messages", "same role"):
+		return func(l *lessons) bool {
+			if l.joinUsers && l.taken.turns {
+				return false
+			}
+			l.joinUsers, l.taken.turns, l.taken.userFirst, l.taken.bridge = true, true, true, true
+			return true
+		}
+	case has("after role 'tool'", "after role tool", "after a tool message", "tool messages must be followed by an assistant"):
+		return taken(func(s *shapes) *bool { return &s.bridge })
+	case has("first message") && has("user"), has("start with a user", "start with user", "begin with a user"):
+		return taken(func(s *shapes) *bool { return &s.userFirst })
+	case refuses && has("system role", "system message", "system prompt", "developer instruction", "role 'system'", "role: system",
+		"role \"system\"", "role system", "system_instruction") && !has("must be at the beginning"):
+		return taken(func(s *shapes) *bool { return &s.noSystem })
+	case refuses && has("tool role", "role 'tool'", "role: tool", "role \"tool\"", "role tool", "tool messages",
+		"'system', 'user' or 'assistant'", "'user' or 'assistant'", "user and assistant roles", "system, user and assistant",
+		"system, user, assistant", "tool message"):
+		return taken(func(s *shapes) *bool { return &s.noTools })
+	case has("content") && has("null", "none is not", "nonetype", "none type", "nil"), has("content") && has("missing", "field required", "is required"):
+		return taken(func(s *shapes) *bool { return &s.noNull })
+	case has("content", "message", "text") && has("non-empty", "must not be empty", "cannot be empty", "can't be empty", "is empty",
+		"not be empty", "empty content", "empty string", "at least 1 character", "minimum length"):
+		return taken(func(s *shapes) *bool { return &s.filled })
 	}
 	return nil
 }
@@ -138,6 +190,12 @@ func (m *Model) taught() *Model {
 	out.dropped = known.dropped
 	out.cfg.Responses = out.cfg.Responses || known.responses
 	d.JoinUsers = d.JoinUsers || known.joinUsers
+	d.ShortID = d.ShortID || known.shortID
+	if known.plain {
+		d.Files, d.Sound = false, false
+	}
+	out.taken = known.taken
+	out.taken.bridge = out.taken.bridge || d.Bridge
 	if known.otherLimit {
 		now := d.limit(m.cfg.Model)
 		d.Limit = "max_tokens"

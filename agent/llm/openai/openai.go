@@ -57,6 +57,7 @@ type Model struct {
 	base    string
 	call    wire.Call
 	dropped []string // fields the provider refused
+	taken   shapes   // of messages
 	first   *opening // shared by copies of the model
 }
 

@@ -39,13 +39,13 @@ func (m *Model) build(req *agent.Request) outgoing {
 			StreamOptions: &client.StreamOptions{IncludeUsage: true}},
 		body: map[string]any{},
 	}
-	if req.System != "" {
-		o.messages = append(o.messages, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem,
-			Content: req.System})
-	}
-	list := req.Messages
+	system, list := m.taken.shape(req)
 	if m.cfg.Dialect.JoinUsers {
 		list = joinUsers(list)
+	}
+	if system != "" {
+		o.messages = append(o.messages, client.ChatCompletionMessage{Role: client.ChatMessageRoleSystem,
+			Content: system})
 	}
 	echoed := m.cfg.Dialect.echoed(list)
 	for i, msg := range list {
@@ -131,19 +131,24 @@ func (m *Model) add(o *outgoing, msg *agent.Message, echo, thinking bool) {
 		text := msg.Content.String()
 		*list = append(*list, client.ChatCompletionMessage{Role: client.ChatMessageRoleTool, Content: text,
 			ToolCallID: m.cfg.Dialect.callID(msg.ToolCallID)})
-		if text == "" {
+		switch {
+		case text == "" && m.taken.filled:
+			o.set("content", nothing)
+		case text == "":
 			o.set("content", "")
 		}
 	case agent.TypeAI:
 		m.addAnswer(o, msg, echo, thinking)
 	case agent.TypeHuman:
 		c := client.ChatCompletionMessage{Role: client.ChatMessageRoleUser}
-		blocks, text := userContent(msg.Content)
+		blocks, text := m.cfg.Dialect.userContent(msg.Content)
 		c.Content = text
 		*list = append(*list, c)
 		switch {
 		case blocks != nil:
 			o.set("content", blocks)
+		case text == "" && m.taken.filled:
+			o.set("content", nothing)
 		case text == "":
 			o.set("content", "")
 		}
@@ -179,9 +184,13 @@ func (m *Model) addAnswer(o *outgoing, msg *agent.Message, echo, thinking bool) 
 	}
 	o.messages = append(o.messages, c)
 	if c.Content == "" {
-		o.set("content", nil)
-		if len(calls) == 0 {
+		switch {
+		case m.taken.filled:
+			o.set("content", nothing)
+		case m.taken.noNull, len(calls) == 0:
 			o.set("content", "")
+		default:
+			o.set("content", nil)
 		}
 	}
 	if len(extra) > 0 || mustSign {

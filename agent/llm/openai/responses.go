@@ -2,13 +2,11 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"path"
 	"strings"
 
 	"fawn/agent"
-	"fawn/agent/llm/wire"
 )
 
 // keyItems is where the order of an answer's parts and its sealed reasoning are kept, in
@@ -108,32 +106,37 @@ func (m *Model) item(input []any, msg *agent.Message) []any {
 	case agent.TypeAI:
 		return m.answerItems(input, msg)
 	case agent.TypeHuman:
-		blocks, text := userContent(msg.Content)
+		blocks, text := m.cfg.Dialect.userContent(msg.Content)
 		if blocks == nil {
 			return append(input, object{"role": "user", "content": text})
 		}
 		parts := []any{}
-		for _, raw := range blocks {
-			parts = append(parts, inputPart(raw))
+		for _, b := range blocks {
+			parts = append(parts, inputPart(b))
 		}
 		return append(input, object{"role": "user", "content": parts})
 	}
 	return input
 }
 
-// inputPart is a block of a message in the shape of this API.
-func inputPart(raw json.RawMessage) any {
-	var b wire.Block
-	if json.Unmarshal(raw, &b) != nil {
-		return raw
+// inputPart is a block of the other API in the shape of this one.
+func inputPart(v any) any {
+	b, _ := v.(object)
+	switch b["type"] {
+	case "text":
+		return object{"type": "input_text", "text": b["text"]}
+	case "image_url":
+		image, _ := b["image_url"].(object)
+		out := object{"type": "input_image", "image_url": image["url"]}
+		if d := image["detail"]; d != nil {
+			out["detail"] = d
+		}
+		return out
+	case "file":
+		file, _ := b["file"].(object)
+		return object{"type": "input_file", "filename": file["filename"], "file_data": file["file_data"]}
 	}
-	if b.Type == "text" {
-		return object{"type": "input_text", "text": b.Text}
-	}
-	if img, ok := b.Image(); ok {
-		return object{"type": "input_image", "image_url": img.Address()}
-	}
-	return raw
+	return b
 }
 
 // answerItems are the parts of an earlier answer, in the order in which they came. What

@@ -1,16 +1,25 @@
 package openai
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"sync"
 
-// thinkSplitter moves a <think> block at the start of an answer into the reasoning. Tags
+	"fawn/agent/llm/marks"
+)
+
+// thinkSplitter moves a block of thinking at the start of an answer into the reasoning. Tags
 // further in are left alone: there they are what the answer talks about. Some templates open
-// the block in the prompt, so that only its end is in the answer: alone on a line, it shows
-// that everything before was a thought.
+// the block in the prompt, so that only its end is in the answer: it shows that everything
+// before was a thought, unless it is quoted, stands in code or is a word of a sentence.
 type thinkSplitter struct {
 	state   thinkState
 	pending string // may be the start of a tag
-	inLine  bool   // something was said on this line
 	late    bool   // an end without a beginning was just found
+
+	code marks.Code // what was said without a block
+	last byte       // its last byte, and the last one that is no blank
+	word byte
 }
 
 type thinkState uint8
@@ -23,32 +32,46 @@ const (
 	thinkDone // the rest is answer
 )
 
-// thinkTags are the forms open models use.
-func thinkTags() [3][2]string {
-	return [3][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}}
-}
+// thinkTags are the forms open models use, in any case: the tags that open a block, those that
+// close it, and both.
+var thinkTags = sync.OnceValue(func() (t struct{ opening, closing, all []string }) {
+	for _, name := range []string{"think", "thinking", "thought", "thoughts", "reasoning", "reflection", "seed:think",
+		"mm:think", "longcat_think", "ernie_think", "internal_reasoning"} {
+		t.opening, t.closing = append(t.opening, "<"+name+">"), append(t.closing, "</"+name+">")
+	}
+	for _, pair := range [][2]string{{"◁think▷", "◁/think▷"}, {"[think]", "[/think]"}, {"[thinking]", "[/thinking]"},
+		{"<|begin_of_thought|>", "<|end_of_thought|>"}, {"<|start_thinking|>", "<|end_thinking|>"},
+		{"<|think|>", "<|/think|>"}, {"<|inner_prefix|>", "<|inner_suffix|>"}, {"<|thinking|>", "<|/thinking|>"},
+		{"<｜think｜>", "<｜/think｜>"}, {"<think_start>", "<think_end>"}, {"《think》", "《/think》"}} {
+		t.opening, t.closing = append(t.opening, pair[0]), append(t.closing, pair[1])
+	}
+	t.all = append(append(t.all, t.opening...), t.closing...)
+	return t
+})
+
+// mayTag tells whether a byte can begin a tag.
+func mayTag(b byte) bool { return b == '<' || b == '[' || b == "◁"[0] || b == "《"[0] }
 
 // feed takes a piece of content and splits what can be told apart so far.
 func (s *thinkSplitter) feed(piece string) (text, reasoning string) {
 	if s.state == thinkDone || piece == "" {
 		return piece, ""
 	}
-	if s.state == thinkOpen && s.inLine && s.pending == "" && strings.IndexByte(piece, '\n') < 0 {
-		return piece, "" // nearly every piece
+	if s.state == thinkOpen && s.pending == "" && !slices.ContainsFunc([]byte(piece), mayTag) { // nearly every piece
+		for i := range len(piece) {
+			s.pass(piece[i])
+		}
+		return piece, ""
 	}
 	in := s.pending + piece
 	s.pending = ""
 	var out, thought strings.Builder
 	for in != "" {
 		switch s.state {
-		case thinkStart:
-			in = s.start(in)
+		case thinkStart, thinkGap:
+			in = s.begin(in, &out)
 		case thinkInside:
 			in = s.inside(in, &thought)
-		case thinkGap:
-			if in = strings.TrimLeft(in, " \t\r\n"); in != "" {
-				s.state = thinkDone
-			}
 		case thinkOpen:
 			if in = s.open(in, &out); s.state == thinkGap {
 				thought.WriteString(out.String())
@@ -62,74 +85,96 @@ func (s *thinkSplitter) feed(piece string) (text, reasoning string) {
 	return out.String(), thought.String()
 }
 
-func (s *thinkSplitter) start(in string) string {
+// begin looks whether a block begins, at the start or behind another one. An end that stands there
+// has nothing to end.
+func (s *thinkSplitter) begin(in string, out *strings.Builder) string {
 	head := strings.TrimLeft(in, " \t\r\n")
-	for _, tag := range thinkTags() {
-		if strings.HasPrefix(head, tag[0]) {
-			s.state = thinkInside
-			return head[len(tag[0]):]
+	if head == "" {
+		if s.state == thinkStart {
+			s.pending = in
 		}
-		if strings.HasPrefix(tag[0], head) {
+		return ""
+	}
+	tags := thinkTags()
+	for i, tag := range tags.all {
+		yes, maybe := marks.Begins(head, tag)
+		switch {
+		case yes && i < len(tags.opening):
+			s.state = thinkInside
+			return head[len(tag):]
+		case yes:
+			s.state = thinkGap
+			return head[len(tag):]
+		case maybe:
 			s.pending = in
 			return ""
 		}
+	}
+	if s.state == thinkGap {
+		s.state = thinkDone
+		return head
 	}
 	s.state = thinkOpen
 	return in
 }
 
-// open takes words which look like an answer and stops behind the end of a block on a line of its own.
+// open takes words which look like an answer and stops behind the end of a block.
 func (s *thinkSplitter) open(in string, out *strings.Builder) string {
-	for in != "" {
-		if !s.inLine {
-			head := strings.TrimLeft(in, " \t")
-			for _, tag := range thinkTags() {
-				rest, ended := strings.CutPrefix(head, tag[1])
-				rest = strings.TrimLeft(rest, " \t\r")
+	tags := thinkTags()
+	for i := 0; i < len(in); i++ {
+		b := in[i]
+		if mayTag(b) && !s.code.Inside() {
+			for k, tag := range tags.all {
+				yes, maybe := marks.Begins(in[i:], tag)
 				switch {
-				case ended && strings.HasPrefix(rest, "\n"):
-					s.state, s.late = thinkGap, true
-					return rest
-				case ended && rest == "" || strings.HasPrefix(tag[1], head) ||
-					strings.HasPrefix(tag[0], head) && head != tag[0]:
-					s.pending = in
+				case maybe:
+					s.pending = in[i:]
+					out.WriteString(in[:i])
 					return ""
-				case strings.HasPrefix(head, tag[0]):
-					s.state = thinkDone // the answer talks about such tags
+				case yes && k < len(tags.opening): // the answer talks about such tags
+					s.state = thinkDone
 					return in
+				case yes && s.ends():
+					s.state, s.late = thinkGap, true
+					out.WriteString(in[:i])
+					return in[i+len(tag):]
 				}
 			}
 		}
-		line := strings.IndexByte(in, '\n') + 1
-		if s.inLine = line == 0; s.inLine {
-			line = len(in)
-		}
-		out.WriteString(in[:line])
-		in = in[line:]
+		s.pass(b)
 	}
+	out.WriteString(in)
 	return ""
 }
 
-func (s *thinkSplitter) inside(in string, thought *strings.Builder) string {
-	end, tagLen := -1, 0
-	for _, tag := range thinkTags() {
-		if i := strings.Index(in, tag[1]); i >= 0 && (end < 0 || i < end) {
-			end, tagLen = i, len(tag[1])
-		}
+// pass takes a byte of the answer.
+func (s *thinkSplitter) pass(b byte) {
+	s.code.Next(b)
+	if s.last = b; b != ' ' && b != '\t' && b != '\r' {
+		s.word = b
 	}
-	if end >= 0 {
+}
+
+// ends tells whether a tag that stands here ends a thought: on a new line, glued to its last word, or
+// behind a whole sentence.
+func (s *thinkSplitter) ends() bool {
+	switch s.word {
+	case '\n', '.', '!', '?', ':', ';', ')':
+		return true
+	case '"', '\'', '(', '`':
+		return s.code.LineStart()
+	}
+	return s.last == s.word || s.code.LineStart()
+}
+
+func (s *thinkSplitter) inside(in string, thought *strings.Builder) string {
+	tags := thinkTags()
+	if end, tag := marks.Index(in, tags.closing); end >= 0 {
 		thought.WriteString(in[:end])
 		s.state = thinkGap
-		return in[end+tagLen:]
+		return in[end+len(tag):]
 	}
-	keep := 0
-	for _, tag := range thinkTags() {
-		for n := min(len(tag[1])-1, len(in)); n > keep; n-- {
-			if strings.HasSuffix(in, tag[1][:n]) {
-				keep = n
-			}
-		}
-	}
+	keep := marks.Partial(in, tags.closing)
 	thought.WriteString(in[:len(in)-keep])
 	s.pending = in[len(in)-keep:]
 	return ""
@@ -141,10 +186,6 @@ func (s *thinkSplitter) flush() (text, reasoning string) {
 	s.pending = ""
 	if s.state == thinkInside {
 		return "", p
-	}
-	if s.state == thinkOpen && strings.ContainsRune(p, '>') { // the end of the block is that of the answer
-		s.late = true
-		return "", ""
 	}
 	return p, ""
 }

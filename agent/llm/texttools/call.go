@@ -3,6 +3,7 @@ package texttools
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,9 +32,13 @@ func objects(body string) []string {
 	return out
 }
 
+// Keys under which calls in JSON have their name, and their arguments.
+func nameKeys() []string { return []string{"name", "tool", "tool_name", "function"} }
+func argsKeys() []string { return []string{"arguments", "parameters", "args", "input"} }
+
 // split finds the name and the arguments of a call. Arguments that cannot be read are given
 // as they are: the model is told then, and sends the call again.
-func split(text string, whole bool) (name, args string, ok bool) {
+func (r *reader) split(text string, whole bool) (name, args string, ok bool) {
 	raw, err := agent.Mend(text, whole)
 	if err != nil {
 		m := nameInside().FindStringSubmatch(text)
@@ -54,16 +59,21 @@ func split(text string, whole bool) (name, args string, ok bool) {
 			}
 		}
 	}
-	for _, key := range []string{"name", "tool", "tool_name", "function"} {
+	for _, key := range nameKeys() {
 		if json.Unmarshal(c[key], &name) == nil && name != "" {
 			delete(c, key)
 			break
 		}
 	}
 	if name == "" {
+		for key, v := range c { // a tool's name with its arguments
+			if _, known := r.tools[key]; known && len(c) == 1 && v[0] == '{' {
+				return key, string(v), true
+			}
+		}
 		return "", "", false
 	}
-	for _, key := range []string{"arguments", "parameters", "args", "input"} {
+	for _, key := range argsKeys() {
 		v, has := c[key]
 		if !has {
 			continue
@@ -74,36 +84,70 @@ func split(text string, whole bool) (name, args string, ok bool) {
 		}
 		return name, string(v), true
 	}
-	delete(c, "id")
-	delete(c, "type")
+	for _, key := range []string{"id", "type", "tool_call_id"} {
+		delete(c, key)
+	}
 	flat, err := json.Marshal(c) // the arguments beside the name
 	return name, string(flat), err == nil
 }
 
 var nameInside = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`["'](?:name|tool)["']\s*:\s*["']([A-Za-z0-9_.-]{1,128})["']`)
+	return regexp.MustCompile(`["'](?:name|tool|tool_name)["']\s*:\s*["']([^"'\n]{1,128})["']`)
 })
 
-// mayBeCall tells of the beginning of an answer without tags whether it can still become a
-// call: a brace, or a fence with nothing but a word before one.
-func mayBeCall(text string) bool {
-	text = strings.TrimLeft(text, " \t\r\n")
-	if inner, fenced := strings.CutPrefix(text, "```"); fenced {
+// mayBeCall tells of the beginning of an answer without marks whether it can still become a
+// call: an object with the name of a tool or, where tools stand in the prompt, a fence around one.
+func (r *reader) mayBeCall(text string) bool {
+	if inner, fenced := strings.CutPrefix(text, "```"); fenced && !r.native {
 		word, rest, more := strings.Cut(inner, "\n")
 		if len(word) >= 32 || !more {
 			return len(word) < 32
 		}
-		text = strings.TrimLeft(rest, " \t\r\n")
-	} else if strings.HasPrefix("```", text) {
+		if text = strings.TrimLeft(rest, " \t\r\n"); strings.HasPrefix(text, callOpen) ||
+			strings.HasPrefix(callOpen, text) {
+			return true
+		}
+	} else if strings.HasPrefix("```", text) && !r.native {
 		return true
 	}
-	return text == "" || text[0] == '{' || text[0] == '['
+	if rest, list := strings.CutPrefix(text, "["); list {
+		text = strings.TrimLeft(rest, " \t\r\n")
+	}
+	if text == "" {
+		return true
+	}
+	if text[0] != '{' {
+		return false
+	}
+	if text = strings.TrimLeft(text[1:], " \t\r\n"); text == "" {
+		return true
+	}
+	if text[0] != '"' && text[0] != '\'' {
+		return false
+	}
+	key, behind, closed := strings.Cut(text[1:], text[:1])
+	known := append(append(nameKeys(), argsKeys()...), "id", "type", "tool_call_id")
+	if !closed {
+		return slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, key) })
+	}
+	if !slices.Contains(known, key) {
+		return false
+	}
+	if m := nameInside().FindStringSubmatch(text); slices.Contains(nameKeys(), key) && m != nil {
+		_, ok := r.tools[r.named(m[1])]
+		return ok
+	}
+	value := strings.TrimLeft(behind, " \t\r\n:")
+	return key != "name" || value == "" || value[0] == '"' || value[0] == '\''
 }
 
-// known tells whether text without tags is a call of a tool there is: anything else that
+// known tells whether text without marks is a call of a tool there is: anything else that
 // begins with a brace or a fence is an answer.
-func known(text string, names map[string]bool) bool {
+func (r *reader) known(text string) bool {
 	text = unfenced(text)
+	if strings.HasPrefix(text, callOpen) {
+		return !r.native
+	}
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		return false
 	}
@@ -112,8 +156,14 @@ func known(text string, names map[string]bool) bool {
 		if err != nil {
 			return false
 		}
-		name, args, ok := split(string(raw), false)
-		if !ok || !names[name] || args == "" {
+		name, args, ok := r.split(string(raw), false)
+		if _, is := r.tools[r.named(name)]; !ok || !is || args == "" {
+			return false
+		}
+		var keys map[string]json.RawMessage
+		if r.native && (json.Unmarshal(raw, &keys) != nil || !slices.ContainsFunc(append(argsKeys(), "function"), func(k string) bool {
+			return len(keys[k]) > 0
+		})) {
 			return false
 		}
 	}

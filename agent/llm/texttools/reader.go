@@ -2,50 +2,70 @@ package texttools
 
 import (
 	"crypto/rand"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"fawn/agent"
+	"fawn/agent/llm/marks"
 )
 
-// maxHeld bounds the text of one call, in bytes. More than that is no call.
-const maxHeld = 4 << 20
+// Bounds in bytes: of the text of one call, and of the head of a channel. More than that is neither.
+const (
+	maxHeld = 4 << 20
+	maxHead = 300
+)
 
-// reader finds calls in the text of an answer. What cannot be a call is passed on at once.
+// reader finds calls and thoughts in the text of an answer, and leaves marks of templates out. Text in
+// code, and text that cannot be a call, is passed on as it is.
 type reader struct {
-	names     map[string]bool
-	startOnly bool // a call counts only at the start of the answer: the model has real ones
+	tools  map[string]*agent.Tool
+	native bool   // the model has calls of its own, which count if there are any
+	asked  string // the question, whose marks are left alone
 
 	state   state
-	held    strings.Builder // what may become a call
-	open    string          // the tag that opened it
-	gap     string          // white space before that
+	code    marks.Code
+	held    string // may become a mark, or what its state is about
+	gap     string // white space that may stand before a call
+	open    string // the mark that opened a call; "" in a channel
+	to      string // the tool that a channel calls
+	closers []string
+	body    strings.Builder // of a call, or of a value
+	seen    int             // so much of it has no closing mark
+	plain   bool            // the answer begins with no value that is a call
+
+	text, thought strings.Builder // to be passed on
+	deltas        []agent.CallDelta
+	found         []agent.CallDelta // calls in the text of a model that has others
+	own           bool              // calls of its own came
+	thoughts      strings.Builder   // all of them, while nothing else was said
+
 	calls   int
+	headed  bool // a mark said who speaks
 	started bool // some text was passed on
+	spoke   bool // words came behind a call
 	stopped bool
 }
 
 type state uint8
 
 const (
-	outside state = iota
-	inTag         // behind the tag that opens a call
-	inValue       // the answer began with a fence or a brace, which may be a call without tags
-	deaf          // everything is text from here on
+	outside   state = iota
+	inHead          // behind the mark of a channel or role
+	inThought       // in a channel of thoughts
+	inCall          // behind the mark that opens a call
+	inValue         // the answer began with a fence or a brace, which may be a call without marks
+	silent          // nothing that follows is the answer
 )
 
-// tags are the forms in which open models write calls: how they begin and end.
-func tags() [3][2]string {
-	return [3][2]string{{callOpen, callClose}, {"<function_call>", "</function_call>"},
-		{"<tool_calls>", "</tool_calls>"}}
-}
-
-func newReader(tools []*agent.Tool, startOnly bool) *reader {
-	r := &reader{names: map[string]bool{}, startOnly: startOnly}
-	for _, t := range tools {
-		r.names[t.Name] = true
+func newReader(req *agent.Request, native bool) *reader {
+	r := &reader{tools: make(map[string]*agent.Tool, len(req.Tools)), native: native}
+	for _, t := range req.Tools {
+		r.tools[t.Name] = t
 	}
-	if len(tools) == 0 {
-		r.state = deaf
+	if m := agent.LastGenuine(req.Messages); m != nil {
+		r.asked = m.Content.String()
 	}
 	return r
 }
@@ -58,22 +78,37 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 		}
 		return yield(k, err)
 	}
-	if r.state == deaf && r.calls == 0 && r.held.Len() == 0 {
-		return yield(k, nil) // nearly every piece of an answer
+	if r.quick(&k) {
+		return yield(k, nil)
 	}
 	last := k.Finish != ""
-	text, deltas := r.feed(k.Text)
+	if k.Thought { // held back, it was one too
+		k.Reasoning = r.rest() + k.Reasoning
+		r.started, r.code, r.found = false, marks.Code{}, nil
+	}
+	if !r.started && r.calls == 0 && r.thoughts.Len() < maxHeld {
+		r.thoughts.WriteString(k.Reasoning)
+	}
+	r.own = r.own || len(k.Calls) > 0
+	r.feed(k.Text)
 	if last {
-		more, calls := r.flush(k.Finish)
-		text, deltas = text+more, append(deltas, calls...)
+		r.flush(k.Finish)
 	}
-	for i := range k.Calls { // the model's own, behind those found
-		k.Calls[i].Index += r.calls
+	if !r.native {
+		for i := range k.Calls { // the model's own, behind those found
+			k.Calls[i].Index += r.calls
+		}
 	}
-	if len(k.Calls) > 0 && r.state == outside {
-		r.state = deaf
+	for i := range k.Calls {
+		k.Calls[i].Name = r.named(k.Calls[i].Name)
 	}
-	k.Text, k.Calls = text, append(deltas, k.Calls...)
+	k.Text, k.Calls = r.text.String(), append(r.deltas, k.Calls...)
+	if r.thought.Len() > 0 {
+		k.Reasoning += r.thought.String()
+	}
+	r.text.Reset()
+	r.thought.Reset()
+	r.deltas = nil
 	if last && r.calls > 0 && k.Finish == "stop" {
 		k.Finish = "tool_calls"
 	}
@@ -90,193 +125,457 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 	return true
 }
 
+// quick tells whether a chunk goes on as it is, as nearly every piece of an answer does.
+func (r *reader) quick(k *agent.Chunk) bool {
+	if !r.native || !r.started || r.state != outside || r.held != "" || r.calls > 0 || k.Finish != "" || k.Thought ||
+		len(k.Calls) > 0 {
+		return false
+	}
+	first := &words().first
+	for i := range len(k.Text) {
+		if first[k.Text[i]] {
+			return false
+		}
+	}
+	for i := range len(k.Text) {
+		r.code.Next(k.Text[i])
+	}
+	return true
+}
+
 // end yields what was held back when the answer ended without a reason.
 func (r *reader) end(yield func(agent.Chunk, error) bool) {
 	if r.stopped {
 		return
 	}
-	if text, deltas := r.flush(""); text != "" || len(deltas) > 0 {
-		yield(agent.Chunk{Text: text, Calls: deltas}, nil)
+	r.flush("")
+	if r.text.Len() > 0 || r.thought.Len() > 0 || len(r.deltas) > 0 {
+		yield(agent.Chunk{Text: r.text.String(), Reasoning: r.thought.String(), Calls: r.deltas}, nil)
 	}
 }
 
 // feed takes a piece of text.
-func (r *reader) feed(piece string) (text string, calls []agent.CallDelta) {
-	var out strings.Builder
-	for piece != "" && !r.stopped {
+func (r *reader) feed(piece string) {
+	for piece != "" {
 		switch r.state {
-		case deaf:
-			r.write(&out, piece)
-			piece = ""
 		case outside:
-			piece = r.outside(piece, &out)
-		case inTag:
-			r.held.WriteString(piece)
-			piece = ""
-			body, rest, closed := r.closed()
-			switch {
-			case closed:
-				r.held.Reset()
-				r.state = outside
-				found := r.parse(body, true)
-				if found == nil {
-					r.write(&out, r.gap+r.open+body+r.closing())
-				}
-				calls = append(calls, found...)
-				piece = rest
-			case r.held.Len() > maxHeld:
-				r.write(&out, r.gap+r.open+r.held.String())
-				r.held.Reset()
-				r.state = deaf
-			}
+			piece = r.outside(piece)
+		case inHead:
+			piece = r.head(piece)
+		case inThought:
+			piece = r.thinking(piece)
+		case inCall:
+			piece = r.call(piece)
 		case inValue:
-			r.held.WriteString(piece)
-			piece = ""
-			if r.held.Len() > maxHeld || !mayBeCall(r.held.String()) {
-				r.write(&out, r.held.String())
-				r.held.Reset()
-				r.state = deaf
-			}
+			piece = r.value(piece)
+		case silent:
+			return
 		}
 	}
-	return out.String(), calls
 }
 
 // write passes text on. Behind a call there is nothing to read any more.
-func (r *reader) write(to *strings.Builder, text string) {
-	if r.calls > 0 {
+func (r *reader) write(text string) {
+	if r.calls > 0 || text == "" {
+		r.spoke = r.spoke || strings.TrimSpace(text) != ""
 		return
 	}
-	r.started = r.started || strings.TrimSpace(text) != ""
-	to.WriteString(text)
+	if r.headed && !r.started { // white space between a head and its text
+		text = strings.TrimLeft(text, " \t\r\n")
+	}
+	body := strings.TrimRight(text, " \t\r\n")
+	if body == "" && !r.native {
+		r.gap += text
+		return
+	}
+	r.started = r.started || body != ""
+	r.text.WriteString(r.gap)
+	r.gap = ""
+	if !r.native {
+		r.gap, text = text[len(body):], body
+	}
+	r.text.WriteString(text)
 }
 
-// outside looks for the start of a call and returns what is left to look at.
-func (r *reader) outside(piece string, out *strings.Builder) string {
-	in := r.held.String() + piece
-	r.held.Reset()
-	if r.startOnly && r.started {
-		r.state = deaf
-		r.write(out, in)
+// outside looks for a mark, and returns what is behind it.
+func (r *reader) outside(piece string) string {
+	in := r.held + piece
+	r.held = ""
+	if !r.started && r.calls == 0 && !r.plain && len(r.tools) > 0 {
+		if head := strings.TrimLeft(in, " \t\r\n"); head != "" {
+			if r.mayBeCall(head) {
+				r.state = inValue
+				return in
+			}
+			r.plain = true
+		}
+	}
+	v := words()
+	for i := 0; i < len(in); i++ {
+		if !v.first[in[i]] || r.code.Inside() {
+			r.code.Next(in[i])
+			continue
+		}
+		mark, maybe := v.at(in[i:])
+		if maybe {
+			r.write(in[:i])
+			r.held = in[i:]
+			return ""
+		}
+		if mark == "" || !r.counts(mark) {
+			r.code.Next(in[i])
+			continue
+		}
+		r.write(in[:i])
+		behind := in[i+len(mark):]
+		if !slices.Contains(lastEnds(), mark) {
+			return r.meet(mark, behind)
+		}
+		if rest := strings.TrimLeft(behind, " \t\r\n"); rest == "" {
+			r.held = in[i:]
+			return ""
+		} else if next, maybe := v.at(rest); maybe {
+			r.held = in[i:]
+			return ""
+		} else if next != "" {
+			return rest
+		}
+		r.write(mark)
+		for k := range len(mark) {
+			r.code.Next(mark[k])
+		}
+		return behind
+	}
+	r.write(in)
+	return ""
+}
+
+// counts tells whether a mark means something here.
+func (r *reader) counts(mark string) bool {
+	v := words()
+	switch {
+	case mark == resultOpen:
+		return r.calls > 0 && !r.native
+	case slices.Contains(v.opening, mark):
+		return len(r.tools) > 0
+	}
+	return r.asked == "" || !strings.Contains(r.asked, mark)
+}
+
+// meet takes a mark that counts, and returns what is behind it.
+func (r *reader) meet(mark, behind string) string {
+	v := words()
+	switch {
+	case mark == resultOpen:
+		r.state, r.stopped = silent, true
+		return ""
+	case mark == channelStart, mark == channelName:
+		r.state, r.held, r.open, r.closers = inHead, mark, mark, []string{channelBody}
+	case slices.Contains(roles(), mark):
+		r.state, r.open, r.closers = inHead, mark, []string{"\n", "<|end_header_id|>", "<|end_of_role|>", "<|im_sep|>",
+			"<|im_middle|>"}
+	case slices.Contains(v.opening, mark):
+		r.begin(mark, "", v.closing(mark))
+	}
+	return behind
+}
+
+func (r *reader) begin(open, to string, closers []string) {
+	r.state, r.open, r.to, r.closers, r.seen = inCall, open, to, closers, 0
+	r.body.Reset()
+}
+
+// head reads who speaks, and to whom.
+func (r *reader) head(piece string) string {
+	in := r.held + piece
+	at, mark := first(in, r.closers)
+	if at < 0 {
+		if len(in) > maxHead { // none after all
+			r.state, r.held = outside, ""
+			return strings.TrimPrefix(in, r.open)
+		}
+		r.held = in
 		return ""
 	}
-	if !r.started && r.calls == 0 && !r.startOnly {
-		head := strings.TrimLeft(in, " \t\r\n")
-		if head != "" && head[0] != '[' && mayBeCall(head) {
-			r.state = inValue
+	r.held, r.state, r.headed = "", outside, true
+	said := strings.TrimSpace(in[:at])
+	rest := in[at+len(mark):]
+	if r.open != channelStart && r.open != channelName {
+		if !strings.HasPrefix(said, "assistant") && said != "" && said != "model" {
+			r.state = silent // the model plays the next speaker
+		}
+		return rest
+	}
+	role, channel, _ := strings.Cut(strings.TrimPrefix(said, channelStart), channelName)
+	if role = strings.TrimSpace(role); strings.HasPrefix(role, "user") || strings.HasPrefix(role, "system") ||
+		strings.HasPrefix(role, "developer") {
+		r.state = silent
+		return ""
+	}
+	to := recipient().FindStringSubmatch(said)
+	switch {
+	case to != nil && len(r.tools) > 0 && to[1] != "assistant" && to[1] != "all":
+		r.begin("", to[1], channelEnds())
+	case to != nil, strings.HasPrefix(strings.TrimSpace(channel), "analysis"):
+		r.state = inThought
+	case r.started:
+		r.write("\n\n")
+	}
+	return rest
+}
+
+var recipient = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bto=([^\s<]+)`) })
+
+// thinking reads a thought to the end of its channel.
+func (r *reader) thinking(piece string) string {
+	in := r.held + piece
+	r.held = ""
+	if at, mark := first(in, channelEnds()); at >= 0 {
+		r.think(in[:at])
+		r.state = outside
+		return again(mark) + in[at+len(mark):]
+	}
+	keep := marks.Partial(in, channelEnds())
+	r.think(in[:len(in)-keep])
+	r.held = in[len(in)-keep:]
+	return ""
+}
+
+func (r *reader) think(text string) {
+	r.thought.WriteString(text)
+	if !r.started && r.calls == 0 && r.thoughts.Len() < maxHeld {
+		r.thoughts.WriteString(text)
+	}
+}
+
+// again is a mark that closes one thing and begins another.
+func again(mark string) string {
+	if mark == channelStart || mark == channelName {
+		return mark
+	}
+	return ""
+}
+
+// call reads a call to the mark that closes it.
+func (r *reader) call(piece string) string {
+	r.body.WriteString(piece)
+	in := r.body.String()
+	for {
+		at, mark := first(in[r.seen:], r.closers)
+		if at < 0 {
+			break
+		}
+		at += r.seen
+		inside := in[:at]
+		if r.unfinished(inside) {
+			r.seen = at + len(mark)
+			continue
+		}
+		rest := again(mark) + in[at+len(mark):]
+		r.state = outside
+		if !r.take(r.read(inside, true)) {
+			r.literal()
 			return in
 		}
+		return rest
 	}
-	at, tag := r.first(in)
-	if at >= 0 && !(r.startOnly && strings.TrimSpace(in[:at]) != "") {
-		before := strings.TrimRight(in[:at], " \t\r\n")
-		r.write(out, before)
-		r.state, r.open, r.gap = inTag, tag, in[len(before):at]
-		return in[at+len(tag):]
+	longest := 0
+	for _, c := range r.closers {
+		longest = max(longest, len(c))
 	}
-	if r.calls > 0 && strings.Contains(in, resultOpen) {
-		r.stopped = true
-		return ""
+	r.seen = max(r.seen, len(in)-longest)
+	if r.impossible(in) || len(in) > maxHeld {
+		r.state = outside
+		r.literal()
+		return in
 	}
-	keep := r.partial(in)
-	if r.startOnly && strings.TrimSpace(in[:len(in)-keep]) != "" {
-		keep, r.state = 0, deaf // the answer has begun, with white space that need not wait
-	}
-	r.write(out, in[:len(in)-keep])
-	r.held.WriteString(in[len(in)-keep:])
 	return ""
 }
 
-// first is the first tag that opens a call.
-func (r *reader) first(in string) (int, string) {
-	best, open := -1, ""
-	for _, t := range tags() {
-		if i := strings.Index(in, t[0]); i >= 0 && (best < 0 || i < best) {
-			best, open = i, t[0]
-		}
+// literal passes the mark of a call on that was none.
+func (r *reader) literal() {
+	r.write(r.open)
+	for i := range len(r.open) {
+		r.code.Next(r.open[i])
 	}
-	return best, open
 }
 
-// partial is how much at the end of the text may be the start of a tag, with the white
-// space before it, which belongs to the call if it is one.
-func (r *reader) partial(in string) int {
-	keep := 0
-	for _, tag := range []string{tags()[0][0], tags()[1][0], tags()[2][0], resultOpen} {
-		for n := min(len(tag)-1, len(in)); n > keep; n-- {
-			if strings.HasSuffix(in, tag[:n]) {
-				keep = n
+// read are the calls between two marks.
+func (r *reader) read(inside string, whole bool) []writtenCall {
+	if r.open == "" {
+		if inside = unfenced(strings.TrimSpace(inside)); inside == "" {
+			inside = "{}"
+		}
+		return []writtenCall{{r.to, inside}}
+	}
+	return r.block(r.open, inside, whole)
+}
+
+// unfinished tells whether a closing mark stands in the middle of a call, as a part of what it says.
+func (r *reader) unfinished(inside string) bool {
+	s := strings.TrimSpace(inside)
+	switch {
+	case s == "":
+		return false
+	case s[0] == '{' || s[0] == '[':
+		open := false
+		for i := 0; i < len(s); i++ {
+			if s[i] == '\\' {
+				i++
+			} else if s[i] == '"' {
+				open = !open
 			}
 		}
+		return open
+	case strings.HasPrefix(s, "<function="):
+		return !strings.Contains(s, "</function>")
 	}
-	body := in[:len(in)-keep]
-	keep += len(body) - len(strings.TrimRight(body, " \t\r\n"))
-	return keep
+	return false
 }
 
-func (r *reader) closing() string {
-	for _, t := range tags() {
-		if t[0] == r.open {
-			return t[1]
+// impossible tells whether text behind the mark of a call can be none any more: words, as in a sentence
+// about such marks.
+func (r *reader) impossible(in string) bool {
+	head := strings.TrimLeft(in, " \t\r\n")
+	if head == "" || r.open == "" || strings.HasPrefix(r.open, "<xai:") {
+		return false
+	}
+	if at := strings.IndexAny(head, "\n<[{(`"); at >= 0 {
+		head = head[:at]
+	} else if len(head) > maxHead {
+		return true
+	}
+	return strings.ContainsAny(strings.TrimSpace(head), " \t")
+}
+
+// take passes calls on; false if there are none.
+func (r *reader) take(list []writtenCall) bool {
+	for _, c := range list {
+		d := agent.CallDelta{Index: r.calls, ID: "call_" + rand.Text(), Name: r.named(c.name), Args: c.args}
+		if r.native {
+			r.found = append(r.found, d)
+		} else {
+			r.deltas = append(r.deltas, d)
 		}
+		r.calls++
+		r.gap = ""
+	}
+	return len(list) > 0
+}
+
+// value reads a call without marks.
+func (r *reader) value(piece string) string {
+	r.body.WriteString(piece)
+	if in := r.body.String(); len(in) > maxHeld || !r.mayBeCall(strings.TrimLeft(in, " \t\r\n")) {
+		r.body.Reset()
+		r.state, r.plain = outside, true
+		return in
 	}
 	return ""
-}
-
-// closed cuts the text of a call out of what is held, when its end is there.
-func (r *reader) closed() (body, rest string, ok bool) {
-	return strings.Cut(r.held.String(), r.closing())
 }
 
 // rest is what was held back and is no call.
 func (r *reader) rest() string {
-	if r.state == inTag || r.calls > 0 {
-		return ""
+	text := ""
+	switch {
+	case r.calls > 0:
+	case r.state == outside:
+		text = r.gap + r.held
+	case r.state == inValue:
+		text = r.body.String()
+		r.state, r.plain = outside, true
 	}
-	text := r.held.String()
-	r.held.Reset()
+	r.gap, r.held = "", ""
+	r.body.Reset()
 	return text
 }
 
 // flush decides about what is held when the answer is over. A call without its end counts,
 // unless the answer was cut off.
-func (r *reader) flush(finish string) (text string, calls []agent.CallDelta) {
-	body := r.held.String()
-	r.held.Reset()
+func (r *reader) flush(finish string) {
+	whole := finish != "length"
 	before := r.state
-	r.state = deaf
-	var out strings.Builder
+	body := r.body.String()
+	r.body.Reset()
+	r.state = outside
 	switch before {
-	case inTag:
-		calls = r.parse(body, finish != "length")
-		if calls == nil {
-			r.write(&out, r.gap+r.open+body)
+	case outside:
+		held := r.held
+		r.held = ""
+		r.write(withoutEnds(held))
+	case inThought:
+		r.think(r.held)
+	case inCall:
+		if body = withoutEnds(body); !r.take(r.read(body, whole)) {
+			r.write(r.open + body)
 		}
 	case inValue:
-		if known(body, r.names) {
-			calls = r.parse(unfenced(body), finish != "length")
+		if plain := withoutEnds(body); !r.known(plain) || !r.take(r.block("", unfenced(plain), whole)) {
+			r.plain = true
+			r.feed(body)
+			r.write(withoutEnds(r.held))
 		}
-		if calls == nil {
-			r.write(&out, body)
-		}
-	default:
-		r.write(&out, body)
 	}
-	return out.String(), calls
+	r.held, r.state = "", silent
+	if r.calls == 0 && !r.started && !r.own && whole {
+		r.take(r.inThoughts())
+	}
+	if r.calls == 0 {
+		r.text.WriteString(r.gap)
+	}
+	r.gap = ""
+	if !r.own {
+		r.deltas = append(r.deltas, r.found...)
+	} else if r.native {
+		r.calls = 0
+	}
+	r.found = nil
 }
 
-// parse reads the calls of one block: an object, a list of them, or one in each line. Nil
-// means that nothing in it looks like a call.
-func (r *reader) parse(body string, whole bool) []agent.CallDelta {
-	body = strings.TrimSpace(body)
-	var out []agent.CallDelta
-	for _, part := range objects(body) {
-		name, args, ok := split(part, whole)
-		if !ok {
+// inThoughts are calls with which a thought ends that nothing follows: the model forgot to end it.
+func (r *reader) inThoughts() []writtenCall {
+	all := r.thoughts.String()
+	if at, _ := first(all, words().opening); at < 0 || len(r.tools) == 0 {
+		return nil
+	}
+	in := &reader{tools: r.tools}
+	in.feed(withoutEnds(all))
+	in.flush("")
+	var out []writtenCall
+	for _, d := range in.deltas {
+		if _, ok := r.tools[d.Name]; !ok {
 			return nil
 		}
-		out = append(out, agent.CallDelta{Index: r.calls, ID: "call_" + rand.Text(), Name: name, Args: args})
-		r.calls++
+		out = append(out, writtenCall{d.Name, d.Args})
+	}
+	if in.spoke {
+		return nil
 	}
 	return out
+}
+
+// withoutEnds is text without the marks of templates behind it.
+func withoutEnds(s string) string {
+	for {
+		short := strings.TrimRight(s, " \t\r\n")
+		n := len(short)
+		for _, m := range append(ends(), lastEnds()...) {
+			short = strings.TrimSuffix(short, m)
+		}
+		if len(short) == n {
+			return s
+		}
+		s = short
+	}
+}
+
+// first is where the first of some marks stands, -1 if none does.
+func first(in string, list []string) (at int, mark string) {
+	at = -1
+	for _, m := range list {
+		if i := strings.Index(in, m); i >= 0 && (at < 0 || i < at) {
+			at, mark = i, m
+		}
+	}
+	return at, mark
 }

@@ -1,6 +1,7 @@
 // Package texttools lets models use tools which have no tool calls of their own: the tools
-// stand in the prompt, the model writes its calls as text between tags, and results are
-// messages of the user. It also catches calls that a server hands out as text.
+// stand in the prompt, the model writes its calls as text between marks, and results are
+// messages of the user. It also catches what servers hand out as text though it is none: calls,
+// thoughts and marks of the model's template.
 package texttools
 
 import (
@@ -43,9 +44,14 @@ func WhenRefused(m agent.Model, key string, known *Memory) agent.Model {
 	return &model{below: m, key: key, known: known}
 }
 
+// Native speaks to a model that has tool calls of its own, and reads those that its server leaves in
+// the text.
+func Native(m agent.Model) agent.Model { return &model{below: m, native: true} }
+
 type model struct {
 	below  agent.Model
 	always bool
+	native bool
 	key    string
 	known  *Memory
 }
@@ -53,14 +59,14 @@ type model struct {
 // Stream implements agent.Model.
 func (m *model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
-		if m.always || m.known.knows(m.key) {
+		if m.always || !m.native && m.known.knows(m.key) {
 			m.inText(ctx, req, yield)
 			return
 		}
 		seen := false
-		r := newReader(req.Tools, true)
+		r := newReader(req, true)
 		for k, err := range m.below.Stream(ctx, req) {
-			if err != nil && !seen && len(req.Tools) > 0 && refusesTools(err) {
+			if err != nil && !seen && !m.native && len(req.Tools) > 0 && refusesTools(err) {
 				m.known.learn(m.key)
 				m.inText(ctx, req, yield)
 				return
@@ -82,7 +88,7 @@ func refusesTools(err error) bool {
 
 // inText makes the call with the tools in the prompt.
 func (m *model) inText(ctx context.Context, req *agent.Request, yield func(agent.Chunk, error) bool) {
-	r := newReader(req.Tools, false)
+	r := newReader(req, false)
 	for k, err := range m.below.Stream(ctx, written(req)) {
 		if !r.pass(k, err, yield) {
 			return

@@ -22,8 +22,8 @@ type Block struct {
 	Cache json.RawMessage `json:"cache_control"`
 }
 
-// Image is a picture: where it is, or what kind it is and its data in base64.
-type Image struct{ URL, Kind, Data string }
+// Image is a picture: where it is, or what kind it is and its data in base64, and how closely the model is to look.
+type Image struct{ URL, Kind, Data, Detail string }
 
 // Image is the picture of a block; ok is false for blocks of other kinds and for pictures that are
 // somewhere else still, as in a provider's own file store.
@@ -31,10 +31,11 @@ func (b *Block) Image() (out Image, ok bool) {
 	switch b.Type {
 	case "image_url":
 		var deep struct {
-			URL string `json:"url"`
+			URL    string `json:"url"`
+			Detail string `json:"detail"`
 		}
 		if json.Unmarshal(b.ImageURL, &out.URL) != nil && json.Unmarshal(b.ImageURL, &deep) == nil {
-			out.URL = deep.URL
+			out.URL, out.Detail = deep.URL, deep.Detail
 		}
 	case "image":
 		switch {
@@ -50,7 +51,7 @@ func (b *Block) Image() (out Image, ok bool) {
 	}
 	if rest, is := strings.CutPrefix(out.URL, "data:"); is {
 		if kind, data, is := strings.Cut(rest, ";base64,"); is {
-			out = Image{Kind: kind, Data: data}
+			out.URL, out.Kind, out.Data = "", kind, data
 		}
 	}
 	if out.Data != "" && out.Kind == "" {

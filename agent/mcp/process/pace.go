@@ -3,6 +3,7 @@ package process
 import (
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type paced struct {
 	end         <-chan struct{} // nobody waits from then on
 	burst, rate int
 	line        int // what the end of a line costs
+	heard       *atomic.Uint64
 
 	left int
 	at   time.Time
@@ -28,6 +30,7 @@ type paced struct {
 // Read implements [io.Reader].
 func (p *paced) Read(b []byte) (int, error) {
 	n, err := p.File.Read(b)
+	p.heard.Add(uint64(max(n, 0)))
 	now := time.Now()
 	gained := p.burst
 	if since := now.Sub(p.at); !p.at.IsZero() && since < time.Minute {
@@ -55,5 +58,5 @@ func (p *paced) Read(b []byte) (int, error) {
 
 // Output is what a process says.
 func (p *Process) Output() io.ReadCloser {
-	return &paced{File: p.out, end: p.exited, burst: outBurst, rate: outRate, line: lineCost}
+	return &paced{File: p.out, end: p.exited, burst: outBurst, rate: outRate, line: lineCost, heard: &p.heard}
 }

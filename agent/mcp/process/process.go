@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,6 +33,8 @@ type Process struct {
 	said   chan struct{} // closed when it complains no more
 	exited chan struct{}
 	status error // of the exit, once exited is closed
+
+	heard atomic.Uint64 // bytes that it wrote
 
 	once sync.Once
 	work sync.WaitGroup
@@ -169,7 +172,7 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 	}
 	p.work.Go(func() {
 		lines := &lineWriter{take: complain}
-		slow := &paced{File: complaints, end: p.exited, burst: errBurst, rate: errRate}
+		slow := &paced{File: complaints, end: p.exited, burst: errBurst, rate: errRate, heard: &p.heard}
 		// A file's own way of copying does not know of the pace. The stream ends, however that comes about.
 		_, _ = io.Copy(lines, struct{ io.Reader }{slow})
 		lines.flush()
@@ -210,6 +213,16 @@ func Confined(run func(ctx context.Context, in, out *os.File, complain io.Writer
 		close(p.exited)
 	})
 	return p, nil
+}
+
+// Activity is a number that changes while the process does something: it writes, or it or what it has started takes
+// time of the processor, where the system tells that.
+func (p *Process) Activity() uint64 {
+	n := p.heard.Load()
+	if p.cmd != nil {
+		n += p.group.worked()
+	}
+	return n
 }
 
 // Input is what the process reads.

@@ -1,0 +1,109 @@
+// Package marks finds the marks that models write into their text: it tells text from code, in which
+// a mark is only an example, and finds marks that a stream cut in two.
+package marks
+
+import "strings"
+
+// Code follows the code in a text of Markdown, byte by byte: fences, and spans in backticks. A span
+// ends at a blank line at the latest. The zero value stands at the start of a text.
+type Code struct {
+	fence, span int  // backticks that opened it; 0 = none is open
+	run         int  // backticks just passed
+	kind        byte // of that run, a backtick or a tilde
+	fenced      byte // kind of the open fence
+	behind      bool // something beside the marks of lists and quotes stands on this line
+	some        bool // anything at all does
+}
+
+// Next passes a byte of the text.
+func (c *Code) Next(b byte) {
+	if b == '`' && (c.run == 0 || c.kind == b) || b == '~' && !c.behind && (c.run == 0 || c.kind == b) {
+		c.run, c.kind = c.run+1, b
+		return
+	}
+	c.settle(b)
+	switch {
+	case b == '\n':
+		if !c.some {
+			c.span = 0
+		}
+		c.behind, c.some = false, false
+	case b == ' ' || b == '\t' || b == '\r':
+	case !c.behind && (strings.IndexByte(">-*+.)", b) >= 0 || b >= '0' && b <= '9'):
+		c.some = true
+	default:
+		c.behind, c.some = true, true
+	}
+}
+
+// settle decides what the backticks just passed were, as another byte follows.
+func (c *Code) settle(next byte) {
+	n := c.run
+	if n == 0 {
+		return
+	}
+	atStart := !c.behind
+	c.run, c.behind, c.some = 0, true, true
+	blank := next == '\n' || next == '\r' || next == ' ' || next == '\t'
+	switch {
+	case c.fence > 0:
+		if atStart && n >= c.fence && c.kind == c.fenced && blank {
+			c.fence = 0
+		}
+	case atStart && n >= 3:
+		c.fence, c.fenced = n, c.kind
+	case c.kind == '~':
+	case c.span == 0:
+		c.span = n
+	case c.span == n:
+		c.span = 0
+	}
+}
+
+// Inside tells whether a byte that is no backtick would stand in code here.
+func (c *Code) Inside() bool {
+	c.settle('x')
+	return c.fence > 0 || c.span > 0
+}
+
+// LineStart tells whether nothing but white space and marks of lists and quotes stands on the line so far.
+func (c *Code) LineStart() bool { return !c.behind && c.run == 0 }
+
+// Partial is the length of the longest end of a text that may be the beginning of one of the marks,
+// whatever their case.
+func Partial(text string, marks []string) int {
+	best := 0
+	for _, m := range marks {
+		for n := min(len(m)-1, len(text)); n > best; n-- {
+			if strings.EqualFold(text[len(text)-n:], m[:n]) {
+				best = n
+				break
+			}
+		}
+	}
+	return best
+}
+
+// Begins tells whether a text begins with a mark, whatever its case; maybe tells that it is too
+// short to say.
+func Begins(text, mark string) (yes, maybe bool) {
+	if len(text) >= len(mark) {
+		return strings.EqualFold(text[:len(mark)], mark), false
+	}
+	return false, strings.EqualFold(text, mark[:len(text)])
+}
+
+// Index is where the first of some marks stands in a text, and which one; -1 if none does.
+func Index(text string, marks []string) (at int, mark string) {
+	for i := 0; i < len(text); i++ {
+		for _, m := range marks {
+			if text[i]|0x20 != m[0]|0x20 {
+				continue
+			}
+			if yes, _ := Begins(text[i:], m); yes {
+				return i, m
+			}
+		}
+	}
+	return -1, ""
+}

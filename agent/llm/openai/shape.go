@@ -1,0 +1,87 @@
+package openai
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fawn/agent"
+)
+
+// nothing stands in messages without text, where servers refuse those.
+const nothing = "(no text)"
+
+// shapes are what a server takes of a conversation. The zero value takes all that the API has.
+type shapes struct {
+	noSystem  bool // no system message: its text begins the first one of the user
+	noTools   bool // no message of a tool: calls and results are text
+	noNull    bool // an answer with calls has a text, if an empty one
+	filled    bool // no message has an empty text
+	userFirst bool // the user speaks first
+	turns     bool // two answers in a row are one
+	bridge    bool // a result of a tool is answered before the user speaks
+}
+
+// shape are the system's text and the messages as the server takes them.
+func (s shapes) shape(req *agent.Request) (system string, list []*agent.Message) {
+	system, list = req.System, req.Messages
+	if s == (shapes{}) {
+		return system, list
+	}
+	if s.noTools {
+		list = withoutTools(list)
+	}
+	if s.noSystem && system != "" {
+		list = slices.Clone(list)
+		if i := slices.IndexFunc(list, func(m *agent.Message) bool { return m.Type == agent.TypeHuman }); i == 0 {
+			first := *list[0]
+			first.Content = joinContent(agent.Text(system), first.Content)
+			list[0] = &first
+		} else {
+			list = slices.Insert(list, 0, &agent.Message{ID: "system", Type: agent.TypeHuman, Content: agent.Text(system)})
+		}
+		system = ""
+	}
+	if s.userFirst && len(list) > 0 && list[0].Type != agent.TypeHuman {
+		list = slices.Insert(slices.Clone(list), 0, &agent.Message{ID: "first", Type: agent.TypeHuman,
+			Content: agent.Text("[The conversation goes on.]")})
+	}
+	var out []*agent.Message
+	for _, m := range list {
+		if n := len(out); n > 0 {
+			last := out[n-1]
+			switch {
+			case s.bridge && last.Type == agent.TypeTool && m.Type == agent.TypeHuman:
+				out = append(out, &agent.Message{ID: "bridge:" + m.ID, Type: agent.TypeAI, Content: agent.Text("I see.")})
+			case s.turns && last.Type == agent.TypeAI && m.Type == agent.TypeAI && len(last.ToolCalls) == 0:
+				joined := *m
+				joined.Content = agent.Text(strings.Trim(last.Content.String()+"\n\n"+m.Content.String(), "\n"))
+				out[n-1] = &joined
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	return system, out
+}
+
+// withoutTools has calls and results of tools as text.
+func withoutTools(list []*agent.Message) (out []*agent.Message) {
+	for _, m := range list {
+		c := *m
+		switch {
+		case m.Type == agent.TypeAI && len(m.ToolCalls) > 0:
+			var b strings.Builder
+			b.WriteString(m.Content.String())
+			for _, call := range m.ToolCalls {
+				fmt.Fprintf(&b, "\n[Called the tool %s with %s]", call.Name, call.Args)
+			}
+			c.Content, c.ToolCalls = agent.Text(strings.TrimSpace(b.String())), nil
+		case m.Type == agent.TypeTool:
+			c.Type, c.ToolCallID = agent.TypeHuman, ""
+			c.Content = agent.Text(fmt.Sprintf("[The result of the tool %s:]\n%s", m.Name, m.Content.String()))
+		}
+		out = append(out, &c)
+	}
+	return joinUsers(out)
+}

@@ -1,0 +1,525 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fawn/agent"
+)
+
+// fields are a JSON object as it came.
+type fields = map[string]json.RawMessage
+
+// healed is a message of JSON-RPC in which each field has the type that it must have: servers write a number for
+// a text, null for a list and the like, and the library would refuse all of a message for one such field. It is nil for
+// what is no message at all.
+func healed(raw []byte) []byte {
+	m := object(raw)
+	if m == nil {
+		return nil
+	}
+	h := &healer{}
+	_, version := m["jsonrpc"]
+	has := func(key string) bool { return len(m[key]) > 0 && string(m[key]) != "null" }
+	method, isMethod := str(m["method"])
+	switch {
+	case !version && (!has("id") || !has("result") && !has("error")), has("method") && !isMethod:
+		return nil // such as a line of a log
+	case isMethod:
+		h.request(m, method)
+	case has("result") || has("error") || version && has("id"):
+		if !h.response(m, has("error")) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if s, _ := str(m["jsonrpc"]); s != "2.0" {
+		h.set(m, "jsonrpc", "2.0")
+	}
+	if !h.changed {
+		return raw
+	}
+	out, err := json.Marshal(m)
+	if err != nil { // it was decoded from JSON
+		return raw
+	}
+	return out
+}
+
+// healer changes fields, and knows whether it did.
+type healer struct{ changed bool }
+
+func (h *healer) set(m fields, key string, v any) {
+	raw, err := json.Marshal(v)
+	if err != nil { // only what JSON has is set
+		return
+	}
+	m[key], h.changed = raw, true
+}
+
+func (h *healer) drop(m fields, keys ...string) {
+	for _, key := range keys {
+		if _, ok := m[key]; ok {
+			delete(m, key)
+			h.changed = true
+		}
+	}
+}
+
+func (h *healer) request(m fields, method string) {
+	if raw, ok := m["id"]; ok && raw[0] != '"' && !isNumber(raw) {
+		h.drop(m, "id")
+	}
+	h.drop(m, "result", "error")
+	if raw, ok := m["params"]; ok && raw[0] != '{' {
+		h.drop(m, "params")
+	}
+	p := object(m["params"])
+	if p == nil {
+		return
+	}
+	inner := &healer{}
+	inner.objects(p, "_meta")
+	switch method {
+	case "notifications/progress":
+		inner.numbers(p, "progress", "total")
+		inner.texts(p, "message")
+		if _, ok := p["progress"]; !ok {
+			inner.set(p, "progress", 0)
+		}
+	case "notifications/message":
+		inner.texts(p, "level", "logger")
+	}
+	if inner.changed {
+		h.set(m, "params", p)
+	}
+}
+
+// response heals an answer; false means that nobody waits for it.
+func (h *healer) response(m fields, failed bool) bool {
+	id := strings.Trim(string(m["id"]), `" `) // ours are whole numbers
+	n, err := strconv.ParseFloat(id, 64)
+	if err != nil || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
+		return false
+	}
+	if want := strconv.FormatInt(int64(n), 10); string(m["id"]) != want {
+		h.set(m, "id", int64(n))
+	}
+	h.drop(m, "method", "params")
+	if !failed {
+		h.drop(m, "error")
+		r := object(m["result"])
+		switch raw := m["result"]; {
+		case r != nil:
+		case len(raw) == 0 || string(raw) == "null":
+			h.set(m, "result", fields{})
+			return true
+		default: // a result of a tool without its frame
+			h.set(m, "result", fields{"content": content(raw)})
+			return true
+		}
+		inner := &healer{}
+		inner.result(r)
+		if inner.changed {
+			h.set(m, "result", r)
+		}
+		return true
+	}
+	h.drop(m, "result")
+	e := object(m["error"])
+	if e == nil {
+		h.set(m, "error", map[string]any{"code": -32603, "message": words(m["error"])})
+		return true
+	}
+	inner := &healer{}
+	if n, err := strconv.ParseFloat(strings.Trim(string(e["code"]), `"`), 64); err != nil || n != math.Trunc(n) {
+		inner.set(e, "code", -32603)
+	} else if strings.ContainsAny(string(e["code"]), `".eE`) {
+		inner.set(e, "code", int64(n))
+	}
+	if _, ok := str(e["message"]); !ok {
+		inner.set(e, "message", words(e["message"]))
+	}
+	if inner.changed {
+		h.set(m, "error", e)
+	}
+	return true
+}
+
+// result heals what a request gives, told apart by its fields.
+func (h *healer) result(r fields) {
+	h.objects(r, "_meta")
+	h.texts(r, "nextCursor", "description", "instructions")
+	if _, ok := r["protocolVersion"]; ok || r["serverInfo"] != nil {
+		h.hello(r)
+	}
+	if _, ok := r["tools"]; ok {
+		h.list(r, "tools", h.tool)
+	}
+	for _, key := range []string{"prompts", "resources", "resourceTemplates", "contents"} {
+		if _, ok := r[key]; ok {
+			h.list(r, key, func(m fields, inner *healer) {
+				inner.texts(m, "name", "title", "description", "uri", "uriTemplate", "mimeType", "text", "blob")
+				inner.numbers(m, "size")
+				inner.lists(m, "arguments", "icons")
+				inner.objects(m, "_meta", "annotations")
+			})
+		}
+	}
+	_, contents := r["content"]
+	_, structured := r["structuredContent"]
+	if _, failed := r["isError"]; contents || structured || failed {
+		h.answer(r)
+	}
+}
+
+func (h *healer) hello(r fields) {
+	if _, ok := str(r["protocolVersion"]); !ok {
+		h.set(r, "protocolVersion", legacy)
+	}
+	info := object(r["serverInfo"])
+	inner := &healer{}
+	if info == nil {
+		info, inner.changed = fields{}, true
+	}
+	inner.texts(info, "name", "version", "title", "websiteUrl", "description")
+	inner.lists(info, "icons")
+	for _, key := range []string{"name", "version"} {
+		if info[key] == nil {
+			inner.set(info, key, "")
+		}
+	}
+	if inner.changed {
+		h.set(r, "serverInfo", info)
+	}
+	caps := object(r["capabilities"])
+	if caps == nil {
+		h.set(r, "capabilities", map[string]any{"tools": fields{}})
+		return
+	}
+	inner = &healer{}
+	for key, raw := range caps {
+		if raw[0] == '{' {
+			one, flags := object(raw), &healer{}
+			for flag, v := range one {
+				if (flag == "listChanged" || flag == "subscribe") && string(v) != "true" && string(v) != "false" {
+					flags.set(one, flag, strings.Trim(string(v), `"`) == "true" || string(v) == "1")
+				}
+			}
+			if flags.changed {
+				inner.set(caps, key, one)
+			}
+		} else if string(raw) == "false" || string(raw) == "null" {
+			inner.drop(caps, key)
+		} else {
+			inner.set(caps, key, fields{})
+		}
+	}
+	if inner.changed {
+		h.set(r, "capabilities", caps)
+	}
+}
+
+// list heals the parts of a list, which may be a map of them or only one. Each keeps its place: what is no object
+// becomes one without anything.
+func (h *healer) list(r fields, key string, each func(m fields, inner *healer)) {
+	raw := r[key]
+	var parts []json.RawMessage
+	changed := false
+	switch {
+	case len(raw) > 0 && raw[0] == '[':
+		if json.Unmarshal(raw, &parts) != nil {
+			return
+		}
+	case len(raw) > 0 && raw[0] == '{':
+		changed = true
+		all := object(raw)
+		if _, one := all["name"]; one && all["name"][0] == '"' {
+			parts = []json.RawMessage{raw}
+			break
+		}
+		for _, name := range sortedKeys(all) {
+			if m := object(all[name]); m != nil {
+				if m["name"] == nil {
+					h.set(m, "name", name)
+				}
+				b, err := json.Marshal(m)
+				if err != nil { // as above
+					continue
+				}
+				parts = append(parts, b)
+			}
+		}
+	default:
+		changed = true
+	}
+	for i, part := range parts {
+		m, inner := object(part), &healer{}
+		if m == nil {
+			m, inner.changed = fields{}, true
+		}
+		each(m, inner)
+		if !inner.changed {
+			continue
+		}
+		b, err := json.Marshal(m)
+		if err != nil { // as above
+			continue
+		}
+		parts[i], changed = b, true
+	}
+	if changed {
+		if parts == nil {
+			parts = []json.RawMessage{}
+		}
+		h.set(r, key, parts)
+	}
+}
+
+// nameless stands for the name of a tool that has none; it is left out, with the reason.
+const nameless = "(without a name)"
+
+func (h *healer) tool(m fields, inner *healer) {
+	inner.texts(m, "name", "title", "description")
+	if s, ok := str(m["name"]); !ok || s == "" {
+		inner.set(m, "name", nameless)
+	}
+	for _, other := range []string{"input_schema", "parameters", "schema"} { // as other protocols call it
+		if m["inputSchema"] == nil && object(m[other]) != nil {
+			inner.set(m, "inputSchema", m[other])
+		}
+	}
+	switch s, isText := str(m["inputSchema"]); {
+	case isText && object([]byte(s)) != nil: // encoded twice
+		inner.set(m, "inputSchema", json.RawMessage(s))
+	case m["inputSchema"] == nil || string(m["inputSchema"]) == "null" || string(m["inputSchema"]) == "true":
+		inner.set(m, "inputSchema", map[string]any{"type": "object"})
+	}
+	inner.objects(m, "outputSchema", "_meta", "execution", "annotations")
+	inner.lists(m, "icons")
+	if a := object(m["annotations"]); a != nil {
+		flags := &healer{}
+		flags.texts(a, "title")
+		for _, key := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			if raw, ok := a[key]; ok && string(raw) != "true" && string(raw) != "false" {
+				flags.drop(a, key)
+			}
+		}
+		if flags.changed {
+			inner.set(m, "annotations", a)
+		}
+	}
+	var icons []fields
+	if raw, ok := m["icons"]; ok && json.Unmarshal(raw, &icons) != nil {
+		inner.drop(m, "icons")
+	}
+	for _, icon := range icons {
+		if _, ok := str(icon["src"]); !ok || icon["sizes"] != nil && icon["sizes"][0] != '[' {
+			inner.drop(m, "icons")
+		}
+	}
+}
+
+// answer heals what a tool gives.
+func (h *healer) answer(r fields) {
+	if raw, ok := r["isError"]; ok && string(raw) != "true" && string(raw) != "false" {
+		h.set(r, "isError", strings.EqualFold(strings.Trim(string(raw), `"`), "true") || string(raw) == "1")
+	}
+	raw, ok := r["content"]
+	switch {
+	case !ok:
+		h.set(r, "content", []any{})
+		return
+	case raw[0] != '[':
+		if string(raw) == "null" {
+			h.set(r, "content", []any{})
+		} else {
+			h.set(r, "content", content(raw))
+		}
+		raw = r["content"]
+	}
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil {
+		return
+	}
+	changed := false
+	for i, p := range parts {
+		m := object(p)
+		if m == nil {
+			parts[i], changed = asText(p), true
+			continue
+		}
+		inner := &healer{}
+		if good := part(m, inner); !good {
+			parts[i], changed = asText(p), true
+		} else if inner.changed {
+			b, err := json.Marshal(m)
+			if err != nil { // as above
+				continue
+			}
+			parts[i], changed = b, true
+		}
+	}
+	if changed {
+		h.set(r, "content", parts)
+	}
+}
+
+// part heals one part of a result; false means that it is of no kind there is.
+func part(m fields, h *healer) bool {
+	h.objects(m, "_meta", "annotations")
+	kind, _ := str(m["type"])
+	if kind == "" && m["text"] != nil {
+		kind = "text"
+		h.set(m, "type", kind)
+	}
+	switch kind {
+	case "text":
+		if raw := m["text"]; len(raw) == 0 || raw[0] != '"' {
+			h.set(m, "text", words(raw))
+		}
+	case "image", "audio":
+		h.texts(m, "mimeType")
+		var data []byte
+		return json.Unmarshal(m["data"], &data) == nil && len(data) > 0
+	case "resource_link":
+		h.texts(m, "uri", "name", "title", "description", "mimeType")
+		h.numbers(m, "size")
+		h.lists(m, "icons")
+		for _, key := range []string{"uri", "name"} {
+			if m[key] == nil {
+				h.set(m, key, "")
+			}
+		}
+	case "resource":
+		r, inner := object(m["resource"]), &healer{}
+		if r == nil {
+			return false
+		}
+		inner.texts(r, "uri", "mimeType", "text")
+		inner.objects(r, "_meta")
+		if r["uri"] == nil {
+			inner.set(r, "uri", "")
+		}
+		var blob []byte
+		if raw, ok := r["blob"]; ok && json.Unmarshal(raw, &blob) != nil {
+			return false
+		}
+		if inner.changed {
+			h.set(m, "resource", r)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// texts makes texts of fields, and drops those that hold nothing like one.
+func (h *healer) texts(m fields, keys ...string) {
+	for _, key := range keys {
+		raw, ok := m[key]
+		switch {
+		case !ok || raw[0] == '"':
+		case raw[0] == '{' || raw[0] == 'n':
+			h.drop(m, key)
+		default:
+			h.set(m, key, words(raw))
+		}
+	}
+}
+
+func (h *healer) numbers(m fields, keys ...string) {
+	for _, key := range keys {
+		raw, ok := m[key]
+		if !ok || isNumber(raw) {
+			continue
+		}
+		if n, err := strconv.ParseFloat(strings.Trim(string(raw), `" `), 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
+			h.set(m, key, n)
+		} else {
+			h.drop(m, key)
+		}
+	}
+}
+
+// objects drops fields that must be objects and are none; lists those that must be lists.
+func (h *healer) objects(m fields, keys ...string) {
+	for _, key := range keys {
+		if raw, ok := m[key]; ok && raw[0] != '{' {
+			h.drop(m, key)
+		}
+	}
+}
+
+func (h *healer) lists(m fields, keys ...string) {
+	for _, key := range keys {
+		if raw, ok := m[key]; ok && raw[0] != '[' {
+			h.drop(m, key)
+		}
+	}
+}
+
+func object(raw []byte) fields {
+	var m fields
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+func str(raw json.RawMessage) (s string, ok bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+func isNumber(raw json.RawMessage) bool {
+	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}
+
+// words are a value as text: a string, the strings of a list, or JSON.
+func words(raw json.RawMessage) string {
+	if s, ok := str(raw); ok {
+		return s
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return strings.Join(list, "\n")
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return agent.Clip(string(raw), maxText)
+}
+
+// asText is a part of a result with any value as its text.
+func asText(raw json.RawMessage) json.RawMessage {
+	b, err := json.Marshal(map[string]string{"type": "text", "text": words(raw)})
+	if err != nil { // strings always encode
+		return json.RawMessage(`{"type":"text","text":""}`)
+	}
+	return b
+}
+
+// content is a list with one part, which is the value itself if it is one.
+func content(raw json.RawMessage) json.RawMessage {
+	if m := object(raw); m == nil || m["type"] == nil {
+		raw = asText(raw)
+	}
+	return slices.Concat(json.RawMessage("["), raw, json.RawMessage("]"))
+}
+
+func sortedKeys(m fields) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,30 @@
+package process_test
+
+import (
+	"testing"
+	"time"
+
+	"fawn/agent/mcp/process"
+)
+
+// TestWorkIsSeen: a process that computes changes its number, one that waits does not.
+func TestWorkIsSeen(t *testing.T) {
+	start := func(script string) *process.Process {
+		p, err := process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()}, func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.End)
+		return p
+	}
+	busy, quiet := start("while :; do :; done"), start("read x")
+	before := busy.Activity()
+	for end := time.Now().Add(time.Minute); busy.Activity() == before; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing is seen of a process that computes")
+		}
+	}
+	if n := quiet.Activity(); n > 5 { // its start takes some
+		t.Errorf("a process that waits has done %d", n)
+	}
+}

@@ -1,0 +1,49 @@
+package mcp
+
+import (
+	"sync/atomic"
+	"time"
+
+	"fawn/agent/mcp/process"
+)
+
+// watch ends a wait for a server that gets no further. On a busy machine it takes long to start, but it writes or
+// computes meanwhile.
+type watch struct {
+	proc atomic.Pointer[process.Process]
+	done chan struct{}
+}
+
+// watch waits until a server has done nothing for its time, or has taken too long with all it did. Whoever calls it
+// ends it.
+func (s *server) watch(conf Server, late func(waited time.Duration)) *watch {
+	quiet, most := conf.startTime()
+	w := &watch{done: make(chan struct{})}
+	s.pool.work.Go(func() {
+		tick := time.NewTicker(max(min(quiet/4, time.Second), time.Millisecond))
+		defer tick.Stop()
+		began, moved, seen := time.Now(), time.Now(), uint64(0)
+		for {
+			select {
+			case <-w.done:
+				return
+			case now := <-tick.C:
+				if p := w.proc.Load(); p != nil {
+					if did := p.Activity(); did != seen {
+						moved, seen = now, did
+					}
+				}
+				if now.Sub(moved) >= quiet || now.Sub(began) >= most {
+					late(min(now.Sub(began), most).Round(quiet / 10))
+					return
+				}
+			}
+		}
+	})
+	return w
+}
+
+// follow says whose progress counts; nil has none that can be seen.
+func (w *watch) follow(p *process.Process) { w.proc.Store(p) }
+
+func (w *watch) end() { close(w.done) }
