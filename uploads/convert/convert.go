@@ -87,7 +87,8 @@ func extensions() map[string]format {
 	return map[string]format{
 		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
 		".xlsx": office, ".xlsm": office, ".xltx": office, ".odt": office, ".ods": office, ".odp": office,
-		".ott": office, ".epub": office, ".doc": oldName, ".dot": oldName, ".xls": oldSheetName, ".xlt": oldSheetName,
+		".ott": office, ".fodt": oldName, ".fods": oldName, ".fodp": oldName, ".slk": oldSheetName,
+		".epub": office, ".doc": oldName, ".dot": oldName, ".xls": oldSheetName, ".xlt": oldSheetName,
 		".ppt": oldName, ".pps": oldName, ".msg": oldName, ".mht": oldName, ".mhtml": oldName,
 		".pdf": portable, ".html": page, ".htm": page, ".xhtml": page, ".ipynb": notebook, ".rtf": richText,
 		".eml": mailMessage, PageExt: article,

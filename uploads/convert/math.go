@@ -103,7 +103,8 @@ func texElement(k *node) string {
 		}
 		return `\begin{matrix}` + strings.Join(rows, ` \\ `) + `\end{matrix}`
 	case "eqArr":
-		return `\begin{matrix}` + texCells(k.named("e"), ` \\ `) + `\end{matrix}`
+		rows := strings.ReplaceAll(texCells(k.named("e"), ` \\ `), `\&`, "") // which aligns them
+		return `\begin{matrix}` + rows + `\end{matrix}`
 	}
 	if strings.HasSuffix(k.name, "Pr") {
 		return ""
@@ -114,7 +115,7 @@ func texElement(k *node) string {
 func texCells(list []*node, between string) string {
 	var all []string
 	for _, e := range list {
-		all = append(all, strings.ReplaceAll(texOf(e), "&", ""))
+		all = append(all, texOf(e))
 	}
 	return strings.Join(all, between)
 }
@@ -122,7 +123,7 @@ func texCells(list []*node, between string) string {
 // powerBase is what a power or an index stands at: in braces unless it is one sign.
 func powerBase(k *node) string {
 	s := texOf(k.kid("e"))
-	if len([]rune(s)) == 1 {
+	if len([]rune(s)) == 1 || texFunctionName(strings.TrimPrefix(s, `\`)) {
 		return s
 	}
 	return "{" + s + "}"
@@ -138,7 +139,19 @@ func texRun(r *node) string {
 	if props.kid("nor").name != "" && props.kid("nor").attr("val") != "0" && strings.ContainsFunc(s, unicode.IsLetter) {
 		return `\text{` + strings.NewReplacer(`\`, "", "{", "", "}", "", "$", "").Replace(s) + "}"
 	}
+	if texFunctionName(s) {
+		return `\` + s
+	}
 	return texText(s)
+}
+
+func texFunctionName(s string) bool {
+	switch s {
+	case "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "log", "ln", "lg",
+		"exp", "lim", "max", "min", "sup", "inf", "det", "dim", "gcd", "ker", "arg", "deg":
+		return true
+	}
+	return false
 }
 
 // texText writes signs that mean something in TeX so that they are themselves.
@@ -213,14 +226,8 @@ func texFence(k *node) string {
 // texFunction is the name of a function, perhaps with an index.
 func texFunction(n *node) string {
 	s := strings.TrimSpace(texOf(n))
-	for _, name := range []string{"sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "arcsin", "arccos",
-		"arctan", "log", "ln", "lg", "exp", "lim", "max", "min", "sup", "inf", "det", "dim", "gcd", "ker", "arg", "deg"} {
-		if s == name {
-			return `\` + name
-		}
-		if rest, ok := strings.CutPrefix(s, "{"+name+"}"); ok {
-			return `\` + name + rest
-		}
+	if strings.HasPrefix(s, `\`) {
+		return s
 	}
 	if len([]rune(s)) > 1 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		return `\operatorname{` + s + "}"

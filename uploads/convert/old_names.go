@@ -37,6 +37,8 @@ func otherContent(d *draft, data []byte, sheets bool) error {
 		return xmlWorkbook(d, data)
 	case strings.Contains(head, ":worddocument"):
 		return xmlWord(d, data)
+	case strings.Contains(head, "urn:oasis:names:tc:opendocument") && strings.Contains(head, "<?xml"):
+		return flatDocument(d, data)
 	case looksLikePage(head):
 		return pageAs(d, data, sheets)
 	}
@@ -44,6 +46,9 @@ func otherContent(d *draft, data []byte, sheets bool) error {
 	if err != nil || !mostlyText(text) {
 		d.encoding = ""
 		return Damaged
+	}
+	if strings.HasPrefix(text, "ID;P") {
+		return symbolicLink(d, text)
 	}
 	if sheets {
 		return delimited(d, text)
@@ -260,6 +265,50 @@ func inlineElement(n *html.Node) bool {
 	return false
 }
 
+// symbolicLink reads a sheet in the oldest format of spreadsheets (SYLK): a line for each cell, with its
+// place where that changes.
+func symbolicLink(d *draft, text string) error {
+	var rows [][]string
+	x, y := 1, 1
+	for line := range strings.Lines(text) {
+		kind, fields, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ";")
+		if kind != "C" && kind != "F" {
+			continue
+		}
+		value := ""
+		for f := range strings.SplitSeq(strings.ReplaceAll(fields, ";;", "\x00"), ";") {
+			if f == "" {
+				continue
+			}
+			switch rest := strings.ReplaceAll(f[1:], "\x00", ";"); f[0] {
+			case 'X':
+				x = number(rest)
+			case 'Y':
+				y = number(rest)
+			case 'K':
+				value = strings.TrimSuffix(strings.TrimPrefix(rest, `"`), `"`)
+			}
+		}
+		if kind != "C" || value == "" || x < 1 || y < 1 {
+			continue
+		}
+		if x > maxWide || y > maxRows {
+			d.lack(Long)
+			continue
+		}
+		for len(rows) < y {
+			rows = append(rows, nil)
+		}
+		for len(rows[y-1]) < x {
+			rows[y-1] = append(rows[y-1], "")
+		}
+		rows[y-1][x-1] = value
+	}
+	d.sheet(1, "")
+	d.table(rows)
+	return nil
+}
+
 // xmlWorkbook reads a workbook as Excel 2003 writes it in XML.
 func xmlWorkbook(d *draft, data []byte) error {
 	root, err := parseXML(data)
@@ -311,7 +360,8 @@ func xmlCell(c *node, code string) string {
 		}
 		return workbook.Shown(value, code)
 	case "DateTime":
-		return strings.TrimSuffix(strings.Replace(strings.TrimSuffix(value, ".000"), "T", " ", 1), " 00:00:00")
+		value, _, _ = strings.Cut(strings.TrimSuffix(value, "Z"), ".")
+		return strings.TrimSuffix(strings.Replace(value, "T", " ", 1), " 00:00:00")
 	case "Boolean":
 		return map[string]string{"1": "TRUE", "0": "FALSE"}[value]
 	case "":

@@ -191,6 +191,9 @@ func (w *wordReader) paragraph(p *node) {
 	case list != "" && (label == "" || simpleLabel(label)):
 		if w.list == "" {
 			w.base = level
+			if label != "" && !strings.HasPrefix(label, "1") { // or it would belong to the paragraph above
+				w.d.gap()
+			}
 		}
 		w.list, w.base = list, min(w.base, level)
 		mark := "- "

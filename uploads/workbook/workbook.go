@@ -76,6 +76,9 @@ type Book struct {
 	texts     []string
 	formats   []format // by style
 	since1904 bool
+	// stale says that programs are to calculate all formulas when they open the book: those that
+	// write books without calculating leave a 0 in their places.
+	stale bool
 }
 
 // Open reads what the sheets of a workbook have in common. Errors are those of the source.
@@ -95,6 +98,9 @@ func Open(open Source) (*Book, error) {
 		case "workbookPr":
 			v := attr(e, "date1904")
 			b.since1904 = v == "1" || v == "true"
+		case "calcPr":
+			v := attr(e, "fullCalcOnLoad")
+			b.stale = v == "1" || v == "true"
 		case "sheet":
 			if state := attr(e, "state"); len(b.Sheets) < maxSheets {
 				b.Sheets = append(b.Sheets, Sheet{Name: attr(e, "name"), part: ids[attr(e, "id")],
@@ -293,6 +299,9 @@ func (c Cell) Value() string {
 
 // number is the value of a cell that is no text.
 func (c Cell) number() (float64, bool) {
+	if c.uncalculated() {
+		return 0, false
+	}
 	switch c.kind {
 	case "", "n":
 		v, err := strconv.ParseFloat(strings.TrimSpace(c.value), 64)
@@ -308,8 +317,13 @@ func (c Cell) format() format {
 	return c.book.formats[c.style]
 }
 
+// uncalculated says that no program has calculated the formula of a cell.
+func (c Cell) uncalculated() bool {
+	return c.formula != "" && (c.value == "" || c.value == "0" && c.book.stale)
+}
+
 func (c Cell) text() string {
-	if c.value == "" {
+	if c.uncalculated() {
 		return "=" + unescape(c.formula)
 	}
 	switch c.kind {
