@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"fawn/uploads/charset"
 )
 
 // States of a conversion.
@@ -25,10 +27,17 @@ type Conversion struct {
 	State string `json:"state"`
 	// Reason says in a word why it failed or what is missing.
 	Reason string `json:"reason,omitempty"`
+	// Encoding is that in which a text was read, empty where the file leaves no doubt. Chosen says that
+	// somebody chose it.
+	Encoding string `json:"encoding,omitempty"`
+	Chosen   bool   `json:"encoding_chosen,omitempty"`
 	// Done of Pages are read, while it is pending and pages can be counted.
 	Done  int `json:"done,omitempty"`
 	Pages int `json:"pages,omitempty"`
 }
+
+// EncodingNames are the encodings in which a text can be read, those most used first.
+func EncodingNames() []string { return charset.Names() }
 
 // Why is the reason as a sentence for a model, empty where there is none.
 func (c *Conversion) Why() string {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 )
 
 // Folder is the virtual folder of a thread that holds its uploads.
@@ -90,6 +92,16 @@ func (e *TotalTooLargeError) Error() string { return "Total upload size too larg
 
 // Is matches ErrTooLarge.
 func (e *TotalTooLargeError) Is(target error) bool { return target == ErrTooLarge }
+
+// EncodingError is an encoding in which no text can be read.
+type EncodingError struct{ Name string }
+
+func (e *EncodingError) Error() string {
+	return "unknown text encoding " + strconv.Quote(e.Name) + "; known are " + strings.Join(EncodingNames(), ", ")
+}
+
+// Is matches ErrName.
+func (e *EncodingError) Is(target error) bool { return target == ErrName }
 
 // NotFoundError is a name that no upload has.
 type NotFoundError struct{ Name string }

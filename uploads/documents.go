@@ -19,6 +19,9 @@ type Documents interface {
 	// Await waits until none of the named uploads is pending, or until ctx ends. No names
 	// mean all.
 	Await(ctx context.Context, thread string, names ...string) error
+	// ReadAs has the text of an upload read again in an encoding, one of EncodingNames, or in that
+	// which it looks like where none is named.
+	ReadAs(ctx context.Context, thread, name, encoding string) error
 	// Search finds passages in the texts of a thread's uploads.
 	Search(ctx context.Context, thread string, q Query) (Found, error)
 	// Show tells what has become of a document of a thread that is no upload, and its text where
@@ -87,6 +90,9 @@ func (NoDocuments) Files(_ context.Context, dir Dir, thread string) (List, error
 
 // Await does not wait.
 func (NoDocuments) Await(context.Context, string, ...string) error { return nil }
+
+// ReadAs finds nothing to read.
+func (NoDocuments) ReadAs(_ context.Context, _, name, _ string) error { return &NotFoundError{name} }
 
 // Show shows nothing.
 func (NoDocuments) Show(context.Context, Opener, string, string) (*Conversion, []byte, error) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // List is what a thread holds.
@@ -27,7 +29,7 @@ func Files(dir Dir, thread string) (List, error) {
 	l := List{Files: []File{}}
 	for _, i := range infos {
 		if i.Mode().IsRegular() && !staging(i.Name()) {
-			l.Files = append(l.Files, describe(thread, i.Name(), i.Size(), i.ModTime()))
+			l.Files = append(l.Files, describe(thread, norm.NFC.String(i.Name()), i.Size(), i.ModTime()))
 		}
 	}
 	slices.SortFunc(l.Files, func(a, b File) int { return strings.Compare(a.Filename, b.Filename) })
@@ -38,9 +40,11 @@ func Files(dir Dir, thread string) (List, error) {
 // Delete removes one upload. It returns ErrName for a name that is not one
 // plain name, and NotFoundError when no file has it.
 func Delete(dir Dir, name string) error {
-	if safe, ok := safeName(name); !ok || safe != name {
+	safe, ok := safeName(name)
+	if !ok || safe != norm.NFC.String(name) {
 		return ErrName
 	}
+	name = safe
 	p := path.Join(Folder, name)
 	info, err := dir.Lstat(p)
 	if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) {

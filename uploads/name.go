@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 const maxName = 255
@@ -25,14 +27,15 @@ func sentName(h textproto.MIMEHeader) (name string, file bool) {
 	return name, file
 }
 
-// safeName strips a folder part. ok is false for what must not become a file:
+// safeName strips a folder part, and composes letters that Macs send with their accents as characters
+// of their own. ok is false for what must not become a file:
 // folders, dots, backslashes, control characters, staging names.
 func safeName(sent string) (name string, ok bool) {
 	if strings.HasSuffix(sent, "/") || strings.ContainsRune(sent, '\\') || !utf8.ValidString(sent) ||
 		strings.ContainsFunc(sent, unicode.IsControl) {
 		return "", false
 	}
-	name = path.Base(sent)
+	name = norm.NFC.String(path.Base(sent))
 	if sent == "" || name == "." || name == ".." || name == "/" || len(name) > maxName || staging(name) {
 		return "", false
 	}

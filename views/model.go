@@ -187,6 +187,8 @@ type Attachment struct {
 	// Document says that it is still being read, "pending", or in a word why it cannot be, or
 	// not wholly; empty when there is nothing to say.
 	Document string
+	// Encoding is that in which its text was read, where that isn't beyond doubt.
+	Encoding string
 	// Unseen is the format of a picture that no model is shown; empty for all else.
 	Unseen string
 	// Done of Pages are read, while it is being read and has pages.

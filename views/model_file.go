@@ -113,9 +113,9 @@ func KindOf(name, mediaType string) FileKind {
 	case ".pdf":
 		return KindPDF
 	case ".docx", ".docm", ".dotx", ".doc", ".dot", ".odt", ".ott", ".rtf", ".pptx", ".pptm", ".ppsx", ".ppt", ".pps",
-		".odp", ".epub", ".eml":
+		".odp", ".epub", ".eml", ".msg", ".mht", ".mhtml", ".fodt", ".fodp":
 		return KindDocument
-	case ".xlsx", ".xlsm", ".xltx", ".xls", ".xlt", ".ods":
+	case ".xlsx", ".xlsm", ".xltx", ".xls", ".xlt", ".ods", ".fods", ".slk":
 		return KindSheets
 	case ".zip", ".jar", ".whl", ".tar", ".tgz":
 		return KindArchive
@@ -212,6 +212,11 @@ type FileView struct {
 	Converted bool
 	Lack      string // what the conversion left out, in the reader's language
 	Waiting   bool   // the conversion is under way; Lack says how far
+	// Encoding is that in which an upload's text was read, where that isn't beyond doubt. Encodings are
+	// those that can be chosen instead, empty for readers who can't; Chosen says that somebody did.
+	Encoding  string
+	Encodings []string
+	Chosen    bool
 	Book      *Book
 	Archive   *Archive
 	Notebook  *Notebook

@@ -70,7 +70,7 @@ func imports() map[string][]string {
 		"agent/skills":            {"agent/extensions"},
 		"agent/skills/bundled":    leaf,
 		"agent/skills/fetch":      {"agent/skills", "sandbox/netguard"},
-		"agent/skills/skilltool":  {"agent/skills", "uploads/charset"},
+		"agent/skills/skilltool":  {"agent/skills", "uploads/charset", "uploads/workbook"},
 		"agent/subagent":          {"agent"},
 		"agent/threads":           {"agent", "agent/runs", "agent/runs/eventlog", "agent/runs/recorder", "agent/runs/request", "store"},
 		"agent/tools":             {"agent", "agent/profile", "agent/skills", "memory", "sandbox", "sandbox/files", "uploads"},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -243,5 +244,99 @@ func TestCitationsOpenDocuments(t *testing.T) {
 	if a := s.send(t, "GET", panel+"?at=%22%3E", "", "X-Fawn", "1"); a.status != http.StatusOK ||
 		!strings.Contains(a.body, `data-at=""`) {
 		t.Errorf("no place: %d %s", a.status, a.body)
+	}
+}
+
+// TestATextIsReadInTheEncodingThatAPersonChooses: what was guessed is told to clients, the model and readers of
+// the page, and each of the two ways to choose another one has the text read again.
+func TestATextIsReadInTheEncodingThatAPersonChooses(t *testing.T) {
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = t.TempDir() })
+	const polish = "Imi\xea;Miasto\n\xa3ukasz Wi\x9cniewski;\xa3\xf3d\x9f\nMa\xb3gorzata;Krak\xf3w, za\xbf\xf3\xb3\xe6 g\xea\x9cl\xb9 ja\xf1\x9f\n"
+	files := s.uploadAll(t, "docs", "pl.csv", polish, "utf8.csv", "Łukasz\n")
+	if c := files[0].Conversion; c == nil || c.Encoding != "windows-1250" || c.Chosen || files[1].Conversion != nil {
+		t.Fatalf("the upload was answered with %+v", files)
+	}
+	if got := s.tool(t, "docs", "list_uploaded_files", `{}`); !strings.Contains(got, `"encoding":"windows-1250"`) {
+		t.Errorf("the model is told %s", got)
+	}
+	read := func() string { return s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/pl.csv"}`) }
+	if got := read(); !strings.Contains(got, "Łukasz Wiśniewski;Łódź") {
+		t.Errorf("the model reads %q", got)
+	}
+	panel := func() string {
+		return s.send(t, "GET", "/workspace/chats/docs/files/mnt/user-data/uploads/pl.csv", "").body
+	}
+	if got := panel(); !strings.Contains(got, "windows-1250 (guessed)") || !strings.Contains(got, "Wiśniewski") {
+		t.Errorf("the page shows %s", got)
+	}
+	const at = "/api/threads/docs/uploads/pl.csv/encoding"
+	a := s.send(t, "PUT", at, `{"encoding":"WINDOWS-1251"}`)
+	var f uploads.File
+	if err := json.Unmarshal([]byte(a.body), &f); err != nil || a.status != http.StatusOK ||
+		f.Conversion == nil || f.Conversion.Encoding != "windows-1251" || !f.Conversion.Chosen {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if got := read(); !strings.Contains(got, "Јukasz") {
+		t.Errorf("the model reads %q", got)
+	}
+	a = s.send(t, "POST", "/ui/threads/docs/uploads/pl.csv/encoding", "encoding=windows-1250", "Content-Type",
+		"application/x-www-form-urlencoded")
+	if a.status != http.StatusSeeOther && !strings.Contains(a.body, "Wiśniewski") {
+		t.Errorf("choosing on the page: %d", a.status)
+	}
+	if got := panel(); !strings.Contains(got, `value="windows-1250" selected`) || !strings.Contains(got, "Wiśniewski") {
+		t.Errorf("the page shows %s", got)
+	}
+	for body, want := range map[string]int{`{"encoding":"klingon"}`: http.StatusBadRequest, `{}`: http.StatusOK} {
+		if a := s.send(t, "PUT", at, body); a.status != want {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	if a := s.send(t, "PUT", "/api/threads/docs/uploads/utf8.csv/encoding", `{}`); a.status != http.StatusNotFound {
+		t.Errorf("a file that needs no conversion: %d", a.status)
+	}
+}
+
+// TestNamesOfMacsAreOneNameWithComposedOnes: in uploads, tools, the list, addresses and deletion.
+func TestNamesOfMacsAreOneNameWithComposedOnes(t *testing.T) {
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = t.TempDir() })
+	const composed, decomposed = "Übersicht.txt", "U\u0308bersicht.txt"
+	files := s.uploadAll(t, "docs", decomposed, "drei Rehe")
+	if files[0].Filename != composed || files[0].OriginalFilename != decomposed {
+		t.Errorf("stored as %+v", files[0])
+	}
+	s.uploadAll(t, "docs", composed, "vier Rehe")
+	for _, name := range []string{composed, decomposed} {
+		if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/`+name+`"}`); got != "vier Rehe" {
+			t.Errorf("%q is read as %q", name, got)
+		}
+		got := s.tool(t, "docs", "search_documents", `{"query":"Rehe","files":["`+name+`"]}`)
+		if !strings.Contains(got, "vier Rehe") {
+			t.Errorf("the search in %q finds %s", name, got)
+		}
+		a := s.send(t, "GET", "/api/threads/docs/artifacts/mnt/user-data/uploads/"+url.PathEscape(name), "")
+		if a.body != "vier Rehe" {
+			t.Errorf("the artifact %q is %d %q", name, a.status, a.body)
+		}
+	}
+	if got := s.tool(t, "docs", "glob", `{"pattern":"U\u0308*.txt","path":"/mnt/user-data/uploads"}`); !strings.Contains(got, composed) {
+		t.Errorf("glob finds %s", got)
+	}
+	if a := s.send(t, "DELETE", "/api/threads/docs/uploads/"+url.PathEscape(decomposed), ""); a.status != http.StatusOK {
+		t.Errorf("delete: %d %s", a.status, a.body)
+	}
+}
+
+// TestTheMarkdownIsFoundByDeerFlowsName: w.md beside w.docx, in tools and over the API.
+func TestTheMarkdownIsFoundByDeerFlowsName(t *testing.T) {
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = t.TempDir() })
+	s.uploadAll(t, "docs", "offer.docx", letter(t))
+	const text = "# Offer\n\nIt costs 400 francs.\n"
+	s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.docx"}`) // waits for the conversion
+	if got := s.tool(t, "docs", "read_file", `{"path":"/mnt/user-data/uploads/offer.md"}`); got != text {
+		t.Errorf("the model reads %q", got)
+	}
+	if a := s.send(t, "GET", "/api/threads/docs/artifacts/mnt/user-data/uploads/offer.md", ""); a.body != text {
+		t.Errorf("the artifact is %d %q", a.status, a.body)
 	}
 }

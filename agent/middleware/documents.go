@@ -60,12 +60,24 @@ func aboutFiles(tree *files.Files, list []uploads.File) aboutFile {
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "  As Markdown: %s\n", shown(f.MarkdownVirtualPath))
+		if c.Encoding != "" {
+			fmt.Fprintf(&b, "  %s\n", encodingNote(c))
+		}
 		if why := c.Why(); why != "" {
 			fmt.Fprintf(&b, "  Not all of it: %s.\n", why)
 		}
 		writeOutline(&b, tree, f.MarkdownVirtualPath)
 		return b.String(), true
 	}
+}
+
+// encodingNote says in which encoding a text was read.
+func encodingNote(c *uploads.Conversion) string {
+	if c.Chosen {
+		return "The user chose to have it read as " + c.Encoding + "."
+	}
+	return "Its encoding was guessed: it was read as " + c.Encoding +
+		". If letters look wrong, say so; the user can choose another one at the file."
 }
 
 // writeOutline writes the headings of a text with their lines, or its beginning. What cannot be

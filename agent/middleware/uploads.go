@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"fawn/agent"
 	"fawn/sandbox/files"
 	"fawn/uploads"
@@ -137,6 +139,7 @@ func has(list []agent.ToldFile, name string) bool {
 
 // posted is an entry a client wrote into the state, with a path of the thread's own.
 func posted(f agent.Upload) (agent.Upload, bool) {
+	f.Filename, f.Path = norm.NFC.String(f.Filename), norm.NFC.String(f.Path)
 	if f.Filename == "" || f.Filename != path.Base(f.Filename) {
 		return f, false
 	}
@@ -172,7 +175,7 @@ func namedFiles(m *agent.Message) []string {
 		f, _ := v.(map[string]any)
 		name, _ := f["filename"].(string)
 		if name != "" && name == path.Base(name) {
-			names = append(names, name)
+			names = append(names, norm.NFC.String(name))
 		}
 	}
 	return names

@@ -31,6 +31,7 @@ type listedUpload struct {
 	Markdown  string   `json:"markdown_path,omitempty"`
 	State     string   `json:"state,omitempty"`
 	Problem   string   `json:"problem,omitempty"`
+	Encoding  string   `json:"encoding,omitempty"`
 	Outline   []string `json:"outline,omitempty"`
 	Preview   []string `json:"outline_preview,omitempty"`
 }
@@ -66,7 +67,7 @@ func describeUpload(f *files.Files, u uploads.File, outline bool) listedUpload {
 	l := listedUpload{Filename: u.Filename, Size: u.Size, Path: u.VirtualPath, Extension: u.Extension,
 		Markdown: u.MarkdownVirtualPath}
 	if u.Conversion != nil {
-		l.State, l.Problem = u.Conversion.State, u.Conversion.Why()
+		l.State, l.Problem, l.Encoding = u.Conversion.State, u.Conversion.Why(), u.Conversion.Encoding
 	}
 	if !outline || l.Markdown == "" {
 		return l

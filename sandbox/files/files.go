@@ -123,6 +123,12 @@ func (f *Files) resolve(clean string, last bool) (string, error) {
 		cur = path.Join(cur, name)
 		target, err := f.readlink(cur, last || len(rest) > 0)
 		if errors.Is(err, fs.ErrNotExist) {
+			if same := f.decomposed(cur); same != "" {
+				cur = same
+				target, err = f.readlink(cur, last || len(rest) > 0)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
 			return checked(path.Join(cur, path.Join(rest...)))
 		}
 		if err != nil {
@@ -220,11 +226,17 @@ func (f *Files) withPath(op, p string, do func(place) error) error {
 		}
 		return OpError(op, clean, rerr)
 	}
-	if real == clean {
-		return OpError(op, clean, err)
+	if real != clean {
+		if at, err = f.locate(real); err == nil {
+			err = do(at)
+		}
 	}
-	if at, err = f.locate(real); err == nil {
-		err = do(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		if text := f.converted(real); text != "" {
+			if at, err = f.locate(text); err == nil {
+				err = do(at)
+			}
+		}
 	}
 	if err != nil {
 		return OpError(op, clean, err)

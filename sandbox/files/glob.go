@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // GlobQuery asks for the paths that match a pattern. In a pattern * and ? stay
@@ -79,6 +81,7 @@ func parseGlob(pattern string) (*glob, error) {
 	case len(pattern) > maxPattern:
 		return nil, refuse(ErrGlob, "the pattern is longer than 1000 bytes")
 	}
+	pattern = norm.NFC.String(pattern)
 	g := &glob{absolute: strings.HasPrefix(pattern, "/")}
 	whole, ok := expand(nil, "", pattern)
 	if !ok {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Virtual paths: the same inside the sandbox, in tools, in the API and the UI.
@@ -73,12 +75,13 @@ func refuse(kind error, reason string) error { return &refusal{kind, reason} }
 // without "." and "..", without a trailing slash. A relative p starts at
 // [Workspace]. ".." is resolved by its letters and may wander inside
 // [UserData]. It returns ErrPath for what can name nothing here and ErrEscape
-// for a path that climbs out. The disk is not read: links are checked when the
+// for a path that climbs out. Letters come out composed, as all systems but macOS write them. The disk is not read: links are checked when the
 // path is used.
 func Clean(p string) (string, error) {
 	if err := wellFormed(p); err != nil {
 		return "", err
 	}
+	p = norm.NFC.String(p)
 	rooted := p
 	if !path.IsAbs(p) {
 		rooted = Workspace + "/" + p

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // SearchLimits bounds one walk or search of a tree that a program may have
@@ -162,7 +164,7 @@ func (w *walker) dir(rel, virtual string, depth int) error {
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
-		if err := w.entry(e, path.Join(rel, e.Name()), virtual+"/"+e.Name(), depth); err != nil {
+		if err := w.entry(e, path.Join(rel, e.Name()), virtual+"/"+norm.NFC.String(e.Name()), depth); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -108,6 +109,48 @@ func Known(name string) string {
 		}
 	}
 	return ""
+}
+
+// CodePage is the name of a code page of Windows, DOS or the Mac by its number, as old files keep it,
+// or "" if it isn't known.
+func CodePage(n int) string {
+	switch n {
+	case 1200:
+		return "UTF-16LE"
+	case 1201:
+		return "UTF-16BE"
+	case 65001:
+		return UTF8
+	case 874:
+		return "windows-874"
+	case 932, 943:
+		return "Shift_JIS"
+	case 936, 54936:
+		return "GB18030"
+	case 949, 51949:
+		return "EUC-KR"
+	case 950:
+		return "Big5"
+	case 20932, 51932:
+		return "EUC-JP"
+	case 50220, 50221, 50222:
+		return "ISO-2022-JP"
+	case 20866:
+		return "KOI8-R"
+	case 21866:
+		return "KOI8-U"
+	case 10000, 0x8000:
+		return "macintosh"
+	case 367, 0x8001, 20127:
+		return "windows-1252"
+	}
+	switch {
+	case n >= 1250 && n <= 1258:
+		return "windows-" + strconv.Itoa(n)
+	case n > 28590 && n < 28607:
+		return Known("ISO-8859-" + strconv.Itoa(n-28590))
+	}
+	return Known("IBM" + strconv.Itoa(n))
 }
 
 type named struct {

@@ -42,12 +42,20 @@ type Result struct {
 	Markdown string
 	// Partial says what is missing, empty when nothing is.
 	Partial Reason
+	// Encoding is that in which a text was read, empty where the file leaves no doubt.
+	Encoding string
 }
 
 // Convert reads a document. The name only decides what the bytes leave open. progress, which
 // may be nil, hears of pages done of all pages. Errors are Reasons.
 func Convert(name string, data []byte, progress func(done, of int)) (res Result, err error) {
-	d := &draft{progress: progress}
+	return ConvertAs(name, data, "", progress)
+}
+
+// ConvertAs is Convert for a text whose encoding somebody chose, one of charset.Names; "" has it told
+// from the bytes.
+func ConvertAs(name string, data []byte, encoding string, progress func(done, of int)) (res Result, err error) {
+	d := &draft{progress: progress, chosen: encoding}
 	defer func() {
 		// Parsers of libraries meet here what nobody thought of.
 		if p := recover(); p != nil {
@@ -68,7 +76,7 @@ func Convert(name string, data []byte, progress func(done, of int)) (res Result,
 	case !d.wrote || text == "":
 		return Result{}, Empty
 	}
-	return Result{Markdown: text + "\n", Partial: d.partial}, nil
+	return Result{Markdown: text + "\n", Partial: d.partial, Encoding: d.encoding}, nil
 }
 
 // format writes a document of one kind to a draft.
@@ -79,20 +87,12 @@ func extensions() map[string]format {
 	return map[string]format{
 		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
 		".xlsx": office, ".xlsm": office, ".xltx": office, ".odt": office, ".ods": office, ".odp": office,
-		".ott": office, ".epub": office, ".doc": legacy, ".dot": legacy, ".xls": legacy, ".xlt": legacy, ".ppt": legacy,
-		".pps": legacy,
+		".ott": office, ".fodt": oldName, ".fods": oldName, ".fodp": oldName, ".slk": oldSheetName,
+		".epub": office, ".doc": oldName, ".dot": oldName, ".xls": oldSheetName, ".xlt": oldSheetName,
+		".ppt": oldName, ".pps": oldName, ".msg": oldName, ".mht": oldName, ".mhtml": oldName,
 		".pdf": portable, ".html": page, ".htm": page, ".xhtml": page, ".ipynb": notebook, ".rtf": richText,
 		".eml": mailMessage, PageExt: article,
 	}
-}
-
-// legacy is a document with the name of an old one and not its content. Programs have always
-// saved pages and texts under such names.
-func legacy(d *draft, data []byte) error {
-	if !bytes.Contains(bytes.ToLower(data[:min(len(data), 1024)]), []byte("<html")) {
-		return Damaged
-	}
-	return page(d, data)
 }
 
 // texts are the endings of plain text that people keep in old encodings.
@@ -132,6 +132,8 @@ func reader(name string, data []byte) format {
 		return compound
 	case bytes.HasPrefix(data, []byte(`{\rtf`)):
 		return richText
+	case isRawBook(data) && strings.HasPrefix(ext, ".x"):
+		return oldWorkbook
 	}
 	if f := extensions()[ext]; f != nil {
 		return f

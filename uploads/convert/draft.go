@@ -11,6 +11,9 @@ type draft struct {
 	wrote    bool // something besides anchors
 	partial  Reason
 	progress func(done, of int)
+	chosen   string // the encoding that somebody chose for the text
+	encoding string // in which it was read, where that needs saying
+	inside   int    // documents within documents that are being read
 }
 
 // full says that no more text is taken.
@@ -33,6 +36,12 @@ func (d *draft) step(done, of int) {
 func (d *draft) anchor(kind string, n int) {
 	d.gap()
 	fmt.Fprintf(&d.text, "<!-- %s %d -->\n\n", kind, n)
+}
+
+// sheet begins a sheet of a workbook.
+func (d *draft) sheet(n int, title string) {
+	d.anchor("sheet", n)
+	d.heading(2, title)
 }
 
 // gap ends a block with an empty line.

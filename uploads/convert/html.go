@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -12,6 +13,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
 )
 
@@ -20,20 +22,49 @@ func page(d *draft, data []byte) error {
 	if len(data) > maxPart {
 		return Limits
 	}
-	text, err := markdown(data, "text/html")
+	doc, err := d.parsePage(data)
+	if err != nil {
+		return err
+	}
+	text, err := markdownOf(doc)
 	d.block(text)
 	return err
 }
 
-// markdown translates HTML. Pictures that are written out in the page are dropped.
-func markdown(data []byte, kind string) (string, error) {
+// parsePage reads a page in the chosen encoding, in that which it declares, or else in that which it
+// looks like.
+func (d *draft) parsePage(data []byte) (*html.Node, error) {
+	head := data[:min(len(data), 1024)]
+	_, name, _ := charset.DetermineEncoding(head, "")
+	declared := bytes.Contains(bytes.ToLower(head), []byte("charset")) && name != "utf-8"
+	if d.chosen == "" && (declared || utf8.Valid(data)) {
+		return parsed(data, "text/html")
+	}
+	text, err := d.decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return parsed([]byte(text), "text/html; charset=utf-8")
+}
+
+// parsed is a page of a content type.
+func parsed(data []byte, kind string) (*html.Node, error) {
 	r, err := charset.NewReader(bytes.NewReader(data), kind)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", Damaged, err)
+		return nil, fmt.Errorf("%w: %w", Damaged, err)
 	}
 	doc, err := html.Parse(r) // refuses what is nested too deep
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", Limits, err)
+		return nil, fmt.Errorf("%w: %w", Limits, err)
+	}
+	return doc, nil
+}
+
+// markdown translates HTML. Pictures that are written out in the page are dropped.
+func markdown(data []byte, kind string) (string, error) {
+	doc, err := parsed(data, kind)
+	if err != nil {
+		return "", err
 	}
 	return markdownOf(doc)
 }
@@ -41,6 +72,7 @@ func markdown(data []byte, kind string) (string, error) {
 // markdownOf translates a part of a page.
 func markdownOf(doc *html.Node) (string, error) {
 	shorten(doc)
+	oneLineCells(doc)
 	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
 		strikethrough.NewStrikethroughPlugin(), table.NewTablePlugin(table.WithHeaderPromotion(true))))
 	b, err := c.ConvertNode(doc)
@@ -57,6 +89,92 @@ func shorten(n *html.Node) {
 				at.Attr[i].Val = "data:"
 			}
 		}
+	}
+}
+
+// oneLineCells makes cells of tables what Markdown can have in them. A table around tables is
+// taken away if it is there for the layout, and else has those within it as text.
+func oneLineCells(doc *html.Node) {
+	var tables []*html.Node
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Table {
+			tables = append(tables, n)
+		}
+	}
+	for _, t := range tables {
+		if t.Parent == nil { // was within another one
+			continue
+		}
+		inner, all := innermost(t), 0
+		if len(inner) > 0 {
+			within := 0
+			for _, in := range inner {
+				within += visible(spaced(in))
+			}
+			if all = visible(spaced(t)); 2*within > all || attribute(t, "role") == "presentation" {
+				unwrapTable(t)
+				continue
+			}
+		}
+		for _, in := range inner {
+			var rows []string
+			for _, row := range cellsOf(in) {
+				rows = append(rows, oneLine(strings.Join(row, " ")))
+			}
+			in.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: " " + strings.Join(rows, "; ") + " "}, in)
+			in.Parent.RemoveChild(in)
+		}
+		for n := range t.Descendants() {
+			if (n.DataAtom == atom.Td || n.DataAtom == atom.Th) && nearest(n, atom.Table) == t {
+				flatten(n)
+			}
+		}
+	}
+}
+
+// innermost are the tables within one, but not those within these.
+func innermost(t *html.Node) (found []*html.Node) {
+	for n := range t.Descendants() {
+		if n.DataAtom == atom.Table && nearest(n.Parent, atom.Table) == t {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// unwrapTable leaves what stands in a table that says nothing by being one.
+func unwrapTable(t *html.Node) {
+	var parts []*html.Node
+	for n := range t.Descendants() {
+		switch n.DataAtom {
+		case atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption:
+			if nearest(n, atom.Table) == t {
+				parts = append(parts, n)
+			}
+		}
+	}
+	for _, n := range append(parts, t) {
+		n.Data, n.DataAtom, n.Attr = "div", atom.Div, nil
+	}
+}
+
+// flatten puts what stands in a cell on one line.
+func flatten(cell *html.Node) {
+	var blocks []*html.Node
+	for n := range cell.Descendants() {
+		if n.Type == html.ElementNode && n.DataAtom != atom.Img && n.DataAtom != atom.Script && n.DataAtom != atom.Style &&
+			!inlineElement(n) {
+			blocks = append(blocks, n)
+		}
+	}
+	for _, n := range blocks {
+		mark := " "
+		if n.DataAtom == atom.Li {
+			mark = " • "
+		}
+		n.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, n)
+		n.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: " "}, n.NextSibling)
+		n.Data, n.DataAtom, n.Attr = "span", atom.Span, nil
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/mail"
 	"strings"
 
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 )
 
@@ -58,6 +59,7 @@ type mailPart struct {
 	text, page string
 	files      []string
 	seen       int
+	pages      *[]*html.Node // where all web pages are wanted, and nothing else
 }
 
 func (p *mailPart) read(kind, coding string, r io.Reader, depth int) error {
@@ -78,7 +80,7 @@ func (p *mailPart) read(kind, coding string, r io.Reader, depth int) error {
 				p.d.lack(Damaged)
 				return nil
 			}
-			if name := part.FileName(); name != "" {
+			if name := part.FileName(); name != "" && p.pages == nil {
 				p.files = append(p.files, oneLine(name))
 				continue
 			}
@@ -99,6 +101,15 @@ func (p *mailPart) read(kind, coding string, r io.Reader, depth int) error {
 		p.d.lack(Damaged)
 	}
 	switch {
+	case p.pages != nil:
+		if media == "text/html" || media == "application/xhtml+xml" {
+			doc, err := p.parse(b, params["charset"])
+			if err != nil {
+				return err
+			}
+			*p.pages = append(*p.pages, doc)
+		}
+		return nil
 	case media == "text/html" && p.page == "":
 		p.page, err = markdown(b, kind)
 		return err
@@ -110,8 +121,47 @@ func (p *mailPart) read(kind, coding string, r io.Reader, depth int) error {
 				}
 			}
 		}
-		p.text, err = decodeText(b)
+		p.text, err = (&draft{}).decode(b)
 		return err
+	}
+	return nil
+}
+
+// parse reads a page of an archive in the encoding that its part names, unless that is wrong.
+func (p *mailPart) parse(b []byte, label string) (*html.Node, error) {
+	if label == "" || p.d.chosen != "" {
+		return p.d.parsePage(b)
+	}
+	return parsed(b, "text/html; charset="+label)
+}
+
+// webArchive reads a page that was saved with all it needs in one file (MHTML), or all pages that are in
+// there, as of a workbook. What stands in front, for programs, is no part of it.
+func webArchive(d *draft, data []byte, sheets bool) error {
+	m, err := mail.ReadMessage(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("%w: %w", Damaged, err)
+	}
+	var pages []*html.Node
+	p := mailPart{d: d, pages: &pages}
+	if err := p.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0); err != nil {
+		return err
+	}
+	if len(pages) == 0 { // a message after all
+		return mailMessage(d, data)
+	}
+	n := 0
+	for _, doc := range pages {
+		if sheets {
+			err = pageSheets(d, doc, &n)
+		} else {
+			var text string
+			text, err = markdownOf(doc)
+			d.block(text)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ import (
 // Without a document it only compiles the PDF reader into the folder that Cache names.
 const Role = "fawn-convert"
 
+// Encoding names the variable with the encoding that somebody chose for the text of the document.
+const Encoding = "FAWN_CONVERT_ENCODING"
+
 // PictureRole is the name under which the program is started to draw a picture: with the
 // paths of the picture and of what is drawn, and the longest side in pixels.
 const PictureRole = "fawn-picture"
@@ -36,6 +39,8 @@ type Line struct {
 	End   bool   `json:"end,omitempty"`
 	Lack  Reason `json:"lack,omitempty"` // why it failed, or what is missing
 	Text  bool   `json:"text,omitempty"` // there is Markdown
+	// Encoding is that in which a text was read.
+	Encoding string `json:"encoding,omitempty"`
 }
 
 // answers remembers that this program calls Main.
@@ -89,7 +94,7 @@ func child(in, out, name string, w io.Writer) error {
 		return err
 	}
 	var said time.Time
-	res, err := Convert(name, data, func(done, of int) {
+	res, err := ConvertAs(name, data, os.Getenv(Encoding), func(done, of int) {
 		if now := time.Now(); now.Sub(said) >= sayEvery {
 			said = now
 			if say.Encode(Line{Done: done, Pages: of}) != nil {
@@ -107,7 +112,7 @@ func child(in, out, name string, w io.Writer) error {
 	if err := os.WriteFile(out, []byte(res.Markdown), 0o600); err != nil {
 		return err
 	}
-	return say.Encode(Line{End: true, Text: true, Lack: res.Partial})
+	return say.Encode(Line{End: true, Text: true, Lack: res.Partial, Encoding: res.Encoding})
 }
 
 // picture draws one picture. That it cannot be drawn is an answer, too.

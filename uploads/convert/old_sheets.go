@@ -3,40 +3,76 @@ package convert
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
-	"golang.org/x/text/encoding/charmap"
+	"fawn/uploads/charset"
+	"fawn/uploads/workbook"
 )
 
-// Records of a workbook.
+// Records of a workbook. Those with a number in their names are of older versions.
 const (
+	recInteger2 = 0x02
+	recNumber2  = 0x03
+	recLabel2   = 0x04
+	recBool2    = 0x05
 	recFormula  = 0x06
+	recResult2  = 0x07
+	recBegin2   = 0x09
 	recEnd      = 0x0A
+	recFormat2  = 0x1E
 	recEpoch    = 0x22
 	recPassword = 0x2F
 	recMore     = 0x3C
+	recCodePage = 0x42
 	recSheet    = 0x85
+	recSheet4   = 0x8F
 	recRKs      = 0xBD
+	recRich     = 0xD6
 	recStyle    = 0xE0
 	recTexts    = 0xFC
 	recTextNo   = 0xFD
 	recNumber   = 0x203
 	recLabel    = 0x204
 	recBool     = 0x205
+	recFormula3 = 0x206
 	recResult   = 0x207
+	recBegin3   = 0x209
+	recStyle3   = 0x243
 	recRK       = 0x27E
+	recFormula4 = 0x406
+	recBegin4   = 0x409
 	recFormat   = 0x41E
+	recStyle4   = 0x443
 	recBegin    = 0x809
 )
 
-// oldBook is a workbook of Excel 5 to 2003.
+// What a stream begins with is for.
+const (
+	forSheet     = 0x10
+	forWorkspace = 0x100
+)
+
+// oldBook is a workbook of Excel 2 to 2003.
 type oldBook struct {
 	d       *draft
+	version int // 2, 3, 4, 5 (which is 95, too) or 8
+	page    string
 	texts   []string
-	formats []numberFormat
+	codes   map[int]string // of formats
+	styles  []int          // numbers of formats
+	formats map[int]workbook.Format
 	epoch   bool
-	wide    bool // texts are Unicode, as since 97
 	cells   int
+	sheets  int // that were begun
+}
+
+// isRawBook says whether data is a workbook of Excel 2 to 95 without a container around it.
+func isRawBook(data []byte) bool {
+	switch u16(data, 0) {
+	case recBegin2, recBegin3, recBegin4, recBegin:
+		n := u16(data, 2)
+		return len(data) > 8 && n >= 4 && n <= 16 && u16(data, 4) <= 0x600
+	}
+	return false
 }
 
 // oldRecord is one record with those that continue it.
@@ -64,14 +100,27 @@ func records(b []byte, at int, do func(r oldRecord) bool) {
 }
 
 func oldWorkbook(d *draft, b []byte) error {
-	w := &oldBook{d: d, wide: u16(b, 4) >= 0x600}
+	w := &oldBook{d: d, page: "windows-1252", codes: map[int]string{}, formats: map[int]workbook.Format{}}
+	switch u16(b, 0) {
+	case recBegin2:
+		w.version = 2
+	case recBegin3:
+		w.version = 3
+	case recBegin4:
+		w.version = 4
+	default:
+		if w.version = 5; u16(b, 4) >= 0x600 {
+			w.version = 8
+		}
+	}
+	if kind := u16(b, 6); w.version < 5 || kind == forSheet {
+		return w.alone(b)
+	}
 	type sheet struct {
 		at   int
 		name string
 	}
 	var sheets []sheet
-	var styles []int
-	codes := map[int]string{}
 	locked := false
 	records(b, 0, func(r oldRecord) bool {
 		p := r.parts[0]
@@ -79,8 +128,6 @@ func oldWorkbook(d *draft, b []byte) error {
 		case recPassword:
 			locked = true
 			return false
-		case recEpoch:
-			w.epoch = u16(p, 0) == 1
 		case recSheet:
 			if len(p) > 7 && p[5] == 0 && len(sheets) < maxWide {
 				name := w.short(p[6:])
@@ -89,36 +136,90 @@ func oldWorkbook(d *draft, b []byte) error {
 				}
 				sheets = append(sheets, sheet{int(u32(p, 0)), name})
 			}
-		case recFormat:
-			if w.wide {
-				codes[u16(p, 0)] = w.long(p, 2)
-			} else {
-				codes[u16(p, 0)] = w.short(part(p, 2, len(p)))
-			}
-		case recStyle:
-			styles = append(styles, u16(p, 2))
-		case recTexts:
-			w.table(r.parts)
+		default:
+			w.global(r)
 		}
 		return r.kind != recEnd
 	})
 	if locked {
 		return Encrypted
 	}
-	for _, s := range styles {
-		code, own := codes[s]
-		if !own {
-			code = builtinFormat(strconv.Itoa(s))
-		}
-		w.formats = append(w.formats, parseFormat(code))
-	}
 	for i, s := range sheets {
-		d.anchor("sheet", i+1)
-		d.heading(2, s.name)
+		d.sheet(i+1, s.name)
 		w.sheet(b, s.at)
 		d.step(i+1, len(sheets))
 	}
 	return nil
+}
+
+// alone reads sheets that no table of contents lists: one, or those of a workspace of Excel 4, each
+// behind its name.
+func (w *oldBook) alone(b []byte) error {
+	name, locked := "", false
+	at := 0
+	records(b, 0, func(r oldRecord) bool {
+		from := at
+		for _, p := range r.parts {
+			at += 4 + len(p)
+		}
+		p := r.parts[0]
+		switch r.kind {
+		case recPassword:
+			locked = true
+			return false
+		case recSheet4:
+			name = w.short(part(p, 4, len(p)))
+		case recBegin2, recBegin3, recBegin4, recBegin:
+			if u16(p, 2) == forWorkspace || w.sheets >= maxWide {
+				break
+			}
+			w.sheets++
+			w.codes, w.styles, w.formats = map[int]string{}, nil, map[int]workbook.Format{}
+			records(b, from, func(r oldRecord) bool { // formats may stand behind the cells
+				w.global(r)
+				return r.kind != recEnd
+			})
+			w.d.sheet(w.sheets, name)
+			w.sheet(b, from)
+		}
+		return true
+	})
+	if locked {
+		return Encrypted
+	}
+	return nil
+}
+
+// global takes what holds for all cells.
+func (w *oldBook) global(r oldRecord) {
+	p := r.parts[0]
+	switch r.kind {
+	case recEpoch:
+		w.epoch = u16(p, 0) == 1
+	case recCodePage:
+		if name := charset.CodePage(u16(p, 0)); name != "" {
+			w.page = name
+		}
+	case recFormat2:
+		w.codes[len(w.codes)] = w.short(p)
+	case recFormat:
+		switch w.version {
+		case 8:
+			w.codes[u16(p, 0)] = w.long(p, 2)
+		case 4:
+			w.codes[len(w.codes)] = w.short(part(p, 2, len(p)))
+		default:
+			w.codes[u16(p, 0)] = w.short(part(p, 2, len(p)))
+		}
+	case recStyle:
+		w.styles = append(w.styles, u16(p, 2))
+	case recStyle3, recStyle4:
+		if len(p) > 1 {
+			w.styles = append(w.styles, int(p[1]))
+		}
+	case recTexts:
+		w.table(r.parts)
+	}
 }
 
 // short is a text with its length in a byte, long one with it in two.
@@ -126,26 +227,27 @@ func (w *oldBook) short(b []byte) string {
 	if len(b) < 1 {
 		return ""
 	}
-	if !w.wide {
-		return latin(part(b, 1, int(b[0])))
+	if w.version < 8 {
+		return w.narrow(part(b, 1, int(b[0])))
 	}
 	return unicodeText(part(b, 1, len(b)), int(b[0]))
 }
 
 func (w *oldBook) long(b []byte, at int) string {
 	n := u16(b, at)
-	if !w.wide {
-		return latin(part(b, at+2, n))
+	if w.version < 8 {
+		return w.narrow(part(b, at+2, n))
 	}
 	return unicodeText(part(b, at+2, len(b)), n)
 }
 
-func latin(b []byte) string {
-	s, err := charmap.Windows1252.NewDecoder().Bytes(b)
+// narrow decodes text in the code page of the file.
+func (w *oldBook) narrow(b []byte) string {
+	t, err := charset.As(w.page, b)
 	if err != nil {
 		return ""
 	}
-	return string(s)
+	return t.String
 }
 
 // unicodeText has n characters behind a byte of flags.
@@ -248,7 +350,7 @@ func (w *oldBook) sheet(b []byte, at int) {
 	records(b, at, func(r oldRecord) bool {
 		p := r.parts[0]
 		switch r.kind {
-		case recBegin:
+		case recBegin, recBegin2, recBegin3, recBegin4:
 			depth++
 			return true
 		case recEnd:
@@ -258,37 +360,56 @@ func (w *oldBook) sheet(b []byte, at int) {
 		if depth > 1 { // a chart in the sheet
 			return true
 		}
-		if r.kind != recResult {
-			row, column = u16(p, 0), u16(p, 2)
-		}
-		style := u16(p, 4)
+		r0, c0, style := u16(p, 0), u16(p, 2), w.style(u16(p, 4))
 		switch r.kind {
+		case recInteger2, recNumber2, recLabel2, recBool2:
+			if len(p) < 8 {
+				return true
+			}
+			style = int(p[5] & 0x3F)
+			switch r.kind {
+			case recInteger2:
+				put(r0, c0, w.show(float64(u16(p, 7)), style))
+			case recNumber2:
+				put(r0, c0, w.show(float(p, 7), style))
+			case recLabel2:
+				put(r0, c0, w.short(p[7:]))
+			default:
+				put(r0, c0, flagText(part(p, 7, 2)))
+			}
 		case recTextNo:
 			if i := int(u32(p, 6)); i < len(w.texts) {
-				put(row, column, w.texts[i])
+				put(r0, c0, w.texts[i])
 			}
-		case recLabel:
-			put(row, column, w.long(p, 6))
+		case recLabel, recRich:
+			put(r0, c0, w.long(p, 6))
 		case recNumber:
-			put(row, column, w.show(float(p, 6), style))
+			put(r0, c0, w.show(float(p, 6), style))
 		case recRK:
-			put(row, column, w.show(packed(u32(p, 6)), style))
+			put(r0, c0, w.show(packed(u32(p, 6)), style))
 		case recRKs:
 			for i := 4; i+8 <= len(p); i += 6 {
-				put(row, column+(i-4)/6, w.show(packed(u32(p, i+2)), u16(p, i)))
+				put(r0, c0+(i-4)/6, w.show(packed(u32(p, i+2)), w.style(u16(p, i))))
 			}
 		case recBool:
-			if len(p) > 7 && p[7] == 0 {
-				put(row, column, map[bool]string{true: "TRUE", false: "FALSE"}[p[6] == 1])
+			put(r0, c0, flagText(part(p, 6, 2)))
+		case recFormula, recFormula3, recFormula4:
+			result := part(p, 6, 8)
+			if w.version == 2 && len(p) > 5 {
+				result, style = part(p, 7, 8), int(p[5]&0x3F)
 			}
-		case recFormula:
-			if len(p) >= 14 && u16(p, 12) != 0xFFFF {
-				put(row, column, w.show(float(p, 6), style))
-			} else if len(p) >= 14 && p[6] == 1 {
-				put(row, column, map[bool]string{true: "TRUE", false: "FALSE"}[p[8] == 1])
+			row, column = r0, c0 // of the text that may follow
+			switch {
+			case len(result) < 8:
+			case u16(result, 6) != 0xFFFF:
+				put(row, column, w.show(float(result, 0), style))
+			case result[0] == 1 || result[0] == 2:
+				put(row, column, flagText([]byte{result[2], result[0] - 1}))
 			}
 		case recResult:
 			put(row, column, w.long(p, 0))
+		case recResult2:
+			put(row, column, w.short(p))
 		}
 		if w.cells > maxCells || size > maxText {
 			w.d.lack(Long)
@@ -299,11 +420,39 @@ func (w *oldBook) sheet(b []byte, at int) {
 	w.d.table(rows)
 }
 
-func (w *oldBook) show(v float64, style int) string {
-	if style >= len(w.formats) {
-		return general(v)
+// flagText is a truth value or, if the second byte is set, an error.
+func flagText(b []byte) string {
+	switch {
+	case len(b) < 2:
+		return ""
+	case b[1] != 0:
+		return map[byte]string{0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!",
+			42: "#N/A"}[b[0]]
+	case b[0] == 1:
+		return "TRUE"
 	}
-	return w.formats[style].show(v, w.epoch)
+	return "FALSE"
+}
+
+// style is the number of the format of cells in a style.
+func (w *oldBook) style(n int) int {
+	if n < len(w.styles) {
+		return w.styles[n]
+	}
+	return 0
+}
+
+func (w *oldBook) show(v float64, format int) string {
+	code, own := w.codes[format]
+	if !own {
+		code = workbook.Builtin(format)
+	}
+	f, known := w.formats[format]
+	if !known {
+		f = workbook.NewFormat(code)
+		w.formats[format] = f
+	}
+	return f.Show(v, w.epoch)
 }
 
 func float(b []byte, at int) float64 {

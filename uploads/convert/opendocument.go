@@ -20,7 +20,23 @@ func openDocument(d *draft, a *archive) error {
 		return err
 	}
 	o := &odf{d: d}
-	body := t.kid("document-content", "body")
+	o.read(t.kid("document-content", "body"))
+	return nil
+}
+
+// flatDocument reads one that is a single file of XML.
+func flatDocument(d *draft, data []byte) error {
+	t, err := parseXML(data)
+	if err != nil {
+		return err
+	}
+	o := &odf{d: d}
+	o.read(t.kid("document", "body"))
+	return nil
+}
+
+func (o *odf) read(body *node) {
+	d := o.d
 	for _, k := range body.kids {
 		switch k.name {
 		case "text":
@@ -43,7 +59,6 @@ func openDocument(d *draft, a *archive) error {
 	for i, note := range o.notes {
 		d.block("[^" + strconv.Itoa(i+1) + "]: " + note)
 	}
-	return nil
 }
 
 type odf struct {

@@ -6,12 +6,12 @@ import (
 )
 
 // slides reads a presentation of PowerPoint's kind in the order it is shown.
-func slides(d *draft, a *archive) error {
-	show, err := a.tree("ppt/presentation.xml")
+func slides(d *draft, a *archive, main string) error {
+	show, err := a.tree(main)
 	if err != nil {
 		return err
 	}
-	rel, err := a.relations("ppt/presentation.xml")
+	rel, err := a.relations(main)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,16 @@ func slideText(p *node, rel relations) string {
 		case "br":
 			b.WriteByte(' ')
 		case "AlternateContent", "m":
-			b.WriteString(k.content())
+			k = k.orChoice()
+			formulas := k.all("oMath")
+			for _, m := range formulas {
+				if tex := formula(m); tex != "" {
+					b.WriteString("$" + tex + "$")
+				}
+			}
+			if len(formulas) == 0 {
+				b.WriteString(k.content())
+			}
 		}
 	}
 	return b.String()

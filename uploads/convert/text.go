@@ -11,19 +11,29 @@ func plain(d *draft, data []byte) error {
 	if len(data) > maxPart {
 		return Limits
 	}
-	text, err := decodeText(data)
+	text, err := d.decode(data)
 	d.block(text)
 	return err
 }
 
-// decodeText decodes a text. Bytes that are no text are Unsupported.
-func decodeText(data []byte) (string, error) {
-	t, err := charset.Decode(data)
+// decode decodes a text in the chosen encoding, or in that it looks like, and notes which it was
+// unless that is beyond doubt. Bytes that are no text are Unsupported.
+func (d *draft) decode(data []byte) (string, error) {
+	var t charset.Text
+	var err error
+	if d.chosen != "" {
+		t, err = charset.As(d.chosen, data)
+	} else {
+		t, err = charset.Decode(data)
+	}
 	switch {
 	case errors.Is(err, charset.ErrBinary):
 		return "", Unsupported
 	case err != nil:
 		return "", Damaged
+	}
+	if d.chosen != "" || t.Encoding != charset.UTF8 || t.Bad > 0 {
+		d.encoding = t.Encoding
 	}
 	return t.String, nil
 }

@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -9,70 +11,96 @@ import (
 // wordReader is a text document of Word's kind.
 type wordReader struct {
 	d       *draft
+	a       *archive
 	rel     relations
-	heads   map[string]int             // heading level by style
-	ordered map[string]map[string]bool // by list and level
-	notes   []string                   // footnotes in the order they are met
+	looks   map[string]look // of paragraphs, by style
+	numbers numbering
+	notes   []string // footnotes in the order they are met
 	known   map[string]string
+	list    string // the list whose item was written last
+	base    int    // the level at which it began
 }
 
-func word(d *draft, a *archive) error {
-	w := &wordReader{d: d, heads: map[string]int{}, ordered: map[string]map[string]bool{}, known: map[string]string{}}
-	body, err := a.tree("word/document.xml")
+// look is what a style says of its paragraphs.
+type look struct {
+	heading int // its level
+	list    string
+	level   int // in the list; -1 where the list says it
+	basedOn string
+}
+
+func newWordReader(d *draft, a *archive) *wordReader {
+	return &wordReader{d: d, a: a, looks: map[string]look{}, known: map[string]string{}}
+}
+
+// word reads a document whose main part has the given name.
+func word(d *draft, a *archive, main string) error {
+	w := newWordReader(d, a)
+	doc, err := a.tree(main)
 	if err != nil {
 		return err
 	}
-	if w.rel, err = a.relations("word/document.xml"); err != nil {
+	if w.rel, err = a.relations(main); err != nil {
 		return err
 	}
-	for part, take := range map[string]func(*node){
-		"word/styles.xml": w.styles, "word/numbering.xml": w.numbering,
-		"word/footnotes.xml": w.footnotes("footnote"), "word/endnotes.xml": w.footnotes("endnote"),
+	body := w.rel
+	for _, p := range []struct {
+		kind string
+		take func(*node)
+	}{
+		{"styles", w.styles}, {"numbering", w.readNumbering}, {"footnotes", w.footnotes("footnote")},
+		{"endnotes", w.footnotes("endnote")},
 	} {
+		part := cmp.Or(body.byKind[p.kind], path.Join(path.Dir(main), p.kind+".xml"))
 		t, err := a.tree(part)
 		if err != nil {
 			return err
 		}
-		take(t)
+		if w.rel, err = a.relations(part); err != nil {
+			return err
+		}
+		p.take(t)
 	}
-	w.blocks(body.kid("document", "body"))
-	for i, note := range w.notes {
-		d.block(fmt.Sprintf("[^%d]: %s", i+1, note))
-	}
+	w.rel = body
+	w.blocks(doc.kid("document", "body"))
+	w.endNotes()
 	return nil
+}
+
+// endNotes writes the notes that were met.
+func (w *wordReader) endNotes() {
+	for i, note := range w.notes {
+		w.d.block(fmt.Sprintf("[^%d]: %s", i+1, note))
+	}
 }
 
 func (w *wordReader) styles(t *node) {
 	for _, s := range t.all("style") {
 		name := strings.ToLower(s.kid("name").attr("val"))
-		level := 0
-		if n, err := strconv.Atoi(s.kid("pPr", "outlineLvl").attr("val")); err == nil && n < 9 {
-			level = n + 1
+		props := s.kid("pPr")
+		l := look{list: props.kid("numPr", "numId").attr("val"), level: -1, basedOn: s.kid("basedOn").attr("val")}
+		if n, err := strconv.Atoi(props.kid("numPr", "ilvl").attr("val")); err == nil {
+			l.level = n
+		}
+		if n, err := strconv.Atoi(props.kid("outlineLvl").attr("val")); err == nil && n < 9 {
+			l.heading = n + 1
 		}
 		if n, err := strconv.Atoi(strings.TrimPrefix(name, "heading ")); err == nil {
-			level = n
+			l.heading = n
 		}
 		if name == "title" {
-			level = 1
+			l.heading = 1
 		}
-		if level > 0 {
-			w.heads[s.attr("styleId")] = level
-		}
+		w.looks[s.attr("styleId")] = l
 	}
-}
-
-func (w *wordReader) numbering(t *node) {
-	kinds := map[string]map[string]bool{}
-	for _, n := range t.all("abstractNum") {
-		levels := map[string]bool{}
-		for _, l := range n.all("lvl") {
-			f := l.kid("numFmt").attr("val")
-			levels[l.attr("ilvl")] = f != "bullet" && f != "none" && f != ""
+	for id := range w.looks { // lists are inherited
+		l := w.looks[id]
+		for up, n := w.looks[l.basedOn], 0; l.list == "" && n < 20; up, n = w.looks[up.basedOn], n+1 {
+			if l.list = up.list; up.list != "" && l.level < 0 {
+				l.level = up.level
+			}
 		}
-		kinds[n.attr("abstractNumId")] = levels
-	}
-	for _, n := range t.all("num") {
-		w.ordered[n.attr("numId")] = kinds[n.kid("abstractNumId").attr("val")]
+		w.looks[id] = l
 	}
 }
 
@@ -96,10 +124,14 @@ func (w *wordReader) blocks(n *node) {
 		case "p":
 			w.paragraph(k)
 		case "tbl":
+			w.list = ""
 			w.d.table(w.rows(k))
+		case "altChunk":
+			w.list = ""
+			w.chunk(w.rel.byID[k.attr("r:id")])
 		case "sdt":
 			w.blocks(k.kid("sdtContent"))
-		case "ins", "moveTo", "customXml", "smartTag":
+		case "ins", "moveTo", "customXml", "smartTag", "sect", "sub-section":
 			w.blocks(k)
 		case "AlternateContent":
 			w.blocks(k.kid("Choice"))
@@ -107,31 +139,78 @@ func (w *wordReader) blocks(n *node) {
 	}
 }
 
+// place is where a paragraph stands: the level of its heading, its list and the level in that.
+func (w *wordReader) place(p *node) (heading int, list string, level int) {
+	props := p.kid("pPr")
+	style := props.kid("pStyle").attr("val")
+	l := w.looks[style]
+	heading = l.heading
+	if n, err := strconv.Atoi(props.kid("outlineLvl").attr("val")); err == nil && n < 9 {
+		heading = n + 1
+	}
+	list, level = l.list, l.level
+	if own := props.kid("numPr"); own.name != "" {
+		if id := own.kid("numId").attr("val"); id != "" {
+			list = id
+		}
+		if n, err := strconv.Atoi(own.kid("ilvl").attr("val")); err == nil {
+			level = n
+		}
+	}
+	if list == "0" {
+		list = ""
+	}
+	if level < 0 {
+		level = 0
+		if known := w.numbers.lists[list]; known != nil {
+			level = known.levelOf(style)
+		}
+	}
+	return heading, list, min(level, listLevels-1)
+}
+
+// paragraph writes a paragraph with the number that it has in its list.
 func (w *wordReader) paragraph(p *node) {
 	text := strings.TrimSpace(w.inline(p))
-	props := p.kid("pPr")
-	level := w.heads[props.kid("pStyle").attr("val")]
-	if n, err := strconv.Atoi(props.kid("outlineLvl").attr("val")); err == nil && n < 9 {
-		level = n + 1
+	heading, list, level := w.place(p)
+	if text == "" {
+		return
 	}
-	list, depth := props.kid("numPr", "numId").attr("val"), props.kid("numPr", "ilvl").attr("val")
+	label, tight := "", false
+	if list != "" {
+		label, tight = w.numbers.next(list, level)
+	}
+	numbered := label + " " + text
+	if tight || label == "" {
+		numbered = label + text
+	}
 	switch {
-	case text == "":
-	case level > 0:
-		w.d.heading(level, strings.ReplaceAll(text, "**", ""))
-	case list != "" && list != "0":
+	case heading > 0:
+		w.list = ""
+		w.d.heading(heading, strings.ReplaceAll(numbered, "**", ""))
+	case list != "" && (label == "" || simpleLabel(label)):
+		if w.list == "" {
+			w.base = level
+			if label != "" && !strings.HasPrefix(label, "1") { // or it would belong to the paragraph above
+				w.d.gap()
+			}
+		}
+		w.list, w.base = list, min(w.base, level)
 		mark := "- "
-		if w.ordered[list][depth] {
-			mark = "1. "
+		if label != "" {
+			mark = label + " "
 		}
-		n, err := strconv.Atoi(depth)
-		if err != nil {
-			n = 0
-		}
-		w.d.line(strings.Repeat("   ", min(max(n, 0), 8)) + mark + oneLine(text))
+		w.d.line(strings.Repeat("   ", min(level-w.base, 8)) + mark + oneLine(text))
 	default:
-		w.d.block(text)
+		w.list = ""
+		w.d.block(numbered)
 	}
+}
+
+// simpleLabel says whether Markdown takes a label for that of a list.
+func simpleLabel(s string) bool {
+	n := strings.TrimRight(s, ".)")
+	return len(s) == len(n)+1 && len(n) > 0 && len(n) < 9 && strings.Trim(n, "0123456789") == ""
 }
 
 // inline is the text of a paragraph: what was deleted is not, nor what stands in for
@@ -162,13 +241,87 @@ func (w *wordReader) inline(n *node) string {
 			fmt.Fprintf(&b, "[^%d]", len(w.notes))
 		case "drawing", "pict":
 			b.WriteString(w.picture(k))
+		case "oMathPara":
+			for _, m := range k.named("oMath") {
+				if tex := formula(m); tex != "" {
+					b.WriteString("$$" + tex + "$$")
+				}
+			}
+		case "oMath":
+			if tex := formula(k); tex != "" {
+				b.WriteString("$" + tex + "$")
+			}
+		case "ruby": // what is spoken stands above what is written
+			b.WriteString(w.inline(k.kid("rubyBase")))
+		case "sym":
+			b.WriteString(symbol(k.attr("font"), k.attr("char")))
 		case "p":
+			if _, list, level := w.place(k); list != "" {
+				if label, _ := w.numbers.next(list, level); label != "" {
+					b.WriteString(label + " ")
+				}
+			}
 			b.WriteString(w.inline(k) + "\n")
 		default:
 			b.WriteString(w.inline(k))
 		}
 	}
 	return b.String()
+}
+
+// chunk writes a document of another kind that Word takes in when it opens this one.
+func (w *wordReader) chunk(part string) {
+	data, err := w.a.read(part)
+	read := reader(part, data)
+	w.d.inside++
+	switch {
+	case err != nil || data == nil || read == nil:
+		w.d.lack(Unsupported)
+	case w.d.inside > 3:
+		w.d.lack(Limits)
+	default:
+		if why := read(w.d, data); why != nil {
+			w.d.lack(Damaged)
+		}
+	}
+	w.d.inside--
+}
+
+// symbol is a sign of a font that has signs in the places of letters.
+func symbol(font, code string) string {
+	n, err := strconv.ParseUint(code, 16, 32)
+	if err != nil {
+		return ""
+	}
+	if n >= 0xF000 && n < 0xF100 {
+		n -= 0xF000
+		if strings.Contains(font, "Wingdings") {
+			switch n {
+			case 0xFC, 0x50:
+				return "✓"
+			case 0xFE, 0x52:
+				return "☑"
+			case 0xFD, 0x53:
+				return "☒"
+			case 0xA8, 0x6F:
+				return "☐"
+			case 0xE0, 0xF0:
+				return "→"
+			}
+			return "•"
+		}
+		if font == "Symbol" {
+			if r, ok := map[uint64]string{0xB7: "•", 0xAE: "→", 0xA3: "≤", 0xB3: "≥", 0xB1: "±", 0xB4: "×", 0xB0: "°",
+				0x61: "α", 0x62: "β", 0x67: "γ", 0x64: "δ", 0x65: "ε", 0x6C: "λ", 0x6D: "μ", 0x70: "π", 0x73: "σ",
+				0x77: "ω", 0x57: "Ω", 0x44: "Δ", 0x53: "Σ", 0xA5: "∞", 0xB9: "≠", 0xBB: "≈"}[n]; ok {
+				return r
+			}
+		}
+		if n < 0x20 {
+			return ""
+		}
+	}
+	return string(rune(n))
 }
 
 // run is a piece in one style; only bold says something about the text.
@@ -206,7 +359,7 @@ func (w *wordReader) picture(n *node) string {
 // that goes on from above is empty.
 func (w *wordReader) rows(t *node) (rows [][]string) {
 	for _, tr := range t.all("tr") {
-		var row []string
+		row := make([]string, min(max(number(tr.kid("trPr", "gridBefore").attr("val")), 0), maxWide))
 		for _, tc := range tr.all("tc") {
 			props := tc.kid("tcPr")
 			text := w.inline(tc)

@@ -7,15 +7,19 @@ import (
 	"errors"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // archive is an opened container with a budget: what a part declares of its size is not
 // believed.
 type archive struct {
 	files map[string]*zip.File
+	other map[string]*zip.File // by names in small letters
 	left  int64
 }
 
@@ -27,21 +31,31 @@ func openArchive(data []byte) (*archive, error) {
 	if len(r.File) > maxParts {
 		return nil, Limits
 	}
-	a := &archive{files: make(map[string]*zip.File, len(r.File)), left: maxAll}
+	a := &archive{files: make(map[string]*zip.File, len(r.File)), other: make(map[string]*zip.File, len(r.File)),
+		left: maxAll}
 	for _, f := range r.File {
 		if f.Flags&1 != 0 {
 			return nil, Encrypted
 		}
-		a.files[strings.TrimPrefix(f.Name, "/")] = f
+		name := strings.TrimPrefix(strings.ReplaceAll(f.Name, `\`, "/"), "/")
+		a.files[name], a.other[strings.ToLower(name)] = f, f
 	}
 	return a, nil
 }
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
+// find finds a part in any case: programs of systems that don't tell cases apart name parts as they like.
+func (a *archive) find(name string) *zip.File {
+	if f := a.files[name]; f != nil {
+		return f
+	}
+	return a.other[strings.ToLower(name)]
+}
+
 // read unpacks one part; one that is missing is empty.
 func (a *archive) read(name string) ([]byte, error) {
-	f := a.files[name]
+	f := a.find(name)
 	if f == nil {
 		return nil, nil
 	}
@@ -82,11 +96,12 @@ func (a *archive) relations(part string) (relations, error) {
 		return rel, err
 	}
 	for _, r := range root.all("Relationship") {
-		target := r.attr("Target")
+		target := strings.ReplaceAll(r.attr("Target"), `\`, "/")
 		if r.attr("TargetMode") != "External" {
-			if target = path.Clean(path.Join(dir, target)); path.IsAbs(r.attr("Target")) {
-				target = strings.TrimPrefix(path.Clean(r.attr("Target")), "/")
+			if !path.IsAbs(target) {
+				target = "/" + dir + target
 			}
+			target = strings.TrimPrefix(path.Clean(target), "/")
 		}
 		rel.byID[r.attr("Id")] = target
 		rel.byKind[path.Base(r.attr("Type"))] = target
@@ -104,9 +119,14 @@ type node struct {
 
 // parseXML reads a whole tree within limits. Entities of a document type are not expanded.
 func parseXML(b []byte) (*node, error) {
-	dec := xml.NewDecoder(bytes.NewReader(b))
+	dec := xml.NewDecoder(transform.NewReader(bytes.NewReader(b), unicode.BOMOverride(transform.Nop)))
 	dec.Strict = false
-	dec.CharsetReader = charset.NewReaderLabel
+	dec.CharsetReader = func(label string, r io.Reader) (io.Reader, error) {
+		if strings.HasPrefix(strings.ToLower(label), "utf-16") {
+			return r, nil // decoded by its mark
+		}
+		return charset.NewReaderLabel(label, r)
+	}
 	root := &node{}
 	stack := []*node{root}
 	for count := 0; ; count++ {
@@ -150,6 +170,15 @@ func (n *node) attr(name string) string {
 	return ""
 }
 
+// number is a small number of an attribute; nonsense is 0.
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // kid is the first child with a name; an empty element when there is none.
 func (n *node) kid(names ...string) *node {
 	for _, name := range names {
@@ -165,6 +194,16 @@ func (n *node) kid(names ...string) *node {
 	return n
 }
 
+// named are the children with a name.
+func (n *node) named(name string) (found []*node) {
+	for _, k := range n.kids {
+		if k.name == name {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
 // all are the descendants with a name, in order, those inside of one another left out.
 func (n *node) all(name string) (found []*node) {
 	for _, k := range n.kids {
@@ -175,6 +214,14 @@ func (n *node) all(name string) (found []*node) {
 		found = append(found, k.all(name)...)
 	}
 	return found
+}
+
+// orChoice is the first of alternatives, which the newest programs show, or n where there are none.
+func (n *node) orChoice() *node {
+	if c := n.kid("Choice"); c.name != "" {
+		return c
+	}
+	return n
 }
 
 // content is all text below.
@@ -202,17 +249,68 @@ func office(d *draft, data []byte) error {
 	if err != nil {
 		return err
 	}
+	main, root, err := a.main()
+	if err != nil {
+		return err
+	}
 	switch {
-	case a.has("word/document.xml"):
-		return word(d, a)
-	case a.has("ppt/presentation.xml"):
-		return slides(d, a)
-	case a.has("xl/workbook.xml"):
-		return workbook(d, a)
+	case root == "document":
+		return word(d, a, main)
+	case root == "presentation":
+		return slides(d, a, main)
+	case path.Ext(main) == ".bin": // a workbook in Excel's binary format
+		return Unsupported
+	case root == "workbook":
+		return workbookOf(d, a)
 	case a.has("META-INF/container.xml"):
 		return book(d, a)
 	case a.has("content.xml") && bytes.Contains(kind, []byte("opendocument")):
 		return openDocument(d, a)
 	}
 	return Unsupported
+}
+
+// main finds the part of an Office document with which it begins, and the name of its root: by the
+// relation of the whole, or else by the name that it usually has.
+func (a *archive) main() (part, root string, err error) {
+	rel, err := a.relations("")
+	if err != nil {
+		return "", "", err
+	}
+	for _, name := range []string{rel.byKind["officeDocument"], "word/document.xml", "ppt/presentation.xml",
+		"xl/workbook.xml"} {
+		if f := a.find(name); f != nil {
+			r, err := f.Open()
+			if err != nil {
+				return "", "", Damaged
+			}
+			defer r.Close()
+			head := make([]byte, 4<<10)
+			n, err := io.ReadFull(r, head)
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+				return "", "", Damaged
+			}
+			if root = rootOf(head[:n]); root != "" {
+				return name, root, nil
+			}
+			return name, map[string]string{"word": "document", "ppt": "presentation", "xl": "workbook"}[path.Dir(name)], nil
+		}
+	}
+	return "", "", nil
+}
+
+// rootOf is the name of the element with which XML begins.
+func rootOf(head []byte) string {
+	dec := xml.NewDecoder(transform.NewReader(bytes.NewReader(head), unicode.BOMOverride(transform.Nop)))
+	dec.Strict = false
+	dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+	for {
+		tok, err := dec.RawToken()
+		if err != nil {
+			return ""
+		}
+		if e, ok := tok.(xml.StartElement); ok {
+			return e.Name.Local
+		}
+	}
 }

@@ -19,7 +19,10 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"fawn/uploads"
+	"fawn/uploads/charset"
 	"fawn/uploads/convert"
 )
 
@@ -44,6 +47,8 @@ type Job struct {
 	File *os.File
 	// Progress hears of pages done of all pages.
 	Progress func(done, of int)
+	// Encoding is the one somebody chose for the text, empty where nobody did.
+	Encoding string
 }
 
 // Outcome is what became of a job: Text, or the Reason why there is none; both where
@@ -51,6 +56,8 @@ type Job struct {
 type Outcome struct {
 	Text   []byte
 	Reason convert.Reason
+	// Encoding is that in which a text was read, empty where the file leaves no doubt.
+	Encoding string
 }
 
 // Config is what a Service needs.
@@ -198,6 +205,34 @@ func (s *Service) Add(ctx context.Context, thread string, names ...string) error
 	return nil
 }
 
+// ReadAs has a text read again, in the named encoding; without a name in that which it looks like.
+func (s *Service) ReadAs(ctx context.Context, thread, name, encoding string) error {
+	name = norm.NFC.String(name)
+	known := charset.Known(encoding)
+	if encoding != "" && known == "" {
+		return &uploads.EncodingError{Name: encoding}
+	}
+	defer s.Refresh(thread)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.records(ctx, thread)
+	if err != nil {
+		return err
+	}
+	r, ok := all[name]
+	if !ok {
+		return &uploads.NotFoundError{Name: name}
+	}
+	s.last = max(s.last+1, time.Now().UnixNano())
+	r.Conversion = uploads.Conversion{State: uploads.Pending, Encoding: known, Chosen: known != ""}
+	r.Tries, r.Asked, r.Server = 0, s.last, s.cfg.Server
+	if err := s.put(ctx, key(thread, name), &r); err != nil {
+		return err
+	}
+	s.queue = append(s.queue, key(thread, name))
+	return nil
+}
+
 // wants looks at the beginning of an upload. One that cannot be read wants nothing.
 func wants(dir Dir, name string) bool {
 	f, _, err := dir.Open(path.Join(uploads.Folder, name))
@@ -241,6 +276,7 @@ func (s *Service) Adopt(ctx context.Context, thread string) error {
 // Remove forgets a deleted upload and deletes its Markdown.
 func (s *Service) Remove(ctx context.Context, dir uploads.Dir, thread, name string) error {
 	defer s.Refresh(thread)
+	name = norm.NFC.String(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := s.records(ctx, thread)

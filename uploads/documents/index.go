@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"fawn/uploads"
 )
 
@@ -114,6 +116,9 @@ func (s *Service) Search(ctx context.Context, thread string, q uploads.Query) (u
 	found, err := s.refresh(ctx, thread)
 	if err != nil {
 		return found, err
+	}
+	for i, name := range q.Files {
+		q.Files[i] = norm.NFC.String(name)
 	}
 	if len(q.Files) > 0 {
 		found.Left = slices.DeleteFunc(found.Left, func(l uploads.Left) bool {

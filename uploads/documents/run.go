@@ -108,11 +108,14 @@ var errStale = errors.New("the upload was replaced")
 
 func (s *Service) convert(ctx context.Context, thread, name string) error {
 	var asked int64
-	tries := 0
+	tries, chosen := 0, ""
 	err := s.change(ctx, thread, name, 0, func(r *record) error {
 		r.Tries++
 		r.Server = s.cfg.Server
 		asked, tries = r.Asked, r.Tries
+		if r.Chosen {
+			chosen = r.Encoding
+		}
 		// The name is written down before the text, so that the next server, should this one
 		// end in between, writes it to the same place.
 		if r.Markdown != "" {
@@ -134,7 +137,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 	}
 	out := Outcome{Reason: convert.Crashed}
 	if tries <= maxTries {
-		out, err = s.try(ctx, thread, name, asked)
+		out, err = s.try(ctx, thread, name, chosen, asked)
 	}
 	if ctx.Err() != nil {
 		// The next server takes it up. That this one was told to stop is not the document's fault.
@@ -154,15 +157,19 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 	defer s.Refresh(thread)
 	err = s.change(ctx, thread, name, asked, func(r *record) error {
 		text := r.Markdown
-		r.Conversion, r.Markdown = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason)}, ""
-		if len(out.Text) == 0 {
-			return nil
-		}
+		r.Conversion, r.Markdown = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason),
+			Encoding: out.Encoding, Chosen: chosen != ""}, ""
 		dir, err := s.cfg.Open(thread)
 		if err != nil {
 			return err
 		}
 		defer dir.Close()
+		if len(out.Text) == 0 { // one that was read in another encoding before may have a text
+			if err := uploads.Delete(dir, text); err != nil && !errors.Is(err, uploads.ErrNotFound) {
+				return err
+			}
+			return nil
+		}
 		err = uploads.Write(ctx, dir, text, out.Text)
 		if err == nil && s.cfg.Save != nil {
 			err = s.cfg.Save(ctx, thread)
@@ -185,7 +192,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 }
 
 // try converts a document once.
-func (s *Service) try(ctx context.Context, thread, name string, asked int64) (Outcome, error) {
+func (s *Service) try(ctx context.Context, thread, name, encoding string, asked int64) (Outcome, error) {
 	dir, err := s.cfg.Open(thread)
 	if err != nil {
 		return Outcome{}, err
@@ -200,7 +207,7 @@ func (s *Service) try(ctx context.Context, thread, name string, asked int64) (Ou
 	}
 	defer f.Close()
 	var noted time.Time
-	return s.cfg.Convert(ctx, Job{Name: name, File: f, Progress: func(done, of int) {
+	return s.cfg.Convert(ctx, Job{Name: name, File: f, Encoding: encoding, Progress: func(done, of int) {
 		if time.Since(noted) < notedEvery {
 			return
 		}

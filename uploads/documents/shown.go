@@ -216,7 +216,7 @@ func (s *Service) keep(e *entry, out Outcome) error {
 	if !slices.Contains(w.list, e) { // its thread is gone
 		return nil
 	}
-	e.Conversion = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason)}
+	e.Conversion = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason), Encoding: out.Encoding}
 	if len(out.Text) == 0 {
 		return nil
 	}

@@ -19,6 +19,9 @@ func DocumentText(ctx context.Context, a views.Attachment) string {
 	if a.Document == "pending" && a.Pages > 0 {
 		return i18n.C(ctx, "files.document.pages", a.Done, a.Pages)
 	}
+	if a.Document == "" {
+		return i18n.C(ctx, "files.encoding", a.Encoding)
+	}
 	return i18n.C(ctx, "files.document."+a.Document)
 }
 

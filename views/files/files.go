@@ -234,9 +234,10 @@ const (
 
 // readTable reads CSV or TSV as leniently as it can; the first row is the head.
 func readTable(text, name string) (head []string, rows [][]string, more, wide bool) {
+	text, comma := separator(text, name)
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
-	r.Comma = separator(text, name)
+	r.Comma = comma
 	width := 0
 	for {
 		rec, err := r.Read()
@@ -273,15 +274,20 @@ func readTable(text, name string) (head []string, rows [][]string, more, wide bo
 	return head, rows, more, wide
 }
 
-func separator(text, name string) rune {
+// separator is what stands between the cells of a table. A first line "sep=;" says it, for Excel, and is no
+// part of the table.
+func separator(text, name string) (table string, comma rune) {
+	first, rest, _ := strings.Cut(text, "\n")
+	if line := strings.TrimRight(first, "\r"); len(line) == 5 && strings.EqualFold(line[:4], "sep=") {
+		return rest, rune(line[4])
+	}
 	if strings.EqualFold(path.Ext(name), ".tsv") {
-		return '\t'
+		return text, '\t'
 	}
-	first, _, _ := strings.Cut(text, "\n")
 	if strings.Count(first, ";") > strings.Count(first, ",") {
-		return ';'
+		return text, ';'
 	}
-	return ','
+	return text, ','
 }
 
 func cell(s string) string {

@@ -98,6 +98,7 @@ func (m mount) routes() []route.Route {
 		route.On("GET", "/threads/{thread_id}/uploads/list", user, "listUploads", m.OnThreadID(m.listUploads)),
 		route.On("GET", "/threads/{thread_id}/uploads/limits", user, "getUploadLimits", m.OnThreadID(m.uploadLimits)),
 		route.On("DELETE", "/threads/{thread_id}/uploads/{name}", user, "deleteUpload", m.OnThreadID(m.deleteUpload)),
+		route.On("PUT", "/threads/{thread_id}/uploads/{name}/encoding", user, "readUploadAs", m.OnThreadID(m.readUploadAs)),
 		route.On("GET", "/threads/{thread_id}/artifacts/{path}", user, "getArtifact", m.OnThreadID(m.artifact)),
 		route.On("PUT", "/threads/{thread_id}/artifacts/{path}", user, "editArtifact", m.OnThread(m.editArtifact)),
 		route.On("HEAD", "/threads/{thread_id}/artifacts/{path}", user, "headArtifact", m.OnThreadID(m.artifact)),

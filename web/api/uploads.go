@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/text/unicode/norm"
 
 	"fawn/sandbox/files"
 	"fawn/uploads"
@@ -111,6 +112,44 @@ func (m mount) listUploads(c echo.Context, id string) error {
 
 func (m mount) uploadLimits(c echo.Context, _ string) error {
 	return httpx.JSON(c, http.StatusOK, m.Uploads())
+}
+
+// readUploadAs has the text of an upload read in another encoding, and answers with what came of it.
+func (m mount) readUploadAs(c echo.Context, id string) error {
+	var body struct {
+		Encoding string `json:"encoding"`
+	}
+	if err := m.Bind(c, &body); err != nil {
+		return err
+	}
+	name := norm.NFC.String(route.Param(c, "name"))
+	dir, err := m.files(id)
+	if err != nil {
+		return err
+	}
+	if dir == nil {
+		return &uploads.NotFoundError{Name: name}
+	}
+	defer dir.Close()
+	ctx := c.Request().Context()
+	if err := m.Documents.ReadAs(ctx, id, name, body.Encoding); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, conversionPatience)
+	defer cancel()
+	if err := m.Documents.Await(wait, id, name); err != nil && wait.Err() == nil {
+		return err
+	}
+	list, err := m.Documents.Files(ctx, dir, id)
+	if err != nil {
+		return err
+	}
+	for _, f := range list.Files {
+		if f.Filename == name {
+			return httpx.JSON(c, http.StatusOK, f)
+		}
+	}
+	return &uploads.NotFoundError{Name: name}
 }
 
 func (m mount) deleteUpload(c echo.Context, id string) error {

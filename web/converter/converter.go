@@ -115,7 +115,7 @@ func (c *Converter) Convert(ctx context.Context, j documents.Job) (out documents
 	if head := make([]byte, 1024); c.reads(j.File, head) {
 		c.compile(ctx)
 	}
-	return c.run(ctx, jail, task{convert.Role, j.Name, maxMarkdown}, j.File, &report{progress: j.Progress})
+	return c.run(ctx, jail, task{convert.Role, j.Name, j.Encoding, maxMarkdown}, j.File, &report{progress: j.Progress})
 }
 
 // Draw has a picture drawn with no side longer than side pixels; 0 leaves it as large as it is.
@@ -127,7 +127,7 @@ func (c *Converter) Draw(ctx context.Context, data io.Reader, side int) ([]byte,
 	if err != nil {
 		return nil, fmt.Errorf("prepare conversions: %w", err)
 	}
-	out, err := c.run(ctx, jail, task{convert.PictureRole, strconv.Itoa(side), maxDrawn}, data,
+	out, err := c.run(ctx, jail, task{convert.PictureRole, strconv.Itoa(side), "", maxDrawn}, data,
 		&report{progress: func(int, int) {}})
 	if err == nil && len(out.Text) == 0 {
 		err = fmt.Errorf("%w: %w", &uploads.PictureError{}, out.Reason)
@@ -135,11 +135,11 @@ func (c *Converter) Draw(ctx context.Context, data io.Reader, side int) ([]byte,
 	return out.Text, err
 }
 
-// task is what this program does when it is started under a role: the last argument, and how
-// many bytes come of it at most.
+// task is what this program does when it is started under a role: the last argument, the encoding
+// that was chosen, and how many bytes come of it at most.
 type task struct {
-	role, arg string
-	most      int64
+	role, arg, encoding string
+	most                int64
 }
 
 // run starts this program once, with a folder that nobody else knows.
@@ -166,7 +166,7 @@ func (c *Converter) run(ctx context.Context, jail sandbox.Provider, t task, data
 		return out, errors.Join(err, context.Cause(ctx))
 	}
 	if out.Reason = why; said.end != nil {
-		out.Reason = said.end.Lack
+		out.Reason, out.Encoding = said.end.Lack, said.end.Encoding
 		if said.end.Text {
 			out.Text, err = tree.ReadFile(ctx, jobOutput, t.most)
 		}
@@ -241,7 +241,7 @@ func (c *Converter) inside(ctx context.Context, jail sandbox.Provider, ref sandb
 	if err != nil {
 		return "", err
 	}
-	env := map[string]string{}
+	env := map[string]string{convert.Encoding: t.encoding}
 	if c.warm {
 		env[convert.Cache] = at.cache
 	}
@@ -280,6 +280,7 @@ func (c *Converter) outside(ctx context.Context, ref sandbox.ThreadRef, t task, 
 	if err != nil {
 		return "", err
 	}
+	cmd.Env = append(cmd.Env, convert.Encoding+"="+t.encoding)
 	cmd.Stdout = said
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -335,7 +336,7 @@ func (c *Converter) Read(ctx context.Context, name string, data []byte) (text, w
 	if convert.IsPDF(data[:min(len(data), 1024)]) {
 		c.compile(ctx)
 	}
-	out, err := c.run(ctx, jail, task{convert.Role, name, maxMarkdown}, bytes.NewReader(data),
+	out, err := c.run(ctx, jail, task{convert.Role, name, "", maxMarkdown}, bytes.NewReader(data),
 		&report{progress: func(int, int) {}})
 	return string(out.Text), string(out.Reason), err
 }

@@ -89,7 +89,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		return said, why, out
 	}
 	t.Run("a document", func(t *testing.T) {
-		said, why, out := run(t, task{convert.Role, "a page.html", maxMarkdown},
+		said, why, out := run(t, task{convert.Role, "a page.html", "", maxMarkdown},
 			"<h1>Offer</h1><p>It costs 400 francs.")
 		if string(out) != "# Offer\n\nIt costs 400 francs.\n" {
 			t.Errorf("%+v, %s, %q", said.end, why, out)
@@ -100,7 +100,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 400, 100))); err != nil {
 			t.Fatal(err)
 		}
-		said, why, out := run(t, task{convert.PictureRole, strconv.Itoa(96), maxDrawn}, b.String())
+		said, why, out := run(t, task{convert.PictureRole, strconv.Itoa(96), "", maxDrawn}, b.String())
 		conf, _, err := image.DecodeConfig(bytes.NewReader(out))
 		if err != nil || conf.Width != 96 || conf.Height != 24 {
 			t.Errorf("%+v, %s, %+v %v", said.end, why, conf, err)
@@ -117,7 +117,7 @@ func TestConversionsAreJailedWithoutNamespaces(t *testing.T) {
 		for i, o := range objects {
 			pdf += fmt.Sprintf("%d 0 obj\n%s\nendobj\n", i+1, o)
 		}
-		said, why, out := run(t, task{convert.Role, "a.pdf", maxMarkdown}, pdf+"trailer<</Size 5/Root 1 0 R>>\n%%EOF\n")
+		said, why, out := run(t, task{convert.Role, "a.pdf", "", maxMarkdown}, pdf+"trailer<</Size 5/Root 1 0 R>>\n%%EOF\n")
 		if !c.warm || !strings.Contains(string(out), "It costs 400 francs.") {
 			t.Errorf("%+v, %s, %q, with a cache: %v", said.end, why, out, c.warm)
 		}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"fawn/uploads/charset"
+	"fawn/uploads/workbook"
 )
 
 // Bounds of tables.
@@ -57,7 +58,7 @@ func loadText(data []byte) (grid, error) {
 	if err != nil {
 		return grid{}, err
 	}
-	text, comma := separator(decoded.String)
+	text, comma := workbook.Separator(decoded.String)
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = comma
 	r.FieldsPerRecord = -1
@@ -81,22 +82,6 @@ func loadText(data []byte) (grid, error) {
 		return g, errors.New("the table is empty")
 	}
 	return g.tidy(), nil
-}
-
-// separator is the character that the first line has most often, or the one that Excel's line
-// "sep=;" names, which is no part of the table.
-func separator(text string) (string, rune) {
-	line, rest, _ := strings.Cut(text, "\n")
-	if line = strings.TrimRight(line, "\r"); len(line) == 5 && strings.EqualFold(line[:4], "sep=") {
-		return rest, rune(line[4])
-	}
-	best, most := ',', 0
-	for _, r := range ",;\t|" {
-		if n := strings.Count(line, string(r)); n > most {
-			best, most = r, n
-		}
-	}
-	return text, best
 }
 
 // tidy takes the first row as names, which become unique, and makes all rows as long.

@@ -29,7 +29,9 @@ func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 	switch view.Kind {
 	case views.KindDocument, views.KindSheets, views.KindPDF, views.KindOther:
 	default:
-		return nil
+		if !view.Kind.Textual() || path.Dir(clean) != uploads.Folder {
+			return nil
+		}
 	}
 	dir, err := h.Dirs.Open(view.ThreadID)
 	if err != nil {
@@ -48,6 +50,11 @@ func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 		return nil
 	}
 	file := list.Files[i]
+	if c := file.Conversion; c.Encoding != "" {
+		view.Encoding, view.Chosen, view.Encodings = c.Encoding, c.Chosen, uploads.EncodingNames()
+	} else if view.Kind.Textual() { // shown as it is
+		return nil
+	}
 	if said := Attachment(file); said.Document != "" {
 		view.Lack, view.Waiting = chat.DocumentText(ctx, said), said.Document == uploads.Pending
 	}
@@ -60,6 +67,14 @@ func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 	}
 	if err != nil && !errors.Is(err, files.ErrTooLarge) {
 		return err
+	}
+	if view.Kind.Textual() {
+		if view.Kind != views.KindHTML && view.Kind != views.KindNotebook {
+			view.Cut = len(text) > views.PreviewBytes
+			view.Text = strings.ReplaceAll(wholeRunes(text[:min(len(text), views.PreviewBytes)]), "&lt;!--", "<!--")
+			view.Lack = ""
+		}
+		return nil
 	}
 	convertedTo(view, text)
 	return nil

@@ -13,6 +13,7 @@ func (h *Handlers) Routes() []page.Route {
 		page.Get("/ui/threads/:id/uploads", page.User, h.OnThreadID(h.documents)),
 		page.Post("/ui/threads/:id/uploads", page.User, h.OnThreadID(h.upload)),
 		page.Post("/ui/threads/:id/uploads/:name/delete", page.User, h.OnThreadID(h.removeUpload)),
+		page.Post("/ui/threads/:id/uploads/:name/encoding", page.User, h.OnThreadID(h.readAs)),
 		page.Get("/ui/threads/:id/panel", page.User, h.OnThread(h.panel)),
 		page.Get("/ui/threads/:id/panel/*", page.User, h.OnThread(h.panel)),
 		page.Post("/ui/threads/:id/save/*", page.User, h.OnThread(h.saveFile)),

@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,6 +23,9 @@ import (
 func Attachment(f uploads.File) views.Attachment {
 	a := views.Attachment{Name: f.Filename, Path: page.TrimSlash(f.Path), Bytes: f.Size,
 		Unseen: uploads.UnseenPicture(f.Filename)}
+	if f.Conversion != nil {
+		a.Encoding = f.Conversion.Encoding
+	}
 	switch c := f.Conversion; {
 	case c == nil:
 	case c.State == uploads.Pending:
@@ -167,12 +171,35 @@ func (h *Handlers) documents(c echo.Context, id string) error {
 		return err
 	}
 	for _, f := range list.Files {
-		if a := Attachment(f); a.Document != "" {
+		if a := Attachment(f); a.Document != "" || a.Encoding != "" {
 			said[f.Filename] = reading{chat.DocumentText(page.Localized(c), a), a.Document == uploads.Pending}
 		}
 	}
 	return httpx.JSON(c, http.StatusOK, said)
 }
+
+// readAs is POST /ui/threads/:id/uploads/:name/encoding: a text read again in the encoding that a reader
+// chose, and back to it.
+func (h *Handlers) readAs(c echo.Context, id string) error {
+	name := page.Param(c, "name")
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := h.Documents.ReadAs(ctx, id, name, form.Get("encoding")); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
+	if err := h.Documents.Await(wait, id, name); err != nil && wait.Err() == nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, views.PanelPageURL(id, page.TrimSlash(uploads.Folder+"/"+name)))
+}
+
+// readPatience is how long the answer waits for a text that is read again.
+const readPatience = 3 * time.Second
 
 // removeUpload is POST /ui/threads/:id/uploads/:name/delete.
 func (h *Handlers) removeUpload(c echo.Context, id string) error {

@@ -1,14 +1,24 @@
-package convert
+package workbook
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// numberFormat is what a code such as "#,##0.00 €" asks for.
-type numberFormat struct {
+// Format shows numbers as a code asks for.
+type Format struct{ f format }
+
+// NewFormat reads a code such as "#,##0.00 €".
+func NewFormat(code string) Format { return Format{parseFormat(code)} }
+
+// Show writes a number. since1904 says how days are counted.
+func (f Format) Show(v float64, since1904 bool) string { return f.f.show(v, since1904) }
+
+// format is what a code asks for.
+type format struct {
 	date, clock, seconds bool
 	elapsed              bool // hours that go on beyond a day
 	plain                bool // nothing in particular
@@ -21,8 +31,8 @@ type numberFormat struct {
 }
 
 // parseFormat reads the part of a code that is for ordinary numbers.
-func parseFormat(code string) numberFormat {
-	var f numberFormat
+func parseFormat(code string) format {
+	var f format
 	var digits, letters strings.Builder
 	literal := func(s string) {
 		if digits.Len() == 0 {
@@ -72,7 +82,7 @@ func parseFormat(code string) numberFormat {
 }
 
 // kind tells dates from numbers.
-func (f *numberFormat) kind(letters, digits, code string) {
+func (f *format) kind(letters, digits, code string) {
 	f.clock, f.seconds = strings.Contains(letters, "h") || f.elapsed, strings.Contains(letters, "s")
 	general := code == "" || strings.HasPrefix(strings.ToLower(code), "general") || strings.Contains(letters, "@") ||
 		strings.Contains(digits, "/") && !strings.ContainsAny(letters, "ydhs")
@@ -83,7 +93,7 @@ func (f *numberFormat) kind(letters, digits, code string) {
 		f.clock = f.clock || f.seconds
 		return
 	case general || !strings.ContainsAny(digits, "0#?"):
-		*f = numberFormat{plain: true}
+		*f = format{plain: true}
 		return
 	}
 	f.clock, f.seconds, f.elapsed = false, false, false
@@ -104,7 +114,7 @@ func (f *numberFormat) kind(letters, digits, code string) {
 }
 
 // show writes a number. from1904 says how days are counted.
-func (f numberFormat) show(v float64, from1904 bool) string {
+func (f format) show(v float64, from1904 bool) string {
 	switch {
 	case f.plain || math.IsInf(v, 0) || math.IsNaN(v):
 		return general(v)
@@ -156,10 +166,24 @@ func (f numberFormat) show(v float64, from1904 bool) string {
 	return strings.TrimSpace(sign + f.before + s + f.after)
 }
 
+// value writes a number with all its digits, but one that stands for a moment as that, and one with
+// zeros in front, as of a postcode, with them.
+func (f format) value(v float64, since1904 bool) string {
+	switch {
+	case f.elapsed, f.digits > 1 && f.most == 0 && f.scale == 0 && !f.thousands && !f.percent && !f.scientific &&
+		f.before+f.after == "":
+		return f.show(v, since1904)
+	case (f.date || f.clock) && v >= 0 && v < lastDay:
+		whole := v == math.Trunc(v)
+		return format{date: whole && f.date || v >= 1, clock: !whole || !f.date && v < 1, seconds: true}.moment(v, since1904)
+	}
+	return strconv.FormatFloat(v, 'g', 15, 64)
+}
+
 // lastDay is that of the year 9999, behind which there are no dates.
 const lastDay = 2_958_466
 
-func (f numberFormat) moment(v float64, from1904 bool) string {
+func (f format) moment(v float64, from1904 bool) string {
 	if v < 0 || v >= lastDay {
 		return general(v)
 	}
@@ -194,4 +218,23 @@ func general(v float64) string {
 		return strconv.FormatFloat(v, 'E', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// Builtin is the code of a format that files do not spell out.
+func Builtin(n int) string {
+	switch {
+	case slices.Contains([]int{14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58}, n):
+		return "yyyy-mm-dd"
+	case n == 18 || n == 20 || n == 32 || n == 34 || n == 55:
+		return "hh:mm"
+	case n == 19 || n == 21 || n == 33 || n == 35 || n == 45 || n == 47 || n == 56:
+		return "hh:mm:ss"
+	case n == 22:
+		return "yyyy-mm-dd hh:mm"
+	case n == 46:
+		return "[h]:mm:ss"
+	}
+	return map[int]string{1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
+		37: "#,##0", 38: "#,##0", 39: "#,##0.00", 40: "#,##0.00", 41: "#,##0", 42: "#,##0", 43: "#,##0.00",
+		44: "#,##0.00", 48: "##0.0E+0"}[n]
 }
