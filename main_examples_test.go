@@ -151,6 +151,7 @@ func shell(t *testing.T, file, kind, text string) bool {
 		"yaml": "TestTheExamplesOfTheConfigurationAreTaken", "json": "the same",
 		"js": "docs.test.mjs", "python": "docs_check.py",
 		"nginx": "proxy.test.mjs", "caddy": "proxy.test.mjs",
+		"haproxy":    "nothing: TestLoadBalancersMayAskWithoutAHost makes the request of its check",
 		"go":         "nothing: a stage to begin from",
 		"dockerfile": "nothing: it needs Docker's registry",
 		"":           "nothing: what is printed, and drawings",

@@ -24,6 +24,9 @@ func TestFsckNamesWhatIsBrokenAndMendsWhatIsSafe(t *testing.T) {
 		t.Errorf("while a server is running: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	s.end(t, os.Interrupt)
+	if err := os.MkdirAll(filepath.Join(dir, "threads", "probe-abcdefghijkl"), 0o700); err != nil { // a kill left it
+		t.Fatal(err)
+	}
 	if r := finished(t, program(t, nil, "fsck", "--data", dir)); r.code != exitOK ||
 		r.stdout != "Every reference is whole.\n" || r.stderr != "" {
 		t.Errorf("all is well: exit code %d\n%s%s", r.code, r.stdout, r.stderr)

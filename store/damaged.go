@@ -14,7 +14,7 @@ import (
 // DamagedError says that the database file cannot be opened. It is left as it is.
 type DamagedError struct {
 	Path   string
-	Backup string    // the newest copy beside it, "" when there is none
+	Backup string    // the newest copy or backup beside it, "" when there is none
 	At     time.Time // of the copy
 	Err    error
 }
@@ -34,9 +34,14 @@ func (e *DamagedError) Remedy() string {
 	if e.Backup == "" {
 		return "There is no copy next to it; restore one from your backups"
 	}
+	when := e.At.Format("2006-01-02 15:04")
+	if filepath.Ext(e.Backup) == ".gz" {
+		return fmt.Sprintf("The last backup is %s of %s: to go back to it, run `fawn restore %[1]s --force --data %[3]s`, "+
+			"which keeps what is there", e.Backup, when, filepath.Dir(e.Path))
+	}
 	return fmt.Sprintf("The last copy is %s of %s: to go back to it, "+
 		"move %[3]s, %[3]s-wal and %[3]s-shm away and copy it to %[3]s",
-		e.Backup, e.At.Format("2006-01-02 15:04"), filepath.Base(e.Path))
+		e.Backup, when, filepath.Base(e.Path))
 }
 
 // Unwrap is the cause.
@@ -76,14 +81,18 @@ func damaged(dir string, err error) error {
 	switch code(err) {
 	case codeCorrupt, codeNotADB, codeCantOpen, codeIOErr:
 	default:
-		if !errors.Is(err, errEmpty) && !errors.Is(err, errMissing) {
+		if !errors.Is(err, errEmpty) && !errors.Is(err, errMissing) && !errors.Is(err, errLog) {
 			return err
 		}
 	}
 	d := &DamagedError{Path: filepath.Join(dir, fileName), Err: err}
-	copies, globErr := filepath.Glob(filepath.Join(dir, "fawn-*.db"))
-	if globErr != nil {
-		return d
+	var copies []string
+	for _, pattern := range []string{"fawn-*.db", "fawn-*.tar.gz", filepath.Join("backups", "fawn-*.tar.gz")} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return d
+		}
+		copies = append(copies, found...)
 	}
 	for _, path := range copies {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 &&

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/store"
 )
@@ -48,6 +49,16 @@ func TestADatabaseThatCannotBeOpenedIsKeptAndSaysWhatToDo(t *testing.T) {
 			_, err = store.Open(t.Context(), store.Config{Dir: dir})
 			if err == nil || !strings.Contains(err.Error(), copied) {
 				t.Errorf("the copy is not named: %v", err)
+			}
+			kept := filepath.Join(dir, "backups", "fawn-20260102T000000.tar.gz")
+			soon := time.Now().Add(time.Minute)
+			if err := errors.Join(os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, []byte("x"), 0o600),
+				os.Chtimes(kept, soon, soon)); err != nil {
+				t.Fatal(err)
+			}
+			_, err = store.Open(t.Context(), store.Config{Dir: dir})
+			if err == nil || !strings.Contains(err.Error(), "`fawn restore "+kept+" --force --data "+dir+"`") {
+				t.Errorf("the backup is not named: %v", err)
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != c.content {
 				t.Errorf("the file was changed: %v", err)

@@ -98,7 +98,11 @@ func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		errs := []error{db.w.close()}
 		db.w.wakes.close()
-		errs = append(errs, db.engine.close(), db.lock.release())
+		err := db.engine.close()
+		if err == nil && db.lock.holder.Open {
+			err = db.lock.mark(db.dir, false)
+		}
+		errs = append(errs, err, db.lock.release())
 		if db.copied {
 			errs = append(errs, os.RemoveAll(db.dir))
 		}

@@ -17,12 +17,11 @@ func (w *writer) write(g *group) (err error) {
 	w.tidy = false
 	g.row, g.frames = w.nextTail, w.soundFrames(g)
 	swept := w.sweep(g, sweepRows)
+	defer w.slow.begin(false)()
 	if began := time.Now(); w.committed != nil || w.meter != nil {
 		defer func() { w.measure(g, time.Since(began), err) }()
 	}
-	end := w.slow.begin()
-	err = w.engine.write(g, w.rest)
-	if end(); err != nil {
+	if err = w.engine.write(g, w.rest); err != nil {
 		return fmt.Errorf("write to %s: %w", w.dir, translate(err))
 	}
 	w.mu.Lock()

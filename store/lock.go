@@ -30,8 +30,10 @@ func (e *LockedError) Error() string {
 
 // dirLock is the hold on a data folder. The file stays, the hold is the system's.
 type dirLock struct {
-	f      *os.File
-	folder string // an id of the folder, always the same, and another one for a copy of it
+	f       *os.File
+	folder  string // an id of the folder, always the same, and another one for a copy of it
+	unclean bool   // whoever had the database file open that is here did not close it
+	holder  lockHolder
 }
 
 type lockHolder struct {
@@ -39,6 +41,8 @@ type lockHolder struct {
 	Addr   string `json:"addr"`
 	Folder string `json:"folder,omitempty"`
 	File   uint64 `json:"file,omitempty"` // number of this file in its file system, which a copy's is not
+	Open   bool   `json:"open,omitempty"` // the database file is open, or was when its process ended
+	DB     uint64 `json:"db,omitempty"`   // number of that file, which another one put in its place has not
 }
 
 func lockDir(dir, addr string) (*dirLock, error) {
@@ -52,23 +56,45 @@ func lockDir(dir, addr string) (*dirLock, error) {
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
 	h := readHolder(path)
+	db := databaseNumber(dir)
 	if n := fileNumber(f); h.Folder == "" || h.File != n {
-		h.Folder, h.File = rand.Text(), n
+		h.Folder, h.File, h.DB = rand.Text(), n, db
 	}
-	l := &dirLock{f, h.Folder}
 	h.PID, h.Addr = os.Getpid(), addr
-	b, err := json.Marshal(h)
-	if err == nil {
-		err = f.Truncate(0)
-	}
-	if err == nil {
-		_, err = f.WriteAt(append(b, '\n'), 0)
-	}
-	if err != nil {
+	l := &dirLock{f: f, folder: h.Folder, unclean: h.Open && h.DB == db, holder: h}
+	if err := l.write(); err != nil {
 		l.release()
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
 	return l, nil
+}
+
+// write says who has the lock.
+func (l *dirLock) write() error {
+	b, err := json.Marshal(l.holder)
+	if err == nil {
+		err = l.f.Truncate(0)
+	}
+	if err == nil {
+		_, err = l.f.WriteAt(append(b, '\n'), 0)
+	}
+	return err
+}
+
+// mark notes whether the database file of a folder is open.
+func (l *dirLock) mark(dir string, open bool) error {
+	l.holder.Open, l.holder.DB = open, databaseNumber(dir)
+	return l.write()
+}
+
+// databaseNumber is that of the database file, 0 when it isn't known.
+func databaseNumber(dir string) uint64 {
+	f, err := os.Open(filepath.Join(dir, fileName))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	return fileNumber(f)
 }
 
 // readHolder reads who has the lock, as far as it can be read.

@@ -80,6 +80,9 @@ func openTarget(ctx context.Context, cfg Config, held string) (engine, func() er
 		e, err := openPostgres(ctx, cfg)
 		return e, release, err
 	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
 	if dir != held {
 		if release, err = Hold(dir); err != nil {
 			return nil, nil, err

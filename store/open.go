@@ -68,7 +68,17 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 
 	var e engine
 	if cfg.URL == "" {
-		e, err = openSQLite(ctx, dir, cfg)
+		if lock.unclean {
+			err = checkLog(ctx, dir, cfg.Log)
+		}
+		if err == nil {
+			e, err = openSQLite(ctx, dir, cfg)
+		}
+		if err == nil {
+			if err = lock.mark(dir, true); err != nil {
+				err = errors.Join(err, e.close())
+			}
+		}
 	} else {
 		e, err = openPostgres(ctx, cfg)
 	}

@@ -201,7 +201,7 @@ func (e *postgresEngine) step(j *job, rest func(*job) error, ran map[*job]bool) 
 		return nil
 	}
 	if j.apply != nil && ran[j] {
-		j.err = errors.New("the connection to the database was lost")
+		j.err = fmt.Errorf("%w: the connection was lost while it was written to", ErrAway)
 		return nil
 	}
 	if err := e.exec("SAVEPOINT job"); err != nil {

@@ -24,6 +24,7 @@ const (
 	postgresDialer = 5 * time.Second
 	pgLeaving      = 2 * time.Second  // how long a process that has ended may keep the lock
 	wireTime       = 10 * time.Second // how long sent bytes may go without an answer of the other machine
+	poolPatience   = 30 * time.Second // twice as long as PgBouncer by itself sends everybody away
 	writerIdle     = "5s"             // how long a transaction that writes may stand still
 	statementTime  = time.Minute      // no page waits longer, and a lock that is waited for that long is stuck
 	lockClass      = 0x4641574e       // of the lock of those who start
@@ -93,10 +94,7 @@ func dialPostgres(ctx context.Context, cfg Config) (*postgresEngine, error) {
 	}
 	e.pool = stdlib.OpenDB(*conf)
 	e.pool.SetMaxOpenConns(1)
-	if err = e.first(ctx); err == nil {
-		err = fit(ctx, e.raw)
-	}
-	if err != nil {
+	if err = e.first(ctx, fit); err != nil {
 		e.drop()
 		return nil, errors.Join(err, e.pool.Close())
 	}
@@ -197,19 +195,29 @@ func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
 	return raw, err
 }
 
-// first connects for the first time. Where nobody answers it waits some time: servers are started again together.
-func (e *postgresEngine) first(ctx context.Context) error {
+// first connects for the first time, and asks what fit wants to know. Where nobody answers it waits some time: servers
+// are started again together, and a pooler that has found none sends everybody away for a while, when its connections
+// are made as when they are first used.
+func (e *postgresEngine) first(ctx context.Context, fit func(context.Context, *pgx.Conn) error) error {
+	patience := pgPatience
+	if e.cfg != e.direct {
+		patience = poolPatience
+	}
 	for began := time.Now(); ; {
 		err := e.connect(ctx)
+		if err == nil {
+			err = fit(ctx, e.raw)
+		}
 		if poolerSays(err) {
 			return errPooler
 		}
-		if err == nil || !silent(err) || time.Since(began) > pgPatience {
+		if err == nil || !silent(err) && !lostConnection(err) || time.Since(began) > patience {
 			return err
 		}
 		if time.Since(began) < pgPause {
-			e.log.Warn("the database cannot be reached, trying again", "for", pgPatience, "err", err)
+			e.log.Warn("the database cannot be reached, trying again", "for", patience, "err", err)
 		}
+		e.drop()
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

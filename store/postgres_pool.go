@@ -64,22 +64,21 @@ func (e *postgresEngine) goPooled(ctx context.Context, cfg Config) (err error) {
 	}
 	e.pool = sql.OpenDB(&poolWire{conf: e.cfg})
 	e.pool.SetMaxOpenConns(1)
-	if err := e.first(ctx); err != nil {
+	return e.first(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := poolerFit(ctx, conn); err != nil {
+			return err
+		}
+		var same bool
+		err := conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, e.of("node")).Scan(&same)
+		if err == nil && same {
+			err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+e.of("node")+` WHERE id = $1 AND folder = $2)`,
+				e.node.id, cfg.folder).Scan(&same)
+		}
+		if err == nil && !same {
+			err = errors.New("database.url and database.listen_url lead to different databases")
+		}
 		return err
-	}
-	if err := poolerFit(ctx, e.raw); err != nil {
-		return err
-	}
-	var same bool
-	err = e.raw.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, e.of("node")).Scan(&same)
-	if err == nil && same {
-		err = e.raw.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+e.of("node")+` WHERE id = $1 AND folder = $2)`,
-			e.node.id, cfg.folder).Scan(&same)
-	}
-	if err == nil && !same {
-		err = errors.New("database.url and database.listen_url lead to different databases")
-	}
-	return err
+	})
 }
 
 // poolerFit refuses a pooler through which transactions would not be what they must be.

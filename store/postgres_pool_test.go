@@ -2,12 +2,15 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"fawn/store"
 	"fawn/store/pgtest"
@@ -149,4 +152,49 @@ func TestAPoolerWithoutAnotherWayIsRefused(t *testing.T) {
 	} else if !strings.Contains(err.Error(), "different databases") {
 		t.Error(err)
 	}
+}
+
+// TestAPoolerThatBacksOffIsWaitedFor: its database let nobody in, so it sends everybody away for a while although they
+// would be let in by now.
+func TestAPoolerThatBacksOffIsWaitedFor(t *testing.T) {
+	database := pgtest.Start(t)
+	direct := strings.Replace(database.URL, "/postgres?", "/guarded?", 1)
+	ask := func(address, query string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, address)
+		if err == nil {
+			_, err = conn.Exec(ctx, query)
+			conn.Close(ctx)
+		}
+		return err
+	}
+	const allow = "ALTER DATABASE guarded WITH ALLOW_CONNECTIONS "
+	if err := ask(database.URL, "CREATE DATABASE guarded"); err != nil {
+		t.Fatal(err)
+	}
+	through := pgtest.Pooler(t, direct, 2)
+	if err := errors.Join(ask(through, "SELECT 1"), ask(database.URL, allow+"false"), ask(database.URL,
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'guarded'")); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		err := ask(through, "SELECT 1")
+		if err != nil && strings.Contains(err.Error(), "login has been failing") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the pooler doesn't back off: %v", err)
+		}
+	}
+	if err := ask(database.URL, allow+"true"); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(through, "SELECT 1"); err == nil {
+		t.Error("the pooler lets everybody in already")
+	}
+	began := time.Now()
+	db := openPooled(t, store.Config{Dir: t.TempDir(), URL: through, ListenURL: direct})
+	newThread(t, db, "t")
+	t.Logf("opened after %v", time.Since(began))
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -44,33 +45,133 @@ func (w *writer) comeBack() {
 	}
 }
 
-// slowness is since when the writer waits for a commit, and how often that took long.
+// slowness is since when the writer waits for a commit, how often that took long, and who is told of it.
 type slowness struct {
-	since atomic.Int64 // nanoseconds of Unix, 0 for no commit under way
-	times atomic.Uint64
+	since  atomic.Int64 // nanoseconds behind origin, 0 for nothing under way
+	times  atomic.Uint64
+	spare  atomic.Bool // what is under way is housekeeping, which counts as soon as something waits behind it
+	busy   func() bool // whether something waits; constant, like origin
+	origin time.Time   // by the clock that never jumps
+
+	mu       sync.Mutex // guards what follows
+	timer    *time.Timer
+	slow     bool // those who watch are to know of it
+	watchers map[*watcher]bool
 }
 
-func (s *slowness) begin() (end func()) {
-	began := time.Now()
-	s.since.Store(began.UnixNano())
+// watcher is somebody who is told when commits have to be waited for, one call after the other.
+type watcher struct {
+	tell  func(waiting bool)
+	calls sync.WaitGroup
+
+	mu   sync.Mutex // held while tell is called
+	said bool
+}
+
+// begin notes that something is being written; spare says that nobody asked for it.
+func (s *slowness) begin(spare bool) (end func()) {
+	s.spare.Store(spare)
+	s.since.Store(int64(time.Since(s.origin)) + 1)
+	s.mu.Lock()
+	if s.timer == nil {
+		s.timer = time.AfterFunc(slowAfter, s.look)
+	} else {
+		s.timer.Reset(slowAfter)
+	}
+	s.mu.Unlock()
 	return func() {
+		now, _ := s.now()
 		s.since.Store(0)
-		if time.Since(began) >= slowAfter {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.timer.Stop()
+		if now > 0 || s.slow {
 			s.times.Add(1)
 		}
+		s.turn(false)
 	}
 }
 
-// Slow says for how long a commit has been waiting for the disk or the database, 0 while none waits for long, and how
-// many have done so since the start.
+// now is for how long a commit has been waited for, 0 while that is usual. ahead is when to look again.
+func (s *slowness) now() (slow, ahead time.Duration) {
+	since := s.since.Load()
+	if since == 0 {
+		return 0, 0
+	}
+	took := time.Since(s.origin) - time.Duration(since-1)
+	switch {
+	case took < slowAfter:
+		return 0, slowAfter - took
+	case s.spare.Load() && !s.busy():
+		return 0, slowAfter / 4
+	}
+	return took, 0
+}
+
+// look tells those who watch when it is time for that.
+func (s *slowness) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slow, ahead := s.now()
+	if slow > 0 {
+		s.turn(true)
+	} else if ahead > 0 {
+		s.timer.Reset(ahead)
+	}
+}
+
+// turn tells all who watch of a change, with mu held.
+func (s *slowness) turn(slow bool) {
+	if s.slow == slow {
+		return
+	}
+	s.slow = slow
+	for w := range s.watchers {
+		w.calls.Go(func() { s.tell(w) })
+	}
+}
+
+// tell calls a watcher if what it was told last is not so any more.
+func (s *slowness) tell(w *watcher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.mu.Lock()
+	slow := s.slow
+	s.mu.Unlock()
+	if slow != w.said {
+		w.said = slow
+		w.tell(slow)
+	}
+}
+
+// OnWait calls tell with true when a commit has been under way for two seconds, at once if that is so already, and
+// with false when commits are quick again. Calls come one after the other from a goroutine of their own, so they may
+// block. What it returns ends that, after a call that is under way.
+func (db *DB) OnWait(tell func(waiting bool)) (stop func()) {
+	s, w := &db.w.slow, &watcher{tell: tell}
+	s.mu.Lock()
+	if s.watchers == nil {
+		s.watchers = map[*watcher]bool{}
+	}
+	s.watchers[w] = true
+	if s.slow {
+		w.calls.Go(func() { s.tell(w) })
+	}
+	s.mu.Unlock()
+	return func() {
+		s.mu.Lock()
+		delete(s.watchers, w)
+		s.mu.Unlock()
+		w.calls.Wait()
+	}
+}
+
+// Slow tells for how long a commit has been waited for now, 0 while none takes longer than two seconds, and how many
+// ever took longer.
 func (db *DB) Slow() (now time.Duration, times uint64) {
 	times = db.w.slow.times.Load()
-	since := db.w.slow.since.Load()
-	if since == 0 {
-		return 0, times
+	if now, _ = db.w.slow.now(); now > 0 {
+		times++
 	}
-	if now = time.Since(time.Unix(0, since)); now < slowAfter {
-		return 0, times
-	}
-	return now, times + 1
+	return now, times
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,8 +27,14 @@ func (s suite) AWaitForACommitEndsWithTheCommit(t *testing.T) {
 		go func() { done <- db.Commit(store.Patiently(ctx), batch("k")) }()
 		go func() { done <- lane.Commit(store.Patiently(ctx), batch("l")) }()
 		cancel()
+		var told, late, left []bool
+		stop := db.OnWait(func(waiting bool) { told = append(told, waiting) })
+		leave := db.OnWait(func(waiting bool) { left = append(left, waiting) })
 		const freeze = time.Minute
 		time.Sleep(freeze) // of the bubble's clock
+		synctest.Wait()
+		leave()
+		defer db.OnWait(func(waiting bool) { late = append(late, waiting) })()
 		synctest.Wait()
 		select {
 		case err := <-done:
@@ -42,6 +49,11 @@ func (s suite) AWaitForACommitEndsWithTheCommit(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
+		}
+		synctest.Wait()
+		stop()
+		if got := fmt.Sprint(told, late, left); got != "[true false] [true false] [true]" {
+			t.Errorf("those who watch were told %s", got)
 		}
 		for _, key := range []string{"k", "l"} {
 			if _, err := db.KV(t.Context(), "", "s", key); err != nil {

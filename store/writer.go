@@ -19,6 +19,7 @@ const (
 	keepBuffer  = 1 << 20              // a greater buffer is not kept for the next commit
 	sweepRows   = 256                  // garbage rows in the tail worth a delete
 	tidyAfter   = time.Second          // quiet time before housekeeping
+	copyEvery   = time.Minute          // at most, where there is none: the file alone is never older
 	probeEvery  = 2 * time.Second      // how often a failed disk is tried again
 )
 
@@ -82,6 +83,7 @@ type writer struct {
 	lookAt    int64         // tail row at which to look for garbage again
 	shrink    bool          // much was deleted since the log was last cut off
 	tidy      bool          // nothing was committed since the last housekeeping
+	copied    time.Time     // when the log was last moved into the file
 	probed    time.Time     // last try of a failed disk
 	tell      []*Lane       // lanes of the group being finished, reused
 
@@ -118,6 +120,7 @@ func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, 
 		outage: &outage{done: make(chan struct{})},
 		tidy:   true, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
+	w.slow.busy, w.slow.origin, w.copied = w.busy, time.Now(), time.Now()
 	if pg, ok := e.(*postgresEngine); ok {
 		pg.unreachable = w.goAway
 	}
@@ -230,6 +233,7 @@ func (w *writer) run() {
 		g, wait := w.next()
 		if g != nil {
 			w.finish(g, w.write(g))
+			w.copyLog()
 			continue
 		}
 		if wait == 0 {
@@ -296,7 +300,8 @@ func (w *writer) housekeep() {
 	if w.tidy {
 		return
 	}
-	w.tidy = true
+	w.tidy, w.copied = true, time.Now()
+	defer w.slow.begin(true)()
 	g := &group{}
 	done := w.sweep(g, 1)
 	err := w.engine.write(g, w.rest)
@@ -314,6 +319,18 @@ func (w *writer) housekeep() {
 	}
 	if err != nil {
 		w.log.Warn("store housekeeping", "err", err)
+	}
+}
+
+// copyLog moves the log into the file of a database that is never quiet, so that a file without its log lacks little.
+func (w *writer) copyLog() {
+	if time.Since(w.copied) < copyEvery {
+		return
+	}
+	w.copied = time.Now()
+	defer w.slow.begin(true)()
+	if _, err := w.engine.upkeep(false, w.busy); err != nil {
+		w.log.Warn("the log could not be moved into the database", "dir", w.dir, "err", err)
 	}
 }
 

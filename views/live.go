@@ -30,7 +30,12 @@ import (
 //	event: done   data: Frame   the run is over and nothing more will come; the
 //	                            browser applies the frame and closes
 //
-// A comment line now and then keeps the connection open. The server closes a
+//	event: wait   data: {"waiting": true or false}   commits have to be waited for, as the disk
+//	                            or the database stands still, or no more; without an id
+//	event: beat   data: 1       every ten seconds; the browser opens the stream again
+//	                            when it has heard nothing for thirty
+//
+// The beats keep the connection open. The server closes a
 // stream whenever it likes; the browser opens it again after 0.5 to 15 s.
 //
 // Elements. A turn is t-{turn} with the parts th-{turn} (line above the steps),

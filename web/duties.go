@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/agent/config"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/caretaker"
@@ -169,12 +170,34 @@ func (a *App) sweepUploads(ctx context.Context) {
 	a.every(ctx, sweepEvery, func() { a.sweep(ctx, time.Now().Add(-sweepEvery)) })
 }
 
+// probing is longer than trying a sandbox takes.
+const probing = time.Minute
+
+// removeProbe removes the folder of a sandbox that a server tried out which was killed meanwhile. One that is tried out
+// now is younger.
+func (a *App) removeProbe(dirs files.Dirs, thread string, before time.Time) error {
+	folder, err := dirs.Folder(thread)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(folder); err != nil || !info.ModTime().Before(before.Add(-probing)) {
+		return nil
+	}
+	if err := dirs.Remove(thread); err != nil {
+		a.opts.Log.Warn("couldn't remove what trying a sandbox has left", "folder", folder, "err", err)
+	}
+	return nil
+}
+
 func (a *App) sweep(ctx context.Context, before time.Time) {
 	dirs := a.dirs
 	dirs.Keeper = nil // what is unfinished is in folders only
 	err := dirs.Threads(func(thread string) error {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if files.Probe(thread) {
+			return a.removeProbe(dirs, thread, before)
 		}
 		tree, err := dirs.Open(thread)
 		if err != nil {

@@ -14,6 +14,9 @@ import (
 // Patient gives what must be done at a stop so much time.
 func Patient(d time.Duration) func(*Options) { return func(o *Options) { o.patience = d } }
 
+// Commits lets each commit wait for a function, as one does for a disk.
+func Commits(wait func()) func(*Options) { return func(o *Options) { o.committed = wait } }
+
 // Poll makes the program look at its configuration now.
 func (a *App) Poll() bool { return a.config.Poll() }
 

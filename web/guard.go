@@ -25,7 +25,7 @@ func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		r, h := c.Request(), c.Response().Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
-		if !a.hostAllowed(r) {
+		if !a.hostAllowed(r) && !(r.Host == "" && slices.Contains(healthPaths(), c.Path())) {
 			return refuse(c, http.StatusMisdirectedRequest,
 				"this server doesn't recognise the host %q; to allow it, add it to server.hosts in the config", hostName(r.Host))
 		}

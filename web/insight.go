@@ -97,6 +97,9 @@ func (a *App) objectMeter() storage.Meter {
 
 // committed is what the store tells about its commits, or nil.
 func (a *App) committed() func(time.Duration, error) {
+	if wait := a.opts.committed; wait != nil {
+		return func(time.Duration, error) { wait() }
+	}
 	if a.metrics == nil {
 		return nil
 	}

@@ -172,6 +172,10 @@ func (s *server) stream(t *testing.T, ctx context.Context, path, body string) *s
 		b, _ := io.ReadAll(res.Body)
 		t.Fatalf("%d %s", res.StatusCode, b)
 	}
+	return newStream(res)
+}
+
+func newStream(res *http.Response) *stream {
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 16<<20)
 	return &stream{res, lines}

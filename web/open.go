@@ -88,6 +88,8 @@ type Options struct {
 	// patience is how long requests, runs and traces may go on at a stop, and how long a sandbox at another server may
 	// take to end; 0 is as long as usual.
 	patience time.Duration
+	// committed is called at the end of each commit, which waits for it; nil = nobody.
+	committed func()
 }
 
 // App is the running program. Its parts are built bottom-up and closed top-down.

@@ -2,8 +2,11 @@ package web_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,5 +90,42 @@ func TestWhileItsDatabaseIsAwayAServerSaysSo(t *testing.T) {
 		if a := s.send(t, "GET", path, ""); a.status != http.StatusOK {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
+	}
+}
+
+// TestALostConnectionIsNoErrorOfTheServer: who changes the memory while connections to the database break is told to
+// come back, and when.
+func TestALostConnectionIsNoErrorOfTheServer(t *testing.T) {
+	wire := pgtest.NewWire(t, pgtest.URL(t))
+	s := start(t, scripted(t)+"cluster: {lease: 60}\ndatabase: {url: "+wire.URL+"}\n")
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	got := map[int]int{}
+	until := time.Now().Add(5 * time.Second)
+	for i := range 8 {
+		asking.Go(func() {
+			for n := 0; time.Now().Before(until); n++ {
+				a := s.send(t, "POST", "/api/memory/facts", fmt.Sprintf(`{"content": "fact %d of %d"}`, n, i))
+				mu.Lock()
+				got[a.status]++
+				mu.Unlock()
+				if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" ||
+					!slices.Contains([]int{http.StatusOK, http.StatusConflict, http.StatusServiceUnavailable}, a.status) {
+					t.Errorf("%d %v %s", a.status, a.header, a.body)
+				}
+			}
+		})
+	}
+	for time.Now().Before(until) {
+		wire.Mute() // what is sent arrives, and nobody is told
+		time.Sleep(30 * time.Millisecond)
+		wire.Break()
+		wire.Thaw()
+		time.Sleep(50 * time.Millisecond)
+	}
+	asking.Wait()
+	t.Logf("answers by status: %v", got)
+	if got[http.StatusServiceUnavailable] == 0 || got[http.StatusOK] == 0 {
+		t.Error("nothing was put to the test")
 	}
 }

@@ -54,8 +54,8 @@ func (a *App) routes() error {
 	pages.Routes(e.Group(""))
 	a.pages = pages
 
-	for _, path := range []string{"/health", "/healthz", "/api/health"} {
-		for _, method := range []string{http.MethodGet, http.MethodHead} {
+	for _, path := range healthPaths() {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions} {
 			e.Add(method, path, principal.Allow(principal.Anyone, a.health))
 		}
 	}
@@ -149,12 +149,17 @@ func (a *App) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// healthPaths are where load balancers and monitors ask. The check of some, in HTTP/1.0, names no host and may be an
+// OPTIONS.
+func healthPaths() []string { return []string{"/health", "/healthz", "/api/health"} }
+
 // health tells monitors whether the server can do its work.
 //
 // Whoever isn't signed in learns no more than that.
 func (a *App) health(c echo.Context) error {
 	h := a.state(principal.Of(c.Request().Context()).Known())
 	if h["status"] != "healthy" {
+		errstatus.Header(c.Response().Header(), http.StatusServiceUnavailable, nil)
 		return c.JSON(http.StatusServiceUnavailable, h)
 	}
 	return c.JSON(http.StatusOK, h)

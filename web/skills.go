@@ -33,6 +33,7 @@ func SkillOptions(current func() *config.Snapshot, o Options) skills.Options {
 		Path:    func() string { s := current(); return cmp.Or(s.File.Skills.Path, skills.DefaultPath(s.DataDir)) },
 		State:   func() string { return current().ExtensionsPath },
 		Shown:   skills.ShownPath(current().DataDir),
+		Room:    func() (int64, bool) { return files.FreeSpace(current().DataDir) },
 		Bundled: o.Skills,
 		Tool:    self(),
 		Log:     o.Log,

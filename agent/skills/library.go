@@ -32,6 +32,8 @@ type Options struct {
 	Bundled fs.FS
 	// Tool is a program that stands in for the files called skilltool in bundled skills; "" leaves them.
 	Tool string
+	// Room is how many bytes may still be written where Shown is; known is false where that can't be told. nil is that.
+	Room func() (bytes int64, known bool)
 	// Log gets what concerns the owner; nil is the default.
 	Log *slog.Logger
 }

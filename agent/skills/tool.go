@@ -49,6 +49,9 @@ func (l *Library) linkTool(at string) error {
 	return os.Rename(temp, at)
 }
 
+// spareRoom is what must be left on the disk beside a copy of the program, which is for chats.
+const spareRoom = 256 << 20
+
 // toolFolder is where a copy of the program is kept.
 func (l *Library) toolFolder() string { return l.o.Shown + ".tool" }
 
@@ -60,14 +63,24 @@ func (l *Library) keepTool(at string) (err error) {
 	if err := os.RemoveAll(l.toolFolder()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.toolFolder(), 0o700); err != nil {
-		return err
-	}
 	in, err := os.Open(l.o.Tool)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if l.o.Room != nil {
+		if room, known := l.o.Room(); known && room < info.Size()+spareRoom {
+			return fmt.Errorf("the data folder has no room for a copy of %s (%d MiB): put the program on the same disk, "+
+				"or have %d MiB free", l.o.Tool, info.Size()>>20, (info.Size()+spareRoom)>>20)
+		}
+	}
+	if err := os.MkdirAll(l.toolFolder(), 0o700); err != nil {
+		return err
+	}
 	out, err := os.OpenFile(at+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
 	if err != nil {
 		return err

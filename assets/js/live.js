@@ -2,7 +2,11 @@
 import {post} from './compose.js';
 import {$, apply, on, patch, say, sheet, word} from './dom.js';
 
-let es, timer, bannerTimer, wait = 500, running = false, cursor = '', since;
+let es, timer, deaf, bannerTimer, wait = 500, running = false, cursor = '', since, disk = false;
+
+// The server beats every ten seconds: one that is silent for so long is frozen or out of reach, though the
+// connection may look whole.
+const silence = 30000;
 
 const turns = () => $('turns');
 
@@ -10,6 +14,7 @@ const close = () => {
   es?.close();
   es = null;
   clearTimeout(timer);
+  clearTimeout(deaf);
 };
 
 const banner = (text, good) => {
@@ -25,16 +30,27 @@ const calm = () => { clearTimeout(bannerTimer); bannerTimer = 0; };
 const online = () => {
   wait = 500;
   calm();
-  if ($('banner')?.hidden === false) {
+  clearTimeout(deaf);
+  deaf = setTimeout(() => es?.onerror(), silence);
+  if (!disk && $('banner')?.hidden === false) {
     banner(word('live-back'), true);
-    setTimeout(() => banner(''), 2000);
+    setTimeout(() => { if ($('banner')?.classList.contains('good')) banner(''); }, 2000);
   }
+};
+
+// That the server waits for its disk stands in the banner until it says otherwise or is gone.
+const waits = (now) => {
+  if (now === disk) return;
+  disk = now;
+  banner(now ? word('live-disk') : '');
+  if (now) say(word('live-disk'));
 };
 
 const finish = () => {
   running = false;
   close();
   calm();
+  waits(false);
   if (!$('banner')?.classList.contains('good')) banner('');
   turns()?.removeAttribute('data-running');
   document.dispatchEvent(new CustomEvent('fawn:idle', {detail: Date.now() - since}));
@@ -94,6 +110,8 @@ const handlers = {
   },
   html(data) { apply(JSON.parse(data)); },
   reset(data) { apply(JSON.parse(data)); },
+  wait(data) { waits(JSON.parse(data).waiting); },
+  beat() {},
   gone: recover, // the session has ended: what a reload shows says so
   done(data) {
     if (data) apply(JSON.parse(data));
@@ -110,10 +128,12 @@ const open = () => {
   const el = turns();
   if (!running || !el || document.hidden) return;
   es = new EventSource(el.dataset.stream + '?v=' + encodeURIComponent(cursor));
+  deaf = setTimeout(() => es?.onerror(), silence);
   es.onopen = online;
   es.onerror = () => {
-    // A bad status or a broken connection: open again ourselves, later each time.
+    // A bad status, a broken connection or a silent one: open again ourselves, later each time.
     close();
+    waits(false);
     bannerTimer ||= setTimeout(() => { banner(word('live-offline')); say(word('live-offline')); }, 3000);
     timer = setTimeout(open, wait * (0.5 + Math.random()));
     wait = Math.min(wait * 2, 15000);

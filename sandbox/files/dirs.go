@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Dirs owns the folders of all threads below one data folder, or one that servers share:
@@ -135,6 +136,13 @@ func (d Dirs) Threads(visit func(thread string) error) error {
 		return nil
 	}
 	return err
+}
+
+// Probe says that an id is one of the throw-away threads that try a sandbox. A crash leaves their folders behind.
+func Probe(id string) bool {
+	rest, ok := strings.CutPrefix(id, "probe-")
+	rest = strings.TrimPrefix(rest, "other-")
+	return ok && len(rest) == 12 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
 // Folder is that of a thread on the host, whether it exists or not. An invalid id is ErrThread.

@@ -65,7 +65,10 @@ func Pooler(tb testing.TB, address string, size int) string {
 	}
 	tb.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGQUIT)
-		cmd.Wait()
+		ended := cmd.Wait()
+		if out, err := os.ReadFile(logs); tb.Failed() && err == nil {
+			tb.Logf("PgBouncer ended (%v) and said at last:\n%s", ended, out[max(0, len(out)-2000):])
+		}
 	})
 	through := *u
 	through.Host = host() + ":" + port

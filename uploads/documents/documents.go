@@ -82,17 +82,22 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// maxTries is how often a document is begun that never came to an end: it may be what ends
-// the server.
-const maxTries = 3
+// A document that is begun again and again and never comes to an end may be what ends the server. maxTries bounds how
+// often in a row nothing of it is read, and maxAgain how often no more than before.
+const (
+	maxTries = 3
+	maxAgain = 10
+)
 
 // record is what the store keeps of a document.
 type record struct {
 	uploads.Conversion
 	Markdown string `json:"markdown,omitempty"` // name of the upload that is its text
-	Tries    int    `json:"tries,omitempty"`
-	Asked    int64  `json:"asked"`            // tells one file of this name from the next
-	Server   int64  `json:"server,omitempty"` // which converts it, of several
+	Tries    int    `json:"tries,omitempty"`    // attempts in a row that read no page, with the one under way
+	Again    int    `json:"again,omitempty"`    // attempts in a row that read some, and none beyond Most
+	Most     int    `json:"most,omitempty"`     // pages that any attempt has read
+	Asked    int64  `json:"asked"`              // tells one file of this name from the next
+	Server   int64  `json:"server,omitempty"`   // which converts it, of several
 }
 
 // Service converts documents.

@@ -250,21 +250,56 @@ func TestAConversionGoesOnAfterAStop(t *testing.T) {
 	d.await()
 }
 
+// kill ends the server, which does not say so, and starts the next one.
+func (d *desk) kill() {
+	d.t.Helper()
+	left, err := d.store.Values(d.t.Context(), "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.stop()
+	d.store.values = left
+	d.start()
+}
+
+// TestADocumentThatEndsServersIsGivenUp, soon where nothing of it is read, and later where it gets no further.
 func TestADocumentThatEndsServersIsGivenUp(t *testing.T) {
 	d := newDesk(t)
 	d.add("a.pdf")
 	for range 3 {
 		<-d.jobs
-		left, err := d.store.Values(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.stop()
-		d.store.values = left // a server that is killed does not say so
-		d.start()
+		d.kill()
 	}
 	d.await()
 	d.want("a.pdf failedcrashed")
+
+	d.add("b.pdf")
+	for range 11 {
+		j := <-d.jobs
+		j.Progress(7, 100)
+		d.kill()
+	}
+	d.await()
+	d.want("a.pdf failedcrashed", "b.pdf failedcrashed")
+}
+
+// TestADocumentIsNotToBlameForKills as long as more of it is read than ever before.
+func TestADocumentIsNotToBlameForKills(t *testing.T) {
+	d := newDesk(t)
+	d.add("a.pdf")
+	for page := range 20 {
+		j := <-d.jobs
+		j.Progress(page+1, 100)
+		d.kill()
+	}
+	for range 2 { // and as long as those before it were not many
+		<-d.jobs
+		d.kill()
+	}
+	<-d.jobs
+	d.out <- documents.Outcome{Text: []byte("a")}
+	d.await()
+	d.want("a.pdf converted a.pdf.md")
 }
 
 func TestStopsAreNotTheFaultOfADocument(t *testing.T) {

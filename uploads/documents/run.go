@@ -107,12 +107,12 @@ func (s *Service) change(ctx context.Context, thread, name string, asked int64, 
 var errStale = errors.New("the upload was replaced")
 
 func (s *Service) convert(ctx context.Context, thread, name string) error {
-	var asked int64
-	tries, chosen := 0, ""
+	var began record
+	chosen := ""
 	err := s.change(ctx, thread, name, 0, func(r *record) error {
+		began = *r
 		r.Tries++
 		r.Server = s.cfg.Server
-		asked, tries = r.Asked, r.Tries
 		if r.Chosen {
 			chosen = r.Encoding
 		}
@@ -136,13 +136,13 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 		return err
 	}
 	out := Outcome{Reason: convert.Crashed}
-	if tries <= maxTries {
-		out, err = s.try(ctx, thread, name, chosen, asked)
+	if began.Tries < maxTries && began.Again < maxAgain {
+		out, err = s.try(ctx, thread, name, chosen, began.Asked)
 	}
 	if ctx.Err() != nil {
 		// The next server takes it up. That this one was told to stop is not the document's fault.
-		err := s.change(context.WithoutCancel(ctx), thread, name, asked, func(r *record) error {
-			r.Tries--
+		err := s.change(context.WithoutCancel(ctx), thread, name, began.Asked, func(r *record) error {
+			r.Tries, r.Again = began.Tries, began.Again
 			return nil
 		})
 		if errors.Is(err, errStale) {
@@ -155,7 +155,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 		out = Outcome{Reason: convert.Crashed}
 	}
 	defer s.Refresh(thread)
-	err = s.change(ctx, thread, name, asked, func(r *record) error {
+	err = s.change(ctx, thread, name, began.Asked, func(r *record) error {
 		text := r.Markdown
 		r.Conversion, r.Markdown = uploads.Conversion{State: uploads.Failed, Reason: string(out.Reason),
 			Encoding: out.Encoding, Chosen: chosen != ""}, ""
@@ -207,6 +207,7 @@ func (s *Service) try(ctx context.Context, thread, name, encoding string, asked 
 	}
 	defer f.Close()
 	var noted time.Time
+	alive := false
 	return s.cfg.Convert(ctx, Job{Name: name, File: f, Encoding: encoding, Progress: func(done, of int) {
 		if time.Since(noted) < notedEvery {
 			return
@@ -214,6 +215,13 @@ func (s *Service) try(ctx context.Context, thread, name, encoding string, asked 
 		noted = time.Now()
 		err := s.change(ctx, thread, name, asked, func(r *record) error {
 			r.Done, r.Pages = done, of
+			if done > 0 && !alive { // what ends the server now is hardly the document
+				alive = true
+				r.Tries, r.Again = 0, r.Again+1
+			}
+			if done > r.Most {
+				r.Most, r.Again = done, 0
+			}
 			return nil
 		})
 		if err != nil && !errors.Is(err, errStale) && ctx.Err() == nil {

@@ -147,7 +147,7 @@ func groupName(ctx context.Context, now time.Time, r views.ThreadRow) string {
 // words hands the script the sentences it says by itself.
 func words(ctx context.Context) templ.Attributes {
 	a := templ.Attributes{}
-	for _, k := range []string{"live.offline", "live.back", "live.placeholder", "live.empty", "live.uploading",
+	for _, k := range []string{"live.offline", "live.disk", "live.back", "live.placeholder", "live.empty", "live.uploading",
 		"live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
 		"live.total", "live.uploaderror", "live.running", "live.newlines", "live.loaded",
 		"compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {

@@ -146,6 +146,11 @@ func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 		return err
 	}
 	defer out.Close()
+	if f.modes.Custom() {
+		defer m.DB.OnWait(func(waiting bool) { // an error is told to whoever writes next
+			_ = out.Write(wire.WaitFrame(waiting), true)
+		})()
+	}
 	if m.gone(reader, f) {
 		return m.gap(out, reader.Run(), f.after)
 	}

@@ -227,9 +227,10 @@ export const start = async ({ model = true, scripted = '', models = {}, memory =
 
 // relay stands between browser and server like a bad network. refuse is a list
 // of what happens to the next streams instead of an answer, 'reset' or a status;
-// cut ends each stream so many milliseconds after its headers; down drops everything.
+// cut ends each stream so many milliseconds after its headers; down drops everything; mute lets
+// nothing more through on the streams that are open.
 export const relay = async (base) => {
-  const r = { streams: 0, refuse: [], cut: 0, down: false };
+  const r = { streams: 0, refuse: [], cut: 0, down: false }, open = new Set();
   const server = http.createServer((req, res) => {
     const stream = /\/stream\?/.test(req.url);
     if (r.down) { req.socket.destroy(); return; }
@@ -241,7 +242,13 @@ export const relay = async (base) => {
     }
     const up = http.request(base + req.url, { method: req.method, headers: req.headers }, (from) => {
       res.writeHead(from.statusCode, from.headers);
-      from.pipe(res);
+      if (stream) {
+        const mine = { muted: false };
+        open.add(mine);
+        from.on('data', (part) => { if (!mine.muted) res.write(part); });
+        from.on('end', () => { if (!mine.muted) res.end(); });
+        res.on('close', () => open.delete(mine));
+      } else from.pipe(res);
       if (stream && r.cut) setTimeout(() => res.destroy(), r.cut);
       from.on('error', () => res.destroy());
     });
@@ -252,6 +259,7 @@ export const relay = async (base) => {
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
   r.base = `http://127.0.0.1:${server.address().port}`;
   r.drop = () => server.closeAllConnections();
+  r.mute = () => { for (const s of open) s.muted = true; };
   r.stop = () => { server.closeAllConnections(); return new Promise((done) => server.close(done)); };
   return r;
 };

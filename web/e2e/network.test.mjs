@@ -1,7 +1,10 @@
 // Bad networks, many tabs, ways back and forth: whatever happens, all pages of
 // a thread end equal, and say what is going on meanwhile.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { answer, answerHTML, ask, atLeast, clean, count, finished, launch, newChat, open } from './browser.mjs';
 import { chromium, held, lacks, relay, scripted, start, until, words } from './harness.mjs';
@@ -69,6 +72,49 @@ test('a lost connection is told, and so is its return', { skip }, async (t) => {
   await fawn.script.open('lost');
   await finished(page);
   assert.equal(count(await answer(page)), 450);
+  await page.context().close();
+});
+
+test('a server that is silent is left after thirty seconds, and the page goes on', { skip }, async (t) => {
+  const net = await relay(fawn.base);
+  t.after(net.stop);
+  const page = await open(browser, net.base);
+  await page.clock.install();
+  await ask(page, net.base, held('silent', 20, 30));
+  await atLeast(page, 20);
+  const before = net.streams;
+  net.mute(); // as a connection to a machine that stands still
+  await fawn.script.open('silent');
+  await page.clock.fastForward(25_000);
+  assert.equal(net.streams, before, 'three beats may be missing');
+  await page.clock.fastForward(10_000);
+  await until('the page has come back', () => net.streams > before);
+  await finished(page);
+  assert.equal(count(await answer(page)), 50);
+  await page.context().close();
+});
+
+test('that the disk is waited for is told, in the reader\'s language, until it is back', { skip: skip || (process.env.FAWN_TEST_PG && 'the rows are elsewhere') }, async (t) => {
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, held('disk', 20, 30));
+  await atLeast(page, 20);
+  // Another program has the database for itself, which the server waits for like a disk.
+  const other = spawn('python3', ['-c', `import sqlite3, sys
+c = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+c.execute('BEGIN IMMEDIATE')
+print('held', flush=True)
+sys.stdin.read()
+c.execute('ROLLBACK')`, join(fawn.data, 'fawn.db')]);
+  t.after(() => other.kill());
+  await once(other.stdout, 'data');
+  await fawn.script.open('disk');
+  await page.waitForSelector('#banner:not([hidden])');
+  assert.match(await page.innerText('#banner'), /^Waiting for the disk/);
+  other.stdin.end();
+  await page.waitForSelector('#banner', { state: 'hidden' });
+  await finished(page);
+  assert.equal(count(await answer(page)), 50);
+  clean(page);
   await page.context().close();
 });
 

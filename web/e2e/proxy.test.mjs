@@ -274,3 +274,30 @@ for (const which of ['nginx', 'caddy']) {
     assert.ok(Date.now() - began > 19 * 60_000);
   });
 }
+
+test('readers of a frozen server are let go in time, and go on where they were', { skip }, async () => {
+  const gate = 'frozen', streams = await Promise.all(Object.values(proxies).map(async (p) => {
+    const { thread_id: id } = (await fetched(p, 'POST', '/threads', json, '{}')).json();
+    const c = await connect(p);
+    const { req, headers } = await begin(c, p, 'POST', `/threads/${id}/runs/stream`, json, run1(held(gate, 50, 50)));
+    const s = { p, c, at: headers.location, text: '' };
+    req.setEncoding('utf8');
+    s.over = (async () => { for await (const part of req) s.text += part; })().catch(() => {}).then(() => Date.now());
+    await until('it has begun', () => count(s.text) >= 50);
+    return s;
+  }));
+  const began = Date.now();
+  process.kill(-fawn.pid(), 'SIGSTOP');
+  try {
+    for (const s of streams) {
+      const took = await s.over - began;
+      assert.ok(took > 15_000 && took < 45_000, `let go after ${took} ms`);
+      s.c.destroy();
+    }
+  } finally { process.kill(-fawn.pid(), 'SIGCONT'); }
+  await fawn.script.open(gate);
+  for (const s of streams) {
+    const rest = await fetched(s.p, 'GET', s.at, { 'last-event-id': lastID(s.text) });
+    assert.equal((text(s.text) + text(rest.text)).match(/lorem/g).length, 100);
+  }
+});

@@ -27,6 +27,33 @@ import (
 // statusGone is what proxies log when the client left before the answer.
 const statusGone = 499
 
+// retryAfter is when whoever gets a 503 may ask again, in seconds, unless the error says so itself.
+const retryAfter = "5"
+
+// For is what a request is answered with: [Of] the error, or 499 when it failed since its client has left.
+func For(r *http.Request, err error) (status int, detail any) {
+	if status, detail = Of(err); r.Context().Err() != nil && ended(err) {
+		return statusGone, nil
+	}
+	return status, detail
+}
+
+// ended says that something failed because its context was over.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// Header adds what belongs to a status: when to come back after a 503, and what the error brings along.
+func Header(h http.Header, status int, err error) {
+	var d *httpx.Detail
+	if errors.As(err, &d) {
+		maps.Copy(h, d.Header)
+	}
+	if (status == http.StatusServiceUnavailable || errors.Is(err, store.ErrCrowded)) && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", retryAfter)
+	}
+}
+
 // Of is the one table from errors to answers. An error that is not in it is a 500
 // whose detail is nil: its text is for the log.
 func Of(err error) (status int, detail any) {
@@ -51,7 +78,6 @@ func Of(err error) (status int, detail any) {
 		target error
 		status int
 	}{
-		{context.Canceled, statusGone},
 		{runs.ErrClosed, http.StatusServiceUnavailable},
 		{store.ErrClosed, http.StatusServiceUnavailable},
 		{runs.ErrBarred, http.StatusForbidden},
@@ -93,6 +119,9 @@ func Of(err error) (status int, detail any) {
 		return http.StatusInsufficientStorage,
 			"the disk is full or failing, so nothing can be stored; free some space and try again"
 	}
+	if ended(err) { // something that it needed was, but not the request; whose text may name an address
+		return http.StatusServiceUnavailable, "the server couldn't finish this; try again"
+	}
 	return http.StatusInternalServerError, nil
 }
 
@@ -101,8 +130,8 @@ func Of(err error) (status int, detail any) {
 // had begun is cut off when it fails because of the server.
 func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
-		status, detail := Of(err)
 		r := c.Request()
+		status, detail := For(r, err)
 		if c.Response().Committed {
 			if status < statusGone || httpx.Left(r, err) {
 				return
@@ -120,13 +149,7 @@ func Handler(log *slog.Logger) echo.HTTPErrorHandler {
 			log.Error("a request failed", "request", id, "method", r.Method, "path", r.URL.Path, "err", err)
 			detail = "internal error (request " + id + ")"
 		}
-		var d *httpx.Detail
-		if errors.As(err, &d) {
-			maps.Copy(c.Response().Header(), d.Header)
-		}
-		if errors.Is(err, store.ErrCrowded) || d == nil && status == http.StatusServiceUnavailable {
-			c.Response().Header().Set("Retry-After", "5")
-		}
+		Header(c.Response().Header(), status, err)
 		if r.Method == http.MethodHead || status == statusGone {
 			err = c.NoContent(status)
 		} else {

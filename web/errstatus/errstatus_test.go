@@ -37,7 +37,7 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		{fmt.Errorf("%w: %w", runs.ErrStorage, store.ErrNotFound), 404}, {&uploads.TooManyError{Limit: 3}, 413},
 		{uploads.ErrNoFiles, 400}, {uploads.ErrName, 400}, {&uploads.NotFoundError{Name: "x"}, 404},
 		{uploads.ErrForm, 400}, {files.ErrEscape, 403}, {files.ErrThread, 422}, {files.ErrPath, 400},
-		{files.ErrNotRegular, 400}, {fs.ErrNotExist, 404}, {context.Canceled, 499}, {echo.ErrNotFound, 404},
+		{files.ErrNotRegular, 400}, {fs.ErrNotExist, 404}, {context.Canceled, 503}, {context.DeadlineExceeded, 503}, {echo.ErrNotFound, 404},
 		{httpx.Errorf(418, "x"), 418}, {errors.New("disk /home/x broke"), 500},
 		{account.ErrEnded, 401}, {fmt.Errorf("%w: no route to 10.0.0.1", store.ErrAway), 503}, {store.ErrFenced, 503},
 	} {
@@ -50,6 +50,30 @@ func TestEveryKnownErrorHasItsStatus(t *testing.T) {
 		}
 		if said, ok := detail.(string); ok && strings.Contains(said, "10.0.0.1") {
 			t.Errorf("%v tells an address: %q", c.err, said)
+		}
+	}
+}
+
+// TestOnlyARequestThatEndedItselfIsGone: what was cancelled inside of the server is an answer to come back for.
+func TestOnlyARequestThatEndedItselfIsGone(t *testing.T) {
+	e := echo.New()
+	e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
+	for path, err := range map[string]error{"/cancelled": context.Canceled, "/late": context.DeadlineExceeded,
+		"/away": store.ErrAway, "/worded": httpx.Errorf(503, "not now"), "/crowded": store.ErrCrowded} {
+		e.GET(path, func(echo.Context) error { return fmt.Errorf("ask 10.0.0.1: %w", err) })
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	for path, want := range map[string]int{"/cancelled": 503, "/late": 503, "/away": 503, "/worded": 503, "/crowded": 429} {
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		if rec.Code != want || rec.Header().Get("Retry-After") == "" || strings.Contains(rec.Body.String(), "10.0.0.1") {
+			t.Errorf("%s: %d %v %s", path, rec.Code, rec.Header(), rec.Body)
+		}
+		rec = httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequestWithContext(over, "GET", path, nil))
+		if gone := path == "/cancelled" || path == "/late"; gone != (rec.Code == 499) {
+			t.Errorf("%s, and the client has left: %d", path, rec.Code)
 		}
 	}
 }

@@ -21,6 +21,8 @@ const (
 	maxFrame = 64 << 20
 	// awayTime is how long a server may be away while its run is followed.
 	awayTime = 30 * time.Second
+	// silence is after how long a connection is let go on which nothing comes, as servers beat every ten seconds.
+	silence = 30 * time.Second
 	// firstPause is what a reader waits before it comes back; each pause is twice the last, up to maxPause.
 	firstPause, maxPause = 100 * time.Millisecond, 2 * time.Second
 )
@@ -35,6 +37,67 @@ type follower struct {
 	ended   bool
 }
 
+// errSilent ends a connection on which nothing comes: its server stands still, or can't be reached any more.
+var errSilent = errors.New("nothing came from the server for 30 seconds")
+
+// open makes a request whose answer is a stream, and lets go of that when nothing comes for too long. What may begin a
+// run is answered when that is stored, however long it takes.
+func (s Server) open(ctx context.Context, method, path string, h http.Header, body io.Reader) (
+	*http.Response, error) {
+	one, stop := context.WithCancelCause(ctx)
+	quiet := time.AfterFunc(silence, func() { stop(errSilent) })
+	if method == http.MethodPost {
+		quiet.Stop()
+	}
+	res, err := s.do(one, method, path, h, body)
+	if quiet.Stop() || method == http.MethodPost {
+		quiet.Reset(silence)
+	}
+	if err != nil {
+		quiet.Stop()
+		err = cmp.Or(silent(one), err)
+		stop(nil)
+		return nil, err
+	}
+	res.Body = &heard{res.Body, one, quiet, stop}
+	return res, nil
+}
+
+// silent is why a connection was let go, nil for another reason.
+func silent(ctx context.Context) error {
+	if err := context.Cause(ctx); errors.Is(err, errSilent) {
+		return err
+	}
+	return nil
+}
+
+// heard is the body of such an answer.
+type heard struct {
+	io.ReadCloser
+	ctx   context.Context
+	quiet *time.Timer
+	stop  context.CancelCauseFunc
+}
+
+// Read implements io.Reader.
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p)
+	if n > 0 {
+		h.quiet.Reset(silence)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = cmp.Or(silent(h.ctx), err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (h *heard) Close() error {
+	h.quiet.Stop()
+	h.stop(nil)
+	return h.ReadCloser.Close()
+}
+
 // stream starts the run and follows it to its end, also where connections break off or the server restarts.
 // failure is what the run says went wrong.
 func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show *show) (failure string, err error) {
@@ -43,7 +106,7 @@ func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show
 		return "", err
 	}
 	at := "/threads/" + url.PathEscape(r.ThreadID) + "/runs/"
-	res, err := s.do(ctx, http.MethodPost, at+"stream", header("Content-Type", "application/json"), bytes.NewReader(b))
+	res, err := s.open(ctx, http.MethodPost, at+"stream", header("Content-Type", "application/json"), bytes.NewReader(b))
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +118,7 @@ func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show
 		if res != nil {
 			before := f.heard
 			if err = f.read(res); f.heard != before {
-				pause = firstPause
+				pause, f.heard = firstPause, time.Now() // it may have been silent for some time
 			}
 		}
 		var no *refusal
@@ -77,7 +140,7 @@ func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show
 			return "", ctx.Err()
 		case <-time.After(pause):
 		}
-		res, err = s.do(ctx, http.MethodGet, at+url.PathEscape(r.RunID)+"/stream", header("Last-Event-ID", f.last), nil)
+		res, err = s.open(ctx, http.MethodGet, at+url.PathEscape(r.RunID)+"/stream", header("Last-Event-ID", f.last), nil)
 	}
 }
 

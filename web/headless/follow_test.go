@@ -3,6 +3,7 @@ package headless
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,62 @@ func (endless) Read(p []byte) (int, error) {
 		p[i] = 'a'
 	}
 	return len(p), nil
+}
+
+// mute is a body on which nothing comes until its request ends.
+type mute struct {
+	first io.Reader
+	ctx   context.Context
+}
+
+func (m mute) Read(p []byte) (int, error) {
+	if n, err := m.first.Read(p); err == nil {
+		return n, nil
+	}
+	<-m.ctx.Done()
+	return 0, m.ctx.Err()
+}
+
+// frozen is a server that stands still behind its first lines and takes connections up without an answer, so many times.
+// Then it goes on.
+type frozen struct {
+	times    int
+	requests int
+}
+
+func (f *frozen) RoundTrip(r *http.Request) (*http.Response, error) {
+	const began, rest = "event: metadata\ndata: {}\nid: 1\n\n", "event: end\ndata: null\n\n"
+	f.requests++
+	switch {
+	case f.requests == 1:
+		time.Sleep(2 * silence) // until the run is stored
+		r.Body.Close()
+		return &http.Response{StatusCode: http.StatusOK, Header: header("Content-Location", "/threads/t/runs/r"),
+			Body: io.NopCloser(mute{strings.NewReader(began), r.Context()})}, nil
+	case f.requests <= f.times+1:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	if r.Header.Get("Last-Event-ID") != "1" {
+		return nil, errors.New("it doesn't go on behind what it has")
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(rest))}, nil
+}
+
+// TestASilentServerIsLeft after thirty seconds, and looked for anew, by a fake clock.
+func TestASilentServerIsLeft(t *testing.T) {
+	for times, ok := range map[int]bool{0: true, 2: false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &frozen{times: times}
+			start := time.Now()
+			_, err := Server{URL: "http://server", Client: &http.Client{Transport: f}}.stream(t.Context(),
+				&Result{ThreadID: "t"}, map[string]any{}, &show{Screen: Screen{Answer: io.Discard, Progress: io.Discard}})
+			if took := time.Since(start) - 2*silence; ok != (err == nil) || !ok && !errors.Is(err, errSilent) ||
+				took < silence || took > 2*silence+maxPause {
+				t.Errorf("frozen %d times: %v after %v and %d requests", times, err, took, f.requests)
+			}
+		})
+	}
 }
 
 // TestARunIsNotFollowedForEver uses a fake clock.

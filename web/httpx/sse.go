@@ -23,10 +23,14 @@ const alone = 20 * time.Millisecond
 // would take the empty line for an event without data.
 var heartbeat = []byte(": heartbeat\n")
 
-// Stream writes server-sent events. Write belongs to one goroutine.
+// pulse is a heartbeat that scripts of pages hear: a browser keeps comments to itself.
+var pulse = []byte("event: beat\ndata: 1\n\n")
+
+// Stream writes server-sent events. Write may be called by several goroutines, each with whole frames.
 type Stream struct {
 	ctl   *http.ResponseController
 	every time.Duration // between two heartbeats
+	sign  []byte        // what one of them is
 
 	mu    sync.Mutex // guards what follows
 	w     http.ResponseWriter
@@ -39,12 +43,21 @@ type Stream struct {
 // NewStream sends the headers, with the first event or alone if none comes at once, lifts
 // the write deadline of the server and starts the heartbeat. The caller must Close.
 func NewStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
+	return newStream(w, beat, heartbeat)
+}
+
+// NewPageStream is NewStream for a page, whose script hears each heartbeat as the event beat.
+func NewPageStream(w http.ResponseWriter, beat time.Duration) (*Stream, error) {
+	return newStream(w, beat, pulse)
+}
+
+func newStream(w http.ResponseWriter, beat time.Duration, sign []byte) (*Stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform") // a front end that compresses would hold events back
 	h.Set("Connection", "keep-alive")
 	h.Set("X-Accel-Buffering", "no")
-	s := &Stream{ctl: http.NewResponseController(w), w: w, every: beat}
+	s := &Stream{ctl: http.NewResponseController(w), w: w, every: beat, sign: sign}
 	if err := s.ctl.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
@@ -69,7 +82,7 @@ func (s *Stream) beat() {
 	case !s.sent:
 		_ = s.put(nil, true)
 	case s.alive:
-		_ = s.put(heartbeat, true)
+		_ = s.put(s.sign, true)
 	}
 	s.alive = true
 	if s.err == nil {

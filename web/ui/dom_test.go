@@ -85,8 +85,11 @@ func elements(nodes []*html.Node) []*html.Node {
 
 // event applies one event of the stream.
 func (d *dom) event(kind, data string) error {
-	if kind == "md" {
+	switch kind {
+	case "md":
 		return d.patch(data)
+	case "beat", "wait": // for the script alone
+		return nil
 	}
 	var f views.Frame
 	if err := json.Unmarshal([]byte(data), &f); err != nil {

@@ -31,6 +31,9 @@ var modeNames = [...]struct {
 // has tells whether any of some modes is in the set.
 func (m Modes) has(some Modes) bool { return m&some != 0 }
 
+// Custom tells whether custom events are asked for.
+func (m Modes) Custom() bool { return m.has(ModeCustom) }
+
 // ModeOf is the mode of a name, 0 when there is none.
 func ModeOf(name string) Modes {
 	for _, m := range modeNames {

@@ -30,3 +30,10 @@ func (f *frames) Send(out *httpx.Stream, flush bool) error {
 	f.buf = f.buf[:0]
 	return nil
 }
+
+// WaitFrame tells readers of custom events that commits have to be waited for, as the disk or the database stands still,
+// or that this is over. It is no event of a run, so it has no id to go on behind.
+func WaitFrame(waiting bool) []byte {
+	return httpx.AppendFrame(nil, "custom",
+		fmt.Appendf(nil, `{"type": "storage_waiting", "waiting": %t}`, waiting), httpx.ID{})
+}

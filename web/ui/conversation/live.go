@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -33,11 +34,14 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	}
 	ctx, done := httpx.Until(r.Context(), h.Draining, runs.ErrClosed)
 	defer done()
-	out, err := httpx.NewStream(c.Response(), httpx.Heartbeat)
+	out, err := httpx.NewPageStream(c.Response(), httpx.Heartbeat)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
+	defer h.DB.OnWait(func(waiting bool) { // an error is told to whoever writes next
+		_ = out.Write(waitEvent(waiting), true)
+	})()
 	l := &live{out: out,
 		progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
@@ -45,6 +49,12 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 		h.Log.Error("a page's stream was cut off", "thread", id, "err", err)
 	}
 	return nil // the headers are out, there is nobody to tell
+}
+
+// waitEvent tells a page that commits have to be waited for, or that this is over. It belongs to no run, so the page
+// stays at its cursor.
+func waitEvent(waiting bool) []byte {
+	return appendEvent(nil, "wait", fmt.Appendf(nil, `{"waiting":%t}`, waiting), "")
 }
 
 // live is one page that follows a thread.

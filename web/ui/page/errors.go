@@ -63,7 +63,7 @@ func WantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 func (s *Site) answerError(c echo.Context, err error) error {
 	r := c.Request()
-	status, detail := errstatus.Of(err)
+	status, detail := errstatus.For(r, err)
 	if status == http.StatusUnauthorized && s.Guarded() && !principal.Of(r.Context()).Known() {
 		return toSignIn(c)
 	}
@@ -84,11 +84,7 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	if said, ok := detail.(string); ok && status != http.StatusNotFound && (worded || !away(status)) {
 		text = said
 	}
-	if worded {
-		for name, values := range d.Header {
-			c.Response().Header()[name] = values
-		}
-	}
+	errstatus.Header(c.Response().Header(), status, err)
 	lang := ReadPrefs(r).Lang
 	toast := views.Toast{Kind: views.NoticeError, Text: text}
 	if toast.Text == "" {

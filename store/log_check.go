@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	logHead   = 32         // bytes of the header of a write-ahead log
+	frameHead = 24         // and of each page in it
+	logMagic  = 0x377f0682 // what it begins with; the last bit says in which order sums take bytes
+	maxLost   = 1000       // folders that are looked for in a database
+)
+
+// errLog means that commits were in a log that is not there any more, or not whole.
+var errLog = errors.New("what was last written to it is lost")
+
+// checkLog looks at the log that a process left which did not close its database. Where that is gone or damaged, the
+// database goes back to what was copied into its file, which is told; it is refused when threads that have files are
+// lost with that.
+func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
+	problem, err := logProblem(filepath.Join(dir, fileName+"-wal"))
+	if err != nil || problem == "" {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(dir, fileName))
+	if err != nil {
+		return nil // opening it tells
+	}
+	lost, err := lostThreads(ctx, dir)
+	if err != nil {
+		return damaged(dir, translate(err))
+	}
+	if len(lost) > 0 {
+		return damaged(dir, fmt.Errorf("%w: %s, and the server before was not stopped in order; %d threads that have "+
+			"folders, such as %s, are not in it. To go on with what is left, remove the file %s", errLog, problem,
+			len(lost), lost[0], filepath.Join(dir, "lock")))
+	}
+	log.Warn("the end of the database may be lost", "problem", problem, "path", filepath.Join(dir, fileName),
+		"kept_until", info.ModTime())
+	return nil
+}
+
+// logProblem says what is wrong with a log, "" for nothing.
+func logProblem(path string) (string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "its log " + filepath.Base(path) + " is missing", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var head [logHead]byte
+	switch _, err := io.ReadFull(f, head[:]); {
+	case errors.Is(err, io.EOF): // it was copied to the end, and cut off
+		return "", nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "its log " + filepath.Base(path) + " is cut off", nil
+	case err != nil:
+		return "", err
+	}
+	damage := "its log " + filepath.Base(path) + " is damaged"
+	magic, size := binary.BigEndian.Uint32(head[:]), binary.BigEndian.Uint32(head[8:])
+	var order binary.ByteOrder = binary.LittleEndian
+	if magic&1 == 1 {
+		order = binary.BigEndian
+	}
+	sum := logSum{order: order}
+	sum.add(head[:24])
+	if magic&^1 != logMagic || size < 512 || size > 1<<16 || size&(size-1) != 0 || !sum.is(head[24:]) {
+		return damage, nil
+	}
+	// Frames of this log end where one is not whole. None of it may come behind that.
+	frame, whole := make([]byte, frameHead+size), true
+	for {
+		switch _, err := io.ReadFull(f, frame); {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return "", nil
+		case err != nil:
+			return "", err
+		}
+		own := string(frame[8:16]) == string(head[16:24])
+		if whole {
+			next := sum
+			next.add(frame[:8])
+			next.add(frame[frameHead:])
+			if whole = own && next.is(frame[16:]); whole {
+				sum = next
+				continue
+			}
+			if !own { // what follows is of a log before it
+				return "", nil
+			}
+			continue
+		}
+		if own {
+			return damage, nil
+		}
+	}
+}
+
+// logSum is the sum of all that a log holds so far.
+type logSum struct {
+	order binary.ByteOrder
+	a, b  uint32
+}
+
+func (s *logSum) add(p []byte) {
+	for ; len(p) >= 8; p = p[8:] {
+		s.a += s.order.Uint32(p) + s.b
+		s.b += s.order.Uint32(p[4:]) + s.a
+	}
+}
+
+// is compares it with the sum that is written down.
+func (s *logSum) is(p []byte) bool {
+	return binary.BigEndian.Uint32(p) == s.a && binary.BigEndian.Uint32(p[4:]) == s.b
+}
+
+// lostThreads are threads that have folders and are not in the database, which is left as it is.
+func lostThreads(ctx context.Context, dir string) (lost []string, err error) {
+	f, err := os.Open(filepath.Join(dir, "threads"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	access := "mode=ro"
+	if _, err := os.Stat(filepath.Join(dir, fileName+"-wal")); errors.Is(err, fs.ErrNotExist) {
+		access = "immutable=1" // else there would be an empty log
+	}
+	db, err := openPool(dir, access, "query_only(1)")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var made int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'thread'`).Scan(&made); err != nil {
+		return nil, err
+	}
+	for seen := 0; seen < maxLost; {
+		names, err := f.Readdirnames(64)
+		for _, name := range names {
+			if seen++; strings.HasPrefix(name, probePrefix) {
+				continue
+			}
+			there := 0
+			if made > 0 {
+				if err := db.QueryRowContext(ctx, `SELECT count(*) FROM thread WHERE id = ?`, name).Scan(&there); err != nil {
+					return nil, err
+				}
+			}
+			if there == 0 {
+				lost = append(lost, name)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return lost, nil
+}
