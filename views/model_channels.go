@@ -102,6 +102,14 @@ type ChannelTest struct {
 	Took  string
 	Error string   // why it was not tried, in the reader's language
 	Why   *Trouble // why it failed
+	App   string   // telegram
+	Lacks []ChannelLack
+}
+
+// ChannelLack is a permission that a bot does without.
+type ChannelLack struct {
+	Need  string // its name on the platform
+	Loses string // key of the catalogue for what it can't do
 }
 
 // Trouble is why something did not work with a chat app.

@@ -267,7 +267,10 @@ func (h *Handlers) testChannel(c echo.Context, p channels.Provider) error {
 	}
 	values := credentialsOf(p, form)
 	t, err := h.Bots.Test(c.Request().Context(), p, values)
-	out := views.ChannelTest{OK: err == nil && t.Err == nil, Bot: t.Me.Name}
+	out := views.ChannelTest{OK: err == nil && t.Err == nil, Bot: t.Me.Name, App: p.Name}
+	for _, l := range t.Lacks {
+		out.Lacks = append(out.Lacks, views.ChannelLack{Need: l.Need, Loses: string(l.Loses)})
+	}
 	switch {
 	case err != nil:
 		if out.Error = channelProblem(c, p, err); out.Error == "" {
