@@ -56,6 +56,7 @@ type ChannelApp struct {
 	Expired bool   // the code that was shown is no longer valid
 	Test    *ChannelTest
 	CanScan bool // it can be signed in by QR code
+	Trial   bool // its adapter is experimental
 	Scan    *ChannelScan
 	Problem string   // why an action was refused, in the reader's language
 	Refused *Trouble // why the platform refused it
