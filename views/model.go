@@ -132,11 +132,12 @@ type Composer struct {
 	Attachments []Attachment
 	Limits      UploadLimits
 	Autofocus   bool
-	Partner     Partner // the agent the chat is with
-	Also        string  // name of the chat app that the answer can be sent to as well; empty is none
-	Servers     bool    // there are MCP servers, whose tools have a menu
-	ToolsOff    bool    // some of those tools are switched off for the chat
-	Problem     string  // why the last message was refused, in the reader's language; empty when it was not
+	Partner     Partner    // the agent the chat is with
+	Also        string     // name of the chat app that the answer can be sent to as well; empty is none
+	Chats       []TaskChat // other chats that it can be sent to
+	Servers     bool       // there are MCP servers, whose tools have a menu
+	ToolsOff    bool       // some of those tools are switched off for the chat
+	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
 }
 
 // Partner is the custom agent that a chat is with; without a name it is the lead agent.

@@ -56,6 +56,7 @@ type ChannelApp struct {
 	Expired bool   // the code that was shown is no longer valid
 	Test    *ChannelTest
 	CanScan bool // it can be signed in by QR code
+	Trial   bool // its adapter is experimental
 	Scan    *ChannelScan
 	Problem string   // why an action was refused, in the reader's language
 	Refused *Trouble // why the platform refused it
@@ -102,6 +103,14 @@ type ChannelTest struct {
 	Took  string
 	Error string   // why it was not tried, in the reader's language
 	Why   *Trouble // why it failed
+	App   string   // telegram
+	Lacks []ChannelLack
+}
+
+// ChannelLack is a permission that a bot does without.
+type ChannelLack struct {
+	Need  string // its name on the platform
+	Loses string // key of the catalogue for what it can't do
 }
 
 // Trouble is why something did not work with a chat app.

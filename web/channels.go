@@ -122,6 +122,44 @@ func (a *App) chatOptions(c config.Channel) chat.Options {
 	return o
 }
 
+// TriedBot tells how it went to sign in the bot of a chat app.
+type TriedBot struct {
+	bots.Tried
+	App  string // its name
+	Left bool   // it was not tried: signing in would end the connection of a running server
+}
+
+// TryBots signs in each bot that the configuration switches on, by calls that only read.
+func TryBots(ctx context.Context, snap *config.Snapshot) []TriedBot {
+	var all []TriedBot
+	for _, p := range channels.Providers() {
+		c, written := snap.File.Channel(p.Name)
+		if !written || !c.Enabled {
+			continue
+		}
+		t := TriedBot{App: p.Display}
+		o := chat.Options{BaseURL: c.Text("base_url")}
+		if o.BaseURL == "" {
+			o.HTTP = &http.Client{Transport: guardedTransport(&netguard.Guard{})}
+		}
+		ch, err := p.Open(c, o)
+		_, known := ch.(chat.Known)
+		switch {
+		case err != nil:
+			t.Err = err
+		case known:
+			t.Left = true
+		default:
+			t.Tried = bots.Try(ctx, ch)
+		}
+		if o.HTTP != nil {
+			o.HTTP.CloseIdleConnections()
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
 // idleConns is how many connections to a host wait for the next call. Answers to several chats are sent at once.
 const idleConns = 16
 

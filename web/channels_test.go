@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -193,5 +194,64 @@ func TestAThreadOfAStrangerHasHarmlessToolsOnly(t *testing.T) {
 		if all := len(names) > 1; len(names) == 0 || all != (thread == "own") || !slices.Contains(names, "web_search") {
 			t.Errorf("tools of the thread %s: %q", thread, names)
 		}
+	}
+}
+
+// TestAnAnswerOfThePageReachesOutToAChat that its owner connected: in a conversation that began on the page, and to no
+// chat of others.
+func TestAnAnswerOfThePageReachesOutToAChat(t *testing.T) {
+	f := chattest.NewTelegram(t)
+	s := start(t, scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q}}\n",
+		chattest.TelegramToken, f.State().URL))
+	awaitRunning(t, s, true)
+	if body := s.send(t, "GET", "/workspace/chats/new", "").body; strings.Contains(body, "also-to") {
+		t.Error("there is a choice of no chats")
+	}
+	var offer struct{ Code string }
+	if err := json.Unmarshal([]byte(s.send(t, "POST", "/api/channels/telegram/connect", "").body), &offer); err != nil {
+		t.Fatal(err)
+	}
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/start " + offer.Code})
+	shows(t, s, f, "7", "Your account is connected")
+	if body := s.send(t, "GET", "/workspace/chats/new", "").body; !strings.Contains(body, "Telegram · Ada") {
+		t.Errorf("there is no choice: %s", body)
+	}
+	say := func(thread, also string) {
+		t.Helper()
+		form := url.Values{"thread": {thread}, "text": {"say hello"}, "also": {also}}
+		a := s.send(t, "POST", "/ui/threads", form.Encode(), "Content-Type",
+			"application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")
+		if a.status/100 > 3 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	const thread = "0f4c1a52-7d0e-4c07-9f0a-5b1f3a1f7a11"
+	say(thread, `{"provider":"telegram","chat":"8"}`) // a stranger's
+	say("0f4c1a52-7d0e-4c07-9f0a-5b1f3a1f7a12", `{"provider":"telegram","chat":"7"}`)
+	shows(t, s, f, "7", "Scripted reply.")
+	if got := f.State().Shown("8"); len(got) > 0 {
+		t.Errorf("a stranger is told %+v", got)
+	}
+	list := f.State().Shown("7")
+	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "go on", ReplyTo: list[len(list)-1].ID})
+	for end := time.Now().Add(patience); time.Now().Before(end) && len(f.State().Shown("7")) == len(list); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	body := s.send(t, "GET", "/api/threads/0f4c1a52-7d0e-4c07-9f0a-5b1f3a1f7a12/state", "").body
+	if !strings.Contains(body, "go on") {
+		t.Errorf("a reply does not go on in the conversation: %s", body)
+	}
+}
+
+// TestTryingABotTellsWhatItLacks, over the API.
+func TestTryingABotTellsWhatItLacks(t *testing.T) {
+	f := chattest.NewSlack(t)
+	f.Grant("chat:write", "im:history", "channels:history", "groups:history", "files:write", "reactions:read", "reactions:write")
+	s := start(t, scripted(t)+fmt.Sprintf("channels: {slack: {enabled: false, base_url: %q}}\n", f.State().URL))
+	a := s.send(t, "POST", "/api/channels/slack/test", fmt.Sprintf(`{"values": {"bot_token": %q, "app_token": %q}}`,
+		chattest.SlackBotToken, chattest.SlackAppToken))
+	if want := `"missing":[{"permission":"files:read","prevents":"The bot can't read files that people send."}]`; a.status != 200 ||
+		!strings.Contains(a.body, want) || !strings.Contains(a.body, `"ok":true`) {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }

@@ -110,7 +110,7 @@ func imports() map[string][]string {
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
 		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "store/trees", "uploads/...", "views", "web/account/...", "web/api", "web/audit", "web/api/wire", "web/errstatus", "web/gateway", "web/heap", "web/bots", "web/caretaker", "web/completions", "web/converter", "web/httpx", "web/inproc", "web/mcpserver", "web/metrics", "web/network", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/route", "web/storage", "web/successor", "web/systemd", "web/tlsport", "web/tracing", "web/ui", "web/ui/page"},
-		"web/cli":                 {"agent/...", "backup", "memory", "sandbox", "sandbox/files", "sandbox/providers", "store", "store/deerflow", "web", "web/headless", "web/mcpserver", "web/storage", "web/tlsport", "web/tracing"},
+		"web/cli":                 {"agent/...", "backup", "memory", "sandbox", "sandbox/files", "sandbox/providers", "store", "store/deerflow", "web", "web/bots", "web/headless", "web/mcpserver", "web/storage", "web/tlsport", "web/tracing"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "agent/runs/runevent", "web/httpx", "web/inproc"},
 		"web/inproc":              {"agent"},
 		"web/completions":         {"agent", "agent/config", "agent/runs", "agent/runs/runevent", "web/errstatus", "web/httpx", "web/inproc", "web/openapi", "web/principal", "web/route"},

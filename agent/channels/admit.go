@@ -51,7 +51,13 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	if err != nil {
 		return l.settle(ctx, row, store.InboundFailed, err.Error())
 	}
+	if u.Stops && l.turn == nil {
+		return l.settle(ctx, row, store.InboundDone, "") // there is nothing to stop
+	}
 	cmd, isCommand := parseCommand(u.Text)
+	if !isCommand && l.turn != nil && stopWord(u.Text) {
+		cmd, isCommand = command{name: "stop"}, true
+	}
 	if isCommand && (cmd.name == "connect" || cmd.name == "start" && cmd.arg != "") {
 		return l.pair(ctx, row, u, cmd.arg)
 	}
@@ -69,10 +75,16 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 		}
 	}
 	switch {
+	case !known && u.Stops:
+		return l.settle(ctx, row, store.InboundRefused, "stranger")
 	case !known:
 		return l.refuse(ctx, row, u, "stranger", sayStranger)
 	case len(u.Text) > maxText:
 		return l.refuse(ctx, row, u, "too long", sayTooLong)
+	case u.Stops:
+		return l.reacted(ctx, &admitted{row: row, u: u, who: w})
+	case u.Text == "" && len(u.Files) == 0 && u.Unread != "":
+		return l.refuse(ctx, row, u, "unreadable "+string(u.Unread), unreadable(u.Unread))
 	case u.Text == "" && len(u.Files) == 0:
 		return l.settle(ctx, row, store.InboundRefused, "empty")
 	case !b.people.Allow(time.Now(), u.Sender.ID):

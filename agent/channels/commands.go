@@ -117,6 +117,36 @@ func (l *line) carryOut(ctx context.Context, a *admitted) (string, error) {
 	return sayHelp, nil
 }
 
+// stopWord tells whether somebody asks to stop in a word. It counts only while there is something to stop.
+func stopWord(text string) bool {
+	switch strings.ToLower(strings.Trim(text, " \t\r\n.!。！…~")) {
+	case "stop", "stopp", "stop it", "cancel", "abbrechen", "停", "停止", "停下", "停一下", "取消", "стоп", "やめて", "중지":
+		return true
+	}
+	return false
+}
+
+// reacted stops the run whose answer somebody marked with a sign for it. A sign at another message stops nothing.
+func (l *line) reacted(ctx context.Context, a *admitted) error {
+	c, err := l.chat(ctx, a)
+	if err != nil {
+		return err
+	}
+	rt := l.b.h.cfg.Runs
+	if run := rt.Active(c.Thread); c.Thread != "" && run != "" {
+		rows, err := l.b.h.cfg.DB.Outbound(ctx, run)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(rows, func(o store.Outbound) bool { return o.Message == a.u.Message }) {
+			if err := rt.CancelAll(ctx, c.Thread); err != nil {
+				return err
+			}
+		}
+	}
+	return l.settle(ctx, a.row, store.InboundDone, "")
+}
+
 // chat is the row of a line's chat and topic, new if there is none.
 func (l *line) chat(ctx context.Context, a *admitted) (store.ChannelChat, error) {
 	c, err := l.b.h.cfg.DB.ChannelChat(ctx, l.b.provider, l.at.chat, l.at.topic)

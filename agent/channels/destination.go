@@ -47,6 +47,12 @@ const mostOffers = 500
 // Offers are the chats that an owner may have answers sent to: the private ones of their connected accounts, and the
 // groups that they let a bot into. Chats whose bot doesn't run are left out.
 func (h *Hub) Offers(ctx context.Context, owner string) ([]Offer, error) {
+	h.mu.Lock()
+	none := len(h.bots) == 0
+	h.mu.Unlock()
+	if none {
+		return nil, nil
+	}
 	list, err := h.cfg.DB.ChatsToTell(ctx, owner, mostOffers)
 	var out []Offer
 	for _, c := range list {

@@ -106,7 +106,9 @@ func (p *platform) write(u chat.Update) {
 	if u.ID == "" {
 		u.ID = fmt.Sprint("u", len(p.updates)+1)
 	}
-	u.Message = "m" + u.ID
+	if u.Message == "" {
+		u.Message = "m" + u.ID
+	}
 	p.updates = append(p.updates, u)
 	close(p.wake)
 	p.wake = make(chan struct{})

@@ -48,6 +48,28 @@ func (d *delivery) files(v view, text string) ([]posting, string) {
 	return out, text
 }
 
+// mostParts bounds the headings of a long answer that are listed.
+const mostParts = 15
+
+// summary stands in the place of the rest of a long answer: its headings, if it has any.
+func summary(text string, l chat.Limits) string {
+	parts := chat.Headings(text)
+	if len(parts) < 2 {
+		return cutShort
+	}
+	var b strings.Builder
+	b.WriteString(inTheFile + "\n")
+	for i, one := range parts {
+		more := "\n- " + escape(one)
+		if i == mostParts || l.Count(b.String()+more+"\n- …") > l.Max {
+			b.WriteString("\n- …")
+			break
+		}
+		b.WriteString(more)
+	}
+	return b.String()
+}
+
 // whole is an answer as a file.
 func whole(text string) posting {
 	return posting{"answer.md", int64(len(text)), func() (io.ReadCloser, error) {

@@ -14,11 +14,13 @@ type Provider struct {
 	Name    string
 	Display string
 	Fields  []Field
-	// what its owner should know before it is switched on; empty if there is nothing
+	// Experimental is the adapter of a platform that nobody can test it with.
+	Experimental bool
+	// Warning tells its owner, before it is switched on; empty if there is nothing to tell.
 	Warning string
 	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
-	// Scan signs a bot in by QR code where its owner switched that on, or goes on from a state; nil where there are
-	// none.
+	// Scan signs a bot in by QR code where its owner switched that on, or goes on from a state; nil where there is no
+	// such sign-in.
 	Scan func(o chat.Options, state json.RawMessage) (signin.Scanner, error)
 	open func(k Keys, o chat.Options) (chat.Channel, error)
 }
@@ -41,7 +43,7 @@ type Keys interface {
 
 // Providers are all chat apps that Fawn knows, in the order in which they are shown.
 func Providers() []Provider {
-	return []Provider{
+	return append([]Provider{
 		{Name: "telegram", Display: "Telegram", Link: telegramLink,
 			Fields: []Field{secret("bot_token", "Bot token"),
 				{Name: "bot_username", Label: "Bot username", Optional: true}},
@@ -78,16 +80,7 @@ func Providers() []Provider {
 				return chat.NewWeCom(chat.WeComConfig{BotID: k.Text("bot_id"), Secret: k.Text("bot_secret"),
 					Options: o})
 			}},
-		{Name: "wechat", Display: "WeChat", Fields: []Field{secret("bot_token", "Bot token")},
-			Warning: "WeChat's protocol for bots is not documented by WeChat and may end any day.",
-			Scan: func(o chat.Options, state json.RawMessage) (signin.Scanner, error) {
-				return chat.NewWeChatScan(o, state)
-			},
-			open: func(k Keys, o chat.Options) (chat.Channel, error) {
-				return chat.NewWeChat(chat.WeChatConfig{Token: k.Text("bot_token"), BotID: k.Text("ilink_bot_id"),
-					CDN: k.Text("cdn_base_url"), Options: o})
-			}},
-	}
+	}, weChat()...)
 }
 
 func plain(name, label string) Field { return Field{Name: name, Label: label} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -258,6 +259,7 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 		if err != nil {
 			return runs.Request{}, err
 		}
+		text = inContext(a.u, text)
 		if a.u.Group && a.u.Sender.Name != "" {
 			text = "[" + clean(agent.Head(a.u.Sender.Name, 64)) + "] " + text
 		}
@@ -292,6 +294,20 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 		req.Config, err = agent.Encode(conf.Config)
 	}
 	return req, err
+}
+
+// longestQuote bounds the words of others that stand above a message, in bytes.
+const longestQuote = 2000
+
+// inContext puts above the words of a message those that it answers, and tells of whom it was forwarded.
+func inContext(u chat.Update, text string) string {
+	if u.Forwarded != "" {
+		text = fmt.Sprintf(forwarded, clean(agent.Head(u.Forwarded, 64))) + "\n" + text
+	}
+	if quote := strings.TrimSpace(agent.Head(u.Quote, longestQuote)); quote != "" {
+		text = "> " + strings.ReplaceAll(quote, "\n", "\n> ") + "\n\n" + text
+	}
+	return text
 }
 
 // follow waits for the end of the run and is done with its messages.

@@ -1,10 +1,26 @@
 package channels
 
+import "fawn/agent/channels/chat"
+
+// unreadable is the answer to a message that holds nothing but such content.
+func unreadable(c chat.Content) string {
+	switch c {
+	case chat.Voice:
+		return sayVoice
+	case chat.Sticker:
+		return saySticker
+	}
+	return sayUnreadable
+}
+
 // What people are told besides answers.
 const (
 	placeholder   = "…"
 	sayStranger   = "I only answer people with a connected account. Open Fawn, go to Settings → Channels, and connect yours."
 	sayTooLong    = "That message is too long for me. Please send it in parts, or as a file."
+	sayVoice      = "I can't listen to voice messages. Please write to me, or send the recording as a file."
+	saySticker    = "I can't make out stickers. Please tell me in words."
+	sayUnreadable = "I can't read this kind of message. Please send it as text or as a file."
 	sayTooMany    = "That was a lot of messages. Please wait a few minutes before you write again."
 	sayAllowed    = "I can answer in this group now. Mention me, or reply to one of my messages."
 	sayNotAllowed = "I don't answer in this group yet. Someone with a connected account can let me: /allow"
@@ -45,7 +61,9 @@ const (
 	mayMiss     = "My last message may be missing: /again"
 	moreComes   = "The answer goes on. The rest comes when it is complete."
 	cutShort    = "The whole answer is in the file."
+	inTheFile   = "The whole answer is in the file. Its parts:"
 	queued      = "Waiting for other conversations to end…"
 	refusedFile = "(The file %s was not taken: %s)"
 	sentFile    = "(Sent a file: %s)"
+	forwarded   = "[Forwarded from %s]"
 )

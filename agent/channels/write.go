@@ -73,7 +73,7 @@ func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 	case !v.final && len(all) > beginning:
 		all = append(all[:beginning], moreComes)
 	case len(all) > mostPieces:
-		all = append(all[:beginning], cutShort)
+		all = append(all[:beginning], summary(text, limits))
 		files = append(files, whole(text))
 	}
 	if last := len(all) - 1; !v.final && last < beginning {

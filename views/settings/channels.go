@@ -41,12 +41,12 @@ const slackManifest = `{
   "oauth_config": {
     "scopes": {
       "bot": ["app_mentions:read", "channels:history", "chat:write", "files:read", "files:write", "groups:history",
-        "im:history", "im:write", "mpim:history", "reactions:write"]
+        "im:history", "im:write", "mpim:history", "reactions:read", "reactions:write"]
     }
   },
   "settings": {
     "event_subscriptions": {
-      "bot_events": ["app_mention", "message.channels", "message.groups", "message.im", "message.mpim"]
+      "bot_events": ["app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added"]
     },
     "socket_mode_enabled": true
   }
@@ -59,6 +59,15 @@ func channelHow(ctx context.Context, name string) string {
 		return s
 	}
 	return ""
+}
+
+// channelLacks says that permissions are missing, and where they are granted.
+func channelLacks(ctx context.Context, t views.ChannelTest) string {
+	text := i18n.C(ctx, "channels.lacks")
+	if key := "channels.lacks." + t.App; i18n.C(ctx, key) != key {
+		text += " " + i18n.C(ctx, key)
+	}
+	return text
 }
 
 // channelLabel is what a credential is called.

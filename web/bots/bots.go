@@ -163,32 +163,70 @@ func (s *Service) credentials(p channels.Provider, values map[string]string) (la
 	return l, nil
 }
 
-// Tried is what signing in with credentials showed.
+// Tried tells how it went to sign in with credentials.
 type Tried struct {
-	Me   chat.Me
-	Took time.Duration
-	Err  error // nil when they work
+	Me    chat.Me
+	Took  time.Duration
+	Lacks []chat.Lack // permissions that the bot does without
+	Err   error       // nil when the credentials work
 }
 
-// Test signs in with credentials and stores nothing. The error is *Refused.
+// Test signs in with credentials, looks for missing permissions and stores nothing. The error is *Refused.
 func (s *Service) Test(ctx context.Context, p channels.Provider, values map[string]string) (Tried, error) {
 	l, err := s.credentials(p, values)
 	if err != nil {
 		return Tried{}, err
 	}
-	return s.try(ctx, p, l), nil
+	ch, err := s.Open(p, l)
+	if err != nil {
+		return Tried{Err: err}, nil
+	}
+	return Try(ctx, ch), nil
 }
 
-func (s *Service) try(ctx context.Context, p channels.Provider, k channels.Keys) (t Tried) {
+// Try signs a bot in and looks for missing permissions, by calls that only read.
+func Try(ctx context.Context, ch chat.Channel) Tried {
+	t := signIn(ctx, ch)
+	if x, ok := ch.(chat.Examiner); ok && t.Err == nil {
+		ctx, cancel := context.WithTimeout(ctx, tryTime)
+		defer cancel()
+		t.Lacks, t.Err = x.Examine(ctx)
+	}
+	return t
+}
+
+func signIn(ctx context.Context, ch chat.Channel) (t Tried) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	began := time.Now()
-	ch, err := s.Open(p, k)
-	if err == nil {
-		t.Me, err = ch.Check(ctx)
-	}
-	t.Took, t.Err = time.Since(began), err
+	t.Me, t.Err = ch.Check(ctx)
+	t.Took = time.Since(began)
 	return t
+}
+
+// Prevents tells what a bot can't do for want of a permission, in a sentence.
+func Prevents(l chat.Loss) string {
+	switch l {
+	case chat.LosesAll:
+		return "No message reaches the bot."
+	case chat.LosesPrivate:
+		return "Private messages don't reach the bot."
+	case chat.LosesGroups:
+		return "The bot can't be used in groups and channels."
+	case chat.LosesSecluded:
+		return "The bot reads nothing in private channels."
+	case chat.LosesAnswers:
+		return "The bot can't answer."
+	case chat.LosesFilesIn:
+		return "The bot can't read files that people send."
+	case chat.LosesFilesOut:
+		return "The bot can't send files."
+	case chat.LosesSigns:
+		return "The bot can't show that it is working."
+	case chat.LosesStop:
+		return "A reaction can't stop an answer."
+	}
+	return "Something the bot does isn't possible."
 }
 
 // Configure stores credentials that work and waits a moment for the bot to connect. Errors are *Refused, those of the
@@ -204,8 +242,12 @@ func (s *Service) Configure(ctx context.Context, p channels.Provider, values map
 	if s.Config.Current().WritesChannel(p.Name) {
 		return &Refused{Cause: Written, App: p.Display}
 	}
-	if t := s.try(ctx, p, l); t.Err != nil {
-		return &Refused{Failing, p.Display, Explain(t.Err), chat.TroubleOf(t.Err)}
+	ch, err := s.Open(p, l)
+	if err == nil {
+		err = signIn(ctx, ch).Err
+	}
+	if err != nil {
+		return &Refused{Failing, p.Display, Explain(err), chat.TroubleOf(err)}
 	}
 	plain, secrets := map[string]string{}, map[string]config.Secret{}
 	for _, f := range p.Fields {

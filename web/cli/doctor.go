@@ -13,12 +13,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fawn/agent/channels/chat"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/sandbox/providers"
 	"fawn/store"
 	"fawn/web"
+	"fawn/web/bots"
 	"fawn/web/storage"
 	"fawn/web/tracing"
 )
@@ -56,6 +58,7 @@ func Doctor(ctx context.Context, o web.Options) (ok bool, err error) {
 	d.files(ctx, snap)
 	d.sandbox(ctx, snap, dir)
 	d.models(ctx, snap)
+	d.bots(ctx, snap)
 	d.insight(ctx, snap)
 	return d.ok, d.err
 }
@@ -206,6 +209,27 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 		class = fmt.Sprintf("%s, status %d", class, status)
 	}
 	d.line("bad", "model", fmt.Sprintf("%s doesn't answer%s (%s):\n%s", what, at, class, text))
+}
+
+// bots tells whether the bots of chat apps can sign in, and what missing permissions prevent.
+func (d *doctor) bots(ctx context.Context, s *config.Snapshot) {
+	for _, b := range web.TryBots(ctx, s) {
+		switch {
+		case b.Left:
+			d.line("note", "bot", b.App+" is not tried: to sign in would end the connection of a running server")
+		case b.Err != nil:
+			d.line("bad", "bot", b.App+" doesn't work: "+bots.Explain(b.Err))
+		default:
+			d.line("good", "bot", b.App+" signs in as "+b.Me.Name)
+		}
+		for _, l := range b.Lacks {
+			mark := "note"
+			if l.Loses == chat.LosesAll {
+				mark = "bad"
+			}
+			d.line(mark, "bot", fmt.Sprintf("%s, %s: %s", b.App, l.Need, bots.Prevents(l.Loses)))
+		}
+	}
 }
 
 // tryTime is how long a collector may take to answer.

@@ -98,7 +98,16 @@ test('an answer to a message from the browser is sent to the chat as well, when 
   assert.ok(await also.isChecked(), 'the choice stays');
   assert.deepEqual(await texts('7'), [...before, 'In both places.']);
   await page.goto(w.fawn.base + '/workspace/chats/new');
-  assert.equal(await also.count(), 0, 'a new chat has nowhere to send to');
+  assert.equal(await also.count(), 0, 'a new chat began in no chat app');
+  const to = page.getByLabel('Send the answer to a chat app, too:');
+  assert.equal(await to.inputValue(), '');
+  await to.selectOption({ label: 'Telegram · Ada' });
+  assert.deepEqual(await violations(page), []);
+  await shot(page, 'deliver-reach-out');
+  await send(page, scripted({ text: 'A first word.' }));
+  await says('7', 'A first word.');
+  await finished(page);
+  assert.deepEqual(await texts('7'), [...before, 'In both places.', 'A first word.']);
   clean(page);
   await page.context().close();
 });

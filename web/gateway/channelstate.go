@@ -25,6 +25,11 @@ func (g *Gateway) testChannel(c echo.Context, p channels.Provider, values map[st
 	if t.Err != nil {
 		out["error"] = bots.Explain(t.Err)
 	}
+	missing := []any{}
+	for _, l := range t.Lacks {
+		missing = append(missing, map[string]any{"permission": l.Need, "prevents": bots.Prevents(l.Loses)})
+	}
+	out["missing"] = missing
 	return httpx.JSON(c, http.StatusOK, out)
 }
 

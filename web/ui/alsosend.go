@@ -8,6 +8,8 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/store"
+	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // origin is the chat of a chat app that a thread was begun in, if its owner may have answers sent there.
@@ -29,15 +31,38 @@ func (u *UI) origin(ctx context.Context, t *store.Thread) (o channels.Offer, ok 
 	return u.Bots.Hub.Find(ctx, t.Owner, channels.Destination{Provider: s.Provider, Chat: s.Chat, Topic: s.Topic})
 }
 
-// alsoSent is the message that brings the answer to the chat app as well, where the form says so.
-func (u *UI) alsoSent(ctx context.Context, t *store.Thread, form url.Values) ([]store.Outbound, error) {
-	if form.Get("also") == "" {
+// otherChats lists the chats that the answer can be sent to in a thread that began on the page.
+func (u *UI) otherChats(ctx context.Context, owner string) (out []views.TaskChat, err error) {
+	if !u.Bots.Available() {
 		return nil, nil
 	}
-	to, ok, err := u.origin(ctx, t)
+	list, err := u.Bots.Hub.Offers(ctx, owner)
+	for _, o := range list {
+		out = append(out, views.TaskChat{Value: o.Destination.String(), App: o.App, Group: o.Group,
+			Name: page.Head(o.Name, page.MaxTitle)})
+	}
+	return out, err
+}
+
+// alsoSent plans the message that brings the answer of a thread to a chat app as well, where the form says so. t is nil
+// for a thread that is still to be made.
+func (u *UI) alsoSent(ctx context.Context, t *store.Thread, thread, owner string, form url.Values) ([]store.Outbound,
+	error) {
+	also := form.Get("also")
+	if also == "" || !u.Bots.Available() {
+		return nil, nil
+	}
+	var to channels.Offer
+	var ok bool
+	var err error
+	if d, chosen := channels.ParseDestination(also); chosen {
+		to, ok, err = u.Bots.Hub.Find(ctx, owner, d)
+	} else {
+		to, ok, err = u.origin(ctx, t)
+	}
 	if err != nil || !ok {
 		return nil, err
 	}
-	out, err := u.Bots.Hub.Plan(ctx, to.Destination, channels.Result{Owner: t.Owner, Thread: t.ID})
+	out, err := u.Bots.Hub.Plan(ctx, to.Destination, channels.Result{Owner: owner, Thread: thread})
 	return []store.Outbound{out}, err
 }

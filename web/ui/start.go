@@ -65,7 +65,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	if req.Context, err = agent.Encode(options); err != nil {
 		return err
 	}
-	also, err := u.alsoSent(ctx, own, form)
+	also, err := u.alsoSent(ctx, own, req.Thread, req.Owner, form)
 	if err != nil {
 		return err
 	}

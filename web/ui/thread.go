@@ -12,6 +12,7 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
+	"fawn/web/principal"
 	"fawn/web/ui/conversation"
 	fileui "fawn/web/ui/files"
 	"fawn/web/ui/page"
@@ -94,6 +95,8 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 	}
 	if also {
 		box.Also = to.App
+	} else if box.Chats, err = u.otherChats(c.Request().Context(), principal.Owner(c.Request().Context())); err != nil {
+		return box, err
 	}
 	if box.Servers = u.hasServers(); box.Servers {
 		off, err := u.Switches.Off(c.Request().Context(), thread)

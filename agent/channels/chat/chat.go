@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -57,7 +58,7 @@ type Inbox interface {
 }
 
 // An Update is one message someone wrote to the bot, or where it can read it. Adapters leave out the bot's own
-// messages, those of other bots, edits, joins and the like.
+// messages, those of other bots, edits, joins and the like. Of reactions they bring those that ask to stop.
 type Update struct {
 	ID      string      `json:"id"` // unique on this platform and the same when delivered again
 	Address `json:"to"` // where an answer goes
@@ -70,9 +71,40 @@ type Update struct {
 	Text      string    `json:"text,omitempty"`      // without the mention of the bot at its start
 	Mentioned bool      `json:"mentioned,omitempty"` // mentions the bot, or answers one of its messages
 	Files     []FileRef `json:"files,omitempty"`
-	Album     string    `json:"album,omitempty"` // the same for messages that were sent as one
+	Album     string    `json:"album,omitempty"`     // the same for messages that were sent as one
+	Quote     string    `json:"quote,omitempty"`     // the words of somebody else that it answers
+	Forwarded string    `json:"forwarded,omitempty"` // who wrote it first, where it was forwarded
+	Unread    Content   `json:"unread,omitempty"`    // content that can't be read, where there are no words and no files
+	Stops     bool      `json:"stops,omitempty"`     // a reaction to Message that asks to stop; there is no text
 	At        time.Time `json:"at"`
 	Problem   string    `json:"problem,omitempty"` // why the update could not be read; then only ID and Problem are set
+}
+
+// Content names what a message holds besides words and files.
+type Content string
+
+// The kinds of content that can't be read.
+const (
+	Voice   Content = "voice"
+	Sticker Content = "sticker"
+	Other   Content = "other"
+)
+
+// unnamed stands for who wrote a message first, where the platform keeps that to itself.
+const unnamed = "somebody"
+
+// empty tells that there is nothing to answer.
+func (u *Update) empty() bool {
+	return u.Text == "" && len(u.Files) == 0 && !u.Mentioned && u.Unread == ""
+}
+
+// stopSigns are the reactions that ask to stop. Telegram offers only the last of them.
+const stopSigns = "🛑⛔✋👎"
+
+// stopSign tells whether an emoji asks to stop, whatever its skin tone.
+func stopSign(emoji string) bool {
+	emoji = strings.TrimRight(emoji, "\ufe0f🏻🏼🏽🏾🏿")
+	return emoji != "" && strings.Contains(stopSigns, emoji)
 }
 
 // A Person is an account of the platform.

@@ -263,8 +263,22 @@ type dingTalkMessage struct {
 	Created      int64  `json:"createAt"`
 	Text         struct {
 		Content string `json:"content"`
+		Replied struct {
+			Content json.RawMessage `json:"content"`
+		} `json:"repliedMsg"`
 	} `json:"text"`
 	Content json.RawMessage `json:"content"`
+}
+
+// quote is the text that a message answers, as far as it is told.
+func (m *dingTalkMessage) quote() string {
+	var c struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(m.Text.Replied.Content, &c) != nil {
+		return ""
+	}
+	return strings.TrimSpace(c.Text)
 }
 
 // update is false for what nobody wrote to the bot.
@@ -300,18 +314,25 @@ func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 	case "picture":
 		file("picture-"+strconv.Itoa(len(u.Files)+1)+".png", "image/png", c.DownloadCode)
 	case "audio":
-		u.Text = cmp.Or(u.Text, c.Recognition)
-		file("voice.amr", "audio/amr", c.DownloadCode)
+		if u.Text = cmp.Or(u.Text, strings.TrimSpace(c.Recognition)); u.Text == "" {
+			u.Unread = Voice
+		}
+	case "video":
+		file("video-"+strconv.Itoa(len(u.Files)+1)+".mp4", "video/mp4", c.DownloadCode)
 	case "richText":
 		for _, part := range c.RichText {
 			u.Text += part.Text
 			file("picture-"+strconv.Itoa(len(u.Files)+1)+".png", "image/png", part.DownloadCode)
 		}
 		u.Text = strings.TrimSpace(u.Text)
+	case "text":
+		u.Quote = m.quote()
 	default:
-		file(cmp.Or(c.FileName, m.Type), "", c.DownloadCode)
+		if file(cmp.Or(c.FileName, m.Type), "", c.DownloadCode); u.Text == "" && len(u.Files) == 0 {
+			u.Unread = Other
+		}
 	}
-	return u, u.Text != "" || len(u.Files) > 0 || u.Mentioned
+	return u, !u.empty()
 }
 
 // render is a text as the platform wants it.

@@ -42,10 +42,11 @@ type discordPlace struct {
 }
 
 const (
-	discordMax     = 2000
-	discordPlaces  = 4096 // most that are remembered
-	noEmbeds       = 1 << 2
-	discordIntents = 1<<0 | 1<<9 | 1<<12 | 1<<15 // guilds, messages, direct messages, contents
+	discordMax    = 2000
+	discordPlaces = 4096 // most that are remembered
+	noEmbeds      = 1 << 2
+	// guilds, messages and reactions there, direct messages and reactions there, contents
+	discordIntents = 1<<0 | 1<<9 | 1<<10 | 1<<12 | 1<<13 | 1<<15
 )
 
 // NewDiscord makes a channel. It makes no call.
@@ -285,7 +286,7 @@ func (d *Discord) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range m.Attachments {
+	for _, a := range m.files() {
 		if a.ID == ids[2] {
 			return d.c.download(ctx, "download", a.URL, nil, w)
 		}

@@ -251,6 +251,17 @@ func (l *discordLink) dispatch(ctx context.Context, f discordFrame) error {
 				return err
 			}
 		}
+	case "MESSAGE_REACTION_ADD":
+		u, ok, err := l.reaction(ctx, f.Data)
+		if err != nil {
+			return err
+		}
+		if ok {
+			err = l.in.Take(ctx, []Update{u}, map[string]string{discordSeq: strconv.FormatInt(f.Seq, 10)})
+		}
+		if err != nil {
+			return err
+		}
 	}
 	l.seq.Store(f.Seq)
 	return nil

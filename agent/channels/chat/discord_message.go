@@ -18,27 +18,116 @@ type discordUser struct {
 }
 
 type discordMessage struct {
-	ID          string        `json:"id"`
-	Type        int           `json:"type"`
-	Channel     string        `json:"channel_id"`
-	Webhook     string        `json:"webhook_id"`
-	Author      discordUser   `json:"author"`
-	Content     string        `json:"content"`
-	At          time.Time     `json:"timestamp"`
-	Mentions    []discordUser `json:"mentions"`
-	Attachments []struct {
-		ID   string `json:"id"`
-		Name string `json:"filename"`
-		Type string `json:"content_type"`
-		Size int64  `json:"size"`
-		URL  string `json:"url"`
-	} `json:"attachments"`
-	Reference struct {
+	ID          string              `json:"id"`
+	Type        int                 `json:"type"`
+	Channel     string              `json:"channel_id"`
+	Webhook     string              `json:"webhook_id"`
+	Author      discordUser         `json:"author"`
+	Content     string              `json:"content"`
+	At          time.Time           `json:"timestamp"`
+	Mentions    []discordUser       `json:"mentions"`
+	Attachments []discordAttachment `json:"attachments"`
+	Flags       int                 `json:"flags"`
+	Stickers    []json.RawMessage   `json:"sticker_items"`
+	Reference   struct {
+		Type    int    `json:"type"`
 		Message string `json:"message_id"`
 	} `json:"message_reference"`
 	Referenced *struct {
-		Author discordUser `json:"author"`
+		Author  discordUser `json:"author"`
+		Content string      `json:"content"`
 	} `json:"referenced_message"`
+	Snapshots []struct { // of a message that was forwarded
+		Message struct {
+			Content     string              `json:"content"`
+			Attachments []discordAttachment `json:"attachments"`
+		} `json:"message"`
+	} `json:"message_snapshots"`
+	Poll *struct {
+		Question discordPollText `json:"question"`
+		Answers  []struct {
+			Media discordPollText `json:"poll_media"`
+		} `json:"answers"`
+	} `json:"poll"`
+}
+
+type discordAttachment struct {
+	ID   string `json:"id"`
+	Name string `json:"filename"`
+	Type string `json:"content_type"`
+	Size int64  `json:"size"`
+	URL  string `json:"url"`
+}
+
+type discordPollText struct {
+	Text string `json:"text"`
+}
+
+const (
+	discordForward = 1       // type of a reference
+	discordVoice   = 1 << 13 // flag of a message that was spoken
+)
+
+// files are the attachments, also those of a message that was forwarded.
+func (m *discordMessage) files() []discordAttachment {
+	all := m.Attachments
+	for _, s := range m.Snapshots {
+		all = append(all[:len(all):len(all)], s.Message.Attachments...)
+	}
+	return all
+}
+
+// words are the text, and the words of what was forwarded or is asked in a poll.
+func (m *discordMessage) words(bot string) string {
+	parts := []string{discordWords(m.Content, bot, m.Mentions)}
+	for _, s := range m.Snapshots {
+		parts = append(parts, discordWords(s.Message.Content, bot, nil))
+	}
+	if m.Poll != nil {
+		lines := []string{m.Poll.Question.Text}
+		for _, a := range m.Poll.Answers {
+			lines = append(lines, "- "+a.Media.Text)
+		}
+		parts = append(parts, strings.Join(lines, "\n"))
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.Join(parts, "\n\n")
+}
+
+// discordReaction is a reaction to a message.
+type discordReaction struct {
+	User    string `json:"user_id"`
+	Channel string `json:"channel_id"`
+	Message string `json:"message_id"`
+	Author  string `json:"message_author_id"`
+	Emoji   struct {
+		Name string `json:"name"`
+	} `json:"emoji"`
+}
+
+// reaction is the update of a reaction to a message of the bot that asks to stop.
+func (l *discordLink) reaction(ctx context.Context, data []byte) (u Update, ok bool, err error) {
+	var r discordReaction
+	if json.Unmarshal(data, &r) != nil || !stopSign(r.Emoji.Name) || r.User == l.me.ID || r.User == "" ||
+		r.Author != "" && r.Author != l.me.ID || !isID(r.Channel) {
+		return u, false, nil
+	}
+	p, err := l.place(ctx, r.Channel)
+	if _, gone := errors.AsType[*Gone](err); gone {
+		return u, false, nil
+	}
+	if err != nil {
+		return u, false, err
+	}
+	u = Update{ID: "reaction:" + r.Message + ":" + r.User, Message: r.Message, Under: []string{r.Message}, Stops: true,
+		At: time.Now(), Address: Address{Chat: r.Channel, Group: p.Type != 1}, Sender: Person{ID: r.User}}
+	if u.Group {
+		u.ChatName, u.Mentioned = p.Name, true
+	}
+	if p.Type >= 10 && p.Type <= 12 && isID(p.Parent) {
+		u.Chat, u.Topic = p.Parent, r.Channel
+	}
+	return u, true, nil
 }
 
 // update is what the message says, in place p.
@@ -47,7 +136,7 @@ func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 		ID: m.ID, Message: m.ID, At: m.At,
 		Address: Address{Chat: m.Channel, Group: p.Type != 1},
 		Sender:  Person{ID: m.Author.ID, Name: cmp.Or(m.Author.Global, m.Author.Name)},
-		Text:    discordWords(m.Content, me.ID, m.Mentions),
+		Text:    m.words(me.ID),
 	}
 	u.Mentioned = slices.ContainsFunc(m.Mentions, func(u discordUser) bool { return u.ID == me.ID }) ||
 		m.Referenced != nil && m.Referenced.Author.ID == me.ID
@@ -60,12 +149,29 @@ func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 	case u.Group && threads && u.Mentioned:
 		u.Topic = m.ID
 	}
-	if m.Reference.Message != "" {
+	switch {
+	case m.Reference.Message == "":
+	case m.Reference.Type == discordForward:
+		u.Forwarded = unnamed
+	default:
 		u.Under = []string{m.Reference.Message}
+		if m.Referenced != nil && m.Referenced.Author.ID != me.ID {
+			u.Quote = discordWords(m.Referenced.Content, me.ID, m.Mentions)
+		}
 	}
-	for _, a := range m.Attachments {
-		u.Files = append(u.Files, FileRef{ID: m.Channel + ":" + m.ID + ":" + a.ID, Name: a.Name, Type: a.Type,
-			Size: a.Size})
+	spoken := m.Flags&discordVoice != 0 && u.Text == ""
+	for _, a := range m.files() {
+		if !spoken { // nobody here can listen
+			u.Files = append(u.Files, FileRef{ID: m.Channel + ":" + m.ID + ":" + a.ID, Name: a.Name, Type: a.Type,
+				Size: a.Size})
+		}
+	}
+	switch {
+	case u.Text != "" || len(u.Files) > 0:
+	case spoken:
+		u.Unread = Voice
+	case len(m.Stickers) > 0:
+		u.Unread = Sticker
 	}
 	return u
 }
@@ -91,7 +197,7 @@ func (l *discordLink) message(ctx context.Context, data []byte) (u Update, chann
 		return Update{}, "", false, err
 	}
 	u = m.update(l.me, p, l.cfg.Threads)
-	return u, m.Channel, u.Text != "" || len(u.Files) > 0 || u.Mentioned, nil
+	return u, m.Channel, !u.empty(), nil
 }
 
 // discordWords is a text as people see it, without the bot's name at its start.

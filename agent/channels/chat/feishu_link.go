@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -260,6 +261,9 @@ func (l *feishuLink) event(payload []byte, id string) (Update, bool) {
 	}
 	u.Files = files
 	u.Text, u.Mentioned = feishuWords(text, m.Mentions, l.me.ID)
+	if u.Text == "" && len(u.Files) == 0 {
+		u.Unread = feishuUnread(m.Type)
+	}
 	for _, id := range []string{m.Parent, m.Root} {
 		if id != "" && id != m.ID && (len(u.Under) == 0 || u.Under[0] != id) {
 			u.Under = append(u.Under, id)
@@ -271,12 +275,34 @@ func (l *feishuLink) event(payload []byte, id string) (Update, bool) {
 			u.Topic = m.Root
 		}
 	}
-	return u, u.Text != "" || len(u.Files) > 0 || u.Mentioned
+	return u, !u.empty()
+}
+
+// feishuUnread is the kind of content that can't be read.
+func feishuUnread(kind string) Content {
+	switch kind {
+	case "text", "post", "system":
+		return ""
+	case "audio":
+		return Voice
+	case "sticker":
+		return Sticker
+	}
+	return Other // cards, forwarded conversations, votes and the like
 }
 
 // feishuContent reads the content of a message, which is JSON in a string.
 func feishuContent(message, kind, content string) (string, []FileRef, error) {
+	switch kind {
+	case "text", "post", "image", "file", "media", "location":
+	default: // the content of some is no JSON
+		return "", nil, nil
+	}
 	var c struct {
+		Place     string `json:"name"`
+		Latitude  string `json:"latitude"`
+		Longitude string `json:"longitude"`
+
 		Text  string `json:"text"`
 		Title string `json:"title"`
 		Image string `json:"image_key"`
@@ -302,7 +328,9 @@ func feishuContent(message, kind, content string) (string, []FileRef, error) {
 	switch kind {
 	case "image":
 		image(c.Image)
-	case "file", "audio", "media":
+	case "location":
+		text = fmt.Sprintf("Location: %s (%s, %s)", c.Place, c.Latitude, c.Longitude)
+	case "file", "media":
 		name := c.Name
 		if name == "" {
 			name = c.File

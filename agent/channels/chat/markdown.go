@@ -53,6 +53,19 @@ func parse(source string) (doc ast.Node, src []byte) {
 	return md.Parser().Parse(text.NewReader(src)), src
 }
 
+// Headings lists the headings of Markdown, as plain text.
+func Headings(source string) (all []string) {
+	doc, src := parse(source)
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			if text := strings.TrimSpace(unescape(inlineText(h, src), false)); text != "" {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
+
 // plain is text that is no Markdown.
 func (d *dialect) plain(source string) string {
 	w := &writer{d: d, fresh: true}

@@ -304,7 +304,7 @@ func (s *Slack) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 	var m struct {
 		TS string `json:"ts"`
 	}
-	if err := s.json(ctx, "chat.postMessage", body, &m); err != nil {
+	if err := s.write(ctx, "chat.postMessage", body, &m); err != nil {
 		return Ref{}, err
 	}
 	return Ref{to, m.TS}, nil
@@ -314,7 +314,25 @@ func (s *Slack) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 func (s *Slack) Edit(ctx context.Context, at Ref, p Post) error {
 	body := s.body(at.Address, p)
 	body["ts"] = at.Message
-	return s.json(ctx, "chat.update", body, nil)
+	if body["blocks"] == nil {
+		body["blocks"] = []any{} // or those that are there would stay
+	}
+	return s.write(ctx, "chat.update", body, nil)
+}
+
+// write sends a message, without its layout if Slack refuses that.
+func (s *Slack) write(ctx context.Context, method string, body map[string]any, into any) error {
+	err := s.json(ctx, method, body, into)
+	r, refused := errors.AsType[*Refused](err)
+	if laid, _ := body["blocks"].([]slackObject); refused && len(laid) > 0 &&
+		(strings.Contains(r.Reason, "block") || strings.Contains(r.Reason, "table")) {
+		delete(body, "blocks")
+		if method == "chat.update" {
+			body["blocks"] = []any{}
+		}
+		err = s.json(ctx, method, body, into)
+	}
+	return err
 }
 
 func (s *Slack) body(to Address, p Post) map[string]any {
@@ -322,8 +340,14 @@ func (s *Slack) body(to Address, p Post) map[string]any {
 	if !p.Plain {
 		text, _ = s.text.render(p.Text)
 	}
-	return map[string]any{"channel": to.Chat, "text": cmp.Or(text, "…"), "mrkdwn": !p.Plain, "parse": "none",
+	body := map[string]any{"channel": to.Chat, "text": cmp.Or(text, "…"), "mrkdwn": !p.Plain, "parse": "none",
 		"link_names": false}
+	if !p.Plain {
+		if blocks := slackBlocks(p.Text); blocks != nil {
+			body["blocks"] = blocks
+		}
+	}
+	return body
 }
 
 // Typing puts a sign on the message a thread began with. In private chats Slack has none for bots.

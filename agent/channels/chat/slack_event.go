@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,24 +12,78 @@ import (
 type slackCallback struct {
 	EventID string `json:"event_id"`
 	Event   struct {
-		Type        string `json:"type"`
-		Subtype     string `json:"subtype"`
-		Channel     string `json:"channel"`
-		ChannelType string `json:"channel_type"`
-		User        string `json:"user"`
-		Bot         string `json:"bot_id"`
-		Team        string `json:"team"`
-		Text        string `json:"text"`
-		TS          string `json:"ts"`
-		Thread      string `json:"thread_ts"`
-		ParentUser  string `json:"parent_user_id"`
-		Files       []struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
-			Type string `json:"mimetype"`
-			Size int64  `json:"size"`
-		} `json:"files"`
+		Type        string      `json:"type"`
+		Subtype     string      `json:"subtype"`
+		Channel     string      `json:"channel"`
+		ChannelType string      `json:"channel_type"`
+		User        string      `json:"user"`
+		Bot         string      `json:"bot_id"`
+		Team        string      `json:"team"`
+		Text        string      `json:"text"`
+		TS          string      `json:"ts"`
+		Thread      string      `json:"thread_ts"`
+		ParentUser  string      `json:"parent_user_id"`
+		Files       []slackFile `json:"files"`
+		Attachments []struct {
+			Share  bool   `json:"is_share"`
+			Unfurl bool   `json:"is_msg_unfurl"`
+			Author string `json:"author_name"`
+			Text   string `json:"text"`
+		} `json:"attachments"`
+		Reaction string `json:"reaction"`
+		Item     struct {
+			Type    string `json:"type"`
+			Channel string `json:"channel"`
+			TS      string `json:"ts"`
+		} `json:"item"`
+		EventTS string `json:"event_ts"`
 	} `json:"event"`
+}
+
+// slackFile is a file of a message. In channels that are shared with others only its id may be there.
+type slackFile struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Title      string `json:"title"`
+	Type       string `json:"mimetype"`
+	Size       int64  `json:"size"`
+	Mode       string `json:"mode"`
+	Kind       string `json:"subtype"`
+	Access     string `json:"file_access"`
+	Transcript struct {
+		Status  string `json:"status"`
+		Preview struct {
+			Content string `json:"content"`
+			More    bool   `json:"has_more"`
+		} `json:"preview"`
+	} `json:"transcription"`
+}
+
+// gone tells that the file was deleted, or is hidden from the bot.
+func (f *slackFile) gone() bool {
+	return f.Mode == "tombstone" || f.Mode == "hidden_by_limit" || f.Access == "access_denied" ||
+		f.Access == "file_not_found"
+}
+
+// slackStops are the names of the stop signs.
+func slackStops() []string {
+	return []string{"octagonal_sign", "no_entry", "raised_hand", "hand", "-1", "thumbsdown"}
+}
+
+// reaction is false for one that doesn't ask to stop. The topic of a message that the bot wrote is known by its Under.
+func (s *Slack) reaction(c slackCallback, who slackIdentity) (Update, bool) {
+	e := c.Event
+	name, _, _ := strings.Cut(e.Reaction, "::") // a skin tone
+	if e.Item.Type != "message" || e.User == "" || e.User == who.User || !slices.Contains(slackStops(), name) {
+		return Update{}, false
+	}
+	u := Update{ID: "reaction:" + c.EventID, Message: e.Item.TS, Under: []string{e.Item.TS}, Stops: true,
+		Address: Address{Chat: e.Item.Channel, Group: !strings.HasPrefix(e.Item.Channel, "D")},
+		Sender:  Person{ID: e.User, Workspace: who.Team, WorkspaceName: who.Called}, At: slackTime(e.EventTS)}
+	if u.Group {
+		u.Topic, u.Mentioned = e.Item.TS, true
+	}
+	return u, true
 }
 
 // update is false for what nobody wrote to the bot. A mention comes as two events, which have one id.
@@ -50,6 +106,8 @@ func (s *Slack) update(env slackEnvelope) (Update, bool) {
 	s.mu.Unlock()
 	e := c.Event
 	switch {
+	case e.Type == "reaction_added":
+		return s.reaction(c, who)
 	case e.Type != "message" && e.Type != "app_mention", e.Bot != "", e.User == "", e.User == who.User,
 		e.User == "USLACKBOT":
 		return Update{}, false
@@ -64,8 +122,27 @@ func (s *Slack) update(env slackEnvelope) (Update, bool) {
 	}
 	u.Text, u.Mentioned = slackWords(e.Text, who.User)
 	u.Mentioned = u.Mentioned || e.ParentUser != "" && e.ParentUser == who.User
+	for _, a := range e.Attachments {
+		if a.Share || a.Unfurl && u.Text == "" {
+			words, _ := slackWords(a.Text, "")
+			u.Forwarded = cmp.Or(a.Author, unnamed)
+			u.Text = strings.TrimSpace(u.Text + "\n\n" + words)
+		}
+	}
 	for _, f := range e.Files {
-		u.Files = append(u.Files, FileRef{ID: f.ID, Name: f.Name, Type: f.Type, Size: f.Size})
+		switch {
+		case f.gone():
+		case f.Kind == "slack_audio" && u.Text == "": // recorded in Slack, which may write it down
+			if u.Unread = Voice; f.Transcript.Status == "complete" && !f.Transcript.Preview.More {
+				u.Text = strings.TrimSpace(f.Transcript.Preview.Content)
+			}
+		default:
+			u.Files = append(u.Files, FileRef{ID: f.ID, Name: cmp.Or(f.Name, f.Title, "file-"+f.ID), Type: f.Type,
+				Size: f.Size})
+		}
+	}
+	if u.Text != "" || len(u.Files) > 0 {
+		u.Unread = ""
 	}
 	if e.Thread != "" && e.Thread != e.TS {
 		u.Under = []string{e.Thread}
@@ -76,7 +153,7 @@ func (s *Slack) update(env slackEnvelope) (Update, bool) {
 			u.Topic = e.Thread
 		}
 	}
-	return u, u.Text != "" || len(u.Files) > 0 || u.Mentioned
+	return u, !u.empty()
 }
 
 func slackTime(ts string) time.Time {

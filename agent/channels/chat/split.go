@@ -63,8 +63,9 @@ type boundary struct {
 	fence    string
 }
 
-// widestTable is how many columns a table may have that is shown as one.
-const widestTable = 60
+// widestTable bounds, in columns, a table that is shown as one: more does not fit on the screen of a phone, where its
+// lines would be broken. Cells are told apart better in a list then.
+const widestTable = 40
 
 // take adds a line if it fits.
 func (s *splitter) take(line string, n int, ended bool) bool {

@@ -173,7 +173,7 @@ func (t *Telegram) Run(ctx context.Context, in Inbox) error {
 // poll confirms what was taken and takes what is new.
 func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
 	poll := cmp.Or(t.cfg.Beat, telegramPoll)
-	body := map[string]any{"timeout": int(poll.Seconds()), "allowed_updates": []string{"message"}}
+	body := map[string]any{"timeout": int(poll.Seconds()), "allowed_updates": []string{"message", "message_reaction"}}
 	if offset, err := strconv.ParseInt(in.Cursor("offset"), 10, 64); err == nil {
 		body["offset"] = offset
 	}
@@ -199,6 +199,9 @@ func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
 		}
 		next = max(next, u.ID+1)
 		if up, ok := u.Message.update(me); ok {
+			batch = append(batch, up)
+		}
+		if up, ok := u.Reaction.update(u.ID); ok {
 			batch = append(batch, up)
 		}
 	}

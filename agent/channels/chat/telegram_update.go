@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +20,69 @@ type telegramUser struct {
 func (u *telegramUser) name() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
 type telegramUpdate struct {
-	ID      int64            `json:"update_id"`
-	Message *telegramMessage `json:"message"`
+	ID       int64             `json:"update_id"`
+	Message  *telegramMessage  `json:"message"`
+	Reaction *telegramReaction `json:"message_reaction"`
+}
+
+type telegramChat struct {
+	ID    int64  `json:"id"`
+	Type  string `json:"type"`
+	Title string `json:"title"`
+}
+
+// telegramReaction is a change of somebody's reactions to a message.
+type telegramReaction struct {
+	Chat telegramChat  `json:"chat"`
+	ID   int64         `json:"message_id"`
+	User *telegramUser `json:"user"`
+	Date int64         `json:"date"`
+	New  []struct {
+		Emoji string `json:"emoji"`
+	} `json:"new_reaction"`
+}
+
+// update is false for reactions that don't ask to stop, and for those of nobody.
+func (r *telegramReaction) update(id int64) (Update, bool) {
+	if r == nil || r.User == nil || r.User.IsBot {
+		return Update{}, false
+	}
+	for _, one := range r.New {
+		if stopSign(one.Emoji) {
+			message := strconv.FormatInt(r.ID, 10)
+			u := Update{ID: "reaction:" + strconv.FormatInt(id, 10), Message: message, Under: []string{message},
+				Stops: true, At: time.Unix(r.Date, 0),
+				Address: Address{Chat: strconv.FormatInt(r.Chat.ID, 10), Group: r.Chat.Type != "private"},
+				Sender:  Person{ID: strconv.FormatInt(r.User.ID, 10), Name: r.User.name()}}
+			if u.Group {
+				u.ChatName, u.Topic, u.Mentioned = r.Chat.Title, "m"+message, true
+			}
+			return u, true
+		}
+	}
+	return Update{}, false
+}
+
+// telegramOrigin tells where a forwarded message came from.
+type telegramOrigin struct {
+	User *telegramUser `json:"sender_user"`
+	Name string        `json:"sender_user_name"`
+	From *telegramChat `json:"sender_chat"`
+	Chat *telegramChat `json:"chat"`
+}
+
+func (o *telegramOrigin) name() string {
+	switch {
+	case o == nil:
+		return ""
+	case o.User != nil && o.User.name() != "":
+		return o.User.name()
+	case o.From != nil && o.From.Title != "":
+		return o.From.Title
+	case o.Chat != nil && o.Chat.Title != "":
+		return o.Chat.Title
+	}
+	return cmp.Or(o.Name, unnamed)
 }
 
 type telegramFile struct {
@@ -58,6 +122,71 @@ type telegramMessage struct {
 	Voice           *telegramFile    `json:"voice"`
 	Video           *telegramFile    `json:"video"`
 	VideoNote       *telegramFile    `json:"video_note"`
+	Origin          *telegramOrigin  `json:"forward_origin"`
+	Quote           *struct {
+		Text string `json:"text"`
+	} `json:"quote"`
+	Contact *struct {
+		First string `json:"first_name"`
+		Last  string `json:"last_name"`
+		Phone string `json:"phone_number"`
+	} `json:"contact"`
+	Location *telegramLocation `json:"location"`
+	Venue    *struct {
+		Title   string `json:"title"`
+		Address string `json:"address"`
+	} `json:"venue"`
+	Poll *struct {
+		Question string `json:"question"`
+		Options  []struct {
+			Text string `json:"text"`
+		} `json:"options"`
+	} `json:"poll"`
+	Sticker   json.RawMessage `json:"sticker"`
+	Story     json.RawMessage `json:"story"`
+	Dice      json.RawMessage `json:"dice"`
+	Game      json.RawMessage `json:"game"`
+	PaidMedia json.RawMessage `json:"paid_media"`
+	Checklist json.RawMessage `json:"checklist"`
+}
+
+type telegramLocation struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+// things are the words for content that is neither text nor a file.
+func (m *telegramMessage) things() string {
+	var lines []string
+	if v := m.Venue; v != nil {
+		lines = append(lines, strings.TrimSpace(v.Title+", "+v.Address))
+	}
+	if l := m.Location; l != nil {
+		lines = append(lines, fmt.Sprintf("Location: %.6f, %.6f", l.Latitude, l.Longitude))
+	}
+	if c := m.Contact; c != nil {
+		lines = append(lines, "Contact: "+strings.Join(strings.Fields(c.First+" "+c.Last+" "+c.Phone), " "))
+	}
+	if p := m.Poll; p != nil {
+		lines = append(lines, p.Question)
+		for _, o := range p.Options {
+			lines = append(lines, "- "+o.Text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// unread is the content that can't be read, if there is any.
+func (m *telegramMessage) unread() Content {
+	switch {
+	case m.Voice != nil:
+		return Voice
+	case m.Sticker != nil:
+		return Sticker
+	case m.Story != nil, m.Dice != nil, m.Game != nil, m.PaidMedia != nil, m.Checklist != nil:
+		return Other
+	}
+	return "" // a join, a new title and the like
 }
 
 // update is false for what nobody wrote to the bot.
@@ -74,14 +203,26 @@ func (m *telegramMessage) update(me Me) (Update, bool) {
 		Files:  m.files(),
 	}
 	u.Text, u.Mentioned = m.words(me)
-	if u.Text == "" && len(u.Files) == 0 && !u.Mentioned {
+	u.Text, u.Forwarded = cmp.Or(u.Text, m.things()), m.Origin.name()
+	if m.Voice != nil && u.Text == "" { // nobody here can listen
+		u.Files = nil
+	}
+	if u.Text == "" && len(u.Files) == 0 {
+		u.Unread = m.unread()
+	}
+	if u.empty() {
 		return Update{}, false
 	}
 	if r := m.ReplyTo; r != nil && r.ID != m.Thread {
 		u.Under = []string{strconv.FormatInt(r.ID, 10)}
 		if r.From != nil && strconv.FormatInt(r.From.ID, 10) == me.ID {
 			u.Mentioned = true
+		} else {
+			u.Quote = cmp.Or(r.Text, r.Caption)
 		}
+	}
+	if m.Quote != nil { // a part of it, or of a message in another chat
+		u.Quote = m.Quote.Text
 	}
 	switch {
 	case !u.Group:

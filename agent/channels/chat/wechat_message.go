@@ -1,3 +1,5 @@
+//go:build !nowechat
+
 package chat
 
 import (
@@ -82,7 +84,12 @@ func (w *WeChat) update(raw json.RawMessage) (u Update, token string, ok bool) {
 	}
 	texts = slices.DeleteFunc(texts, func(s string) bool { return strings.TrimSpace(s) == "" })
 	u.Text = strings.TrimSpace(strings.Join(texts, "\n"))
-	return u, m.Token, u.Text != "" || len(u.Files) > 0
+	if u.Text == "" && len(u.Files) == 0 && slices.ContainsFunc(m.Items, func(it weChatItem) bool {
+		return it.Type == weChatVoice
+	}) {
+		u.Unread = Voice
+	}
+	return u, m.Token, !u.empty()
 }
 
 func (w *WeChat) file(u *Update, p weChatPart, name, ending, kind string) {

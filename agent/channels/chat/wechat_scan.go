@@ -1,3 +1,5 @@
+//go:build !nowechat
+
 package chat
 
 import (
@@ -11,28 +13,6 @@ import (
 	"strings"
 	"time"
 )
-
-// A ScanState is how far a sign-in by QR code is.
-type ScanState string
-
-// The states.
-const (
-	ScanWaits   ScanState = "pending"
-	ScanSeen    ScanState = "scanned"
-	ScanDigits  ScanState = "verification_required" // the app shows digits, which are to be entered
-	ScanDone    ScanState = "confirmed"
-	ScanExpired ScanState = "expired"
-	ScanFailed  ScanState = "failed"
-)
-
-// Scanned is what became of a QR code.
-type Scanned struct {
-	State ScanState
-	// Problem is network, invalid_response, verification_rejected, verification_blocked or already_bound; empty for
-	// none.
-	Problem string
-	Keys    map[string]string // what is to be configured, when it is done
-}
 
 // WeChatScan signs a bot of iLink in by a QR code that somebody scans with WeChat.
 type WeChatScan struct {

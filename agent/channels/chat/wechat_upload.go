@@ -1,3 +1,5 @@
+//go:build !nowechat
+
 package chat
 
 import (

@@ -195,6 +195,10 @@ type weComMessage struct {
 	Voice weComText `json:"voice"`
 	Image weComFile `json:"image"`
 	File  weComFile `json:"file"`
+	Video weComFile `json:"video"`
+	Quote struct {
+		Text weComText `json:"text"`
+	} `json:"quote"`
 	Mixed struct {
 		Items []struct {
 			Type  string    `json:"msgtype"`
@@ -239,6 +243,8 @@ func (l *weComLink) update(f weComFrame) (Update, bool) {
 	add(m.Voice.Content)
 	file("image", "image/png", m.Image)
 	file("file", "", m.File)
+	file("video", "video/mp4", m.Video)
+	u.Quote = strings.TrimSpace(m.Quote.Text.Content)
 	for _, it := range m.Mixed.Items {
 		add(it.Text.Content)
 		file("image", "image/png", it.Image)
@@ -252,5 +258,10 @@ func (l *weComLink) update(f weComFrame) (Update, bool) {
 			u.Text = ""
 		}
 	}
-	return u, u.Text != "" || len(u.Files) > 0 || u.Mentioned
+	if u.Text == "" && len(u.Files) == 0 && m.Type != "text" && m.Type != "mixed" {
+		if u.Unread = Other; m.Type == "voice" {
+			u.Unread = Voice
+		}
+	}
+	return u, !u.empty()
 }

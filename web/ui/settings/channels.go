@@ -69,7 +69,7 @@ func (h *Handlers) channelApp(c echo.Context, p channels.Provider) (views.Channe
 	ctx, a := c.Request().Context(), h.Bots.App(p)
 	s := a.Status
 	v := views.ChannelApp{Name: p.Name, Label: p.Display, State: channelState(a), InFile: a.Written, Public: a.Public(),
-		MayChange: page.MayChange(c), Bot: s.Me.Name, Since: s.Since, LastIn: s.LastIn, LastOut: s.LastOut,
+		MayChange: page.MayChange(c), Trial: p.Experimental, Bot: s.Me.Name, Since: s.Since, LastIn: s.LastIn, LastOut: s.LastOut,
 		Reconnects: s.Reconnects, Waiting: s.Waiting}
 	if s.Me.Handle != "" {
 		v.Bot = "@" + s.Me.Handle
@@ -267,7 +267,10 @@ func (h *Handlers) testChannel(c echo.Context, p channels.Provider) error {
 	}
 	values := credentialsOf(p, form)
 	t, err := h.Bots.Test(c.Request().Context(), p, values)
-	out := views.ChannelTest{OK: err == nil && t.Err == nil, Bot: t.Me.Name}
+	out := views.ChannelTest{OK: err == nil && t.Err == nil, Bot: t.Me.Name, App: p.Name}
+	for _, l := range t.Lacks {
+		out.Lacks = append(out.Lacks, views.ChannelLack{Need: l.Need, Loses: string(l.Loses)})
+	}
 	switch {
 	case err != nil:
 		if out.Error = channelProblem(c, p, err); out.Error == "" {

@@ -34,6 +34,19 @@ type Said struct {
 	ReplyTo string // id of a message
 	File    *Sent
 	Broken  bool // no adapter can read it
+	// Over replaces fields of the message, in the platform's own form. A nil takes one away.
+	Over map[string]any
+}
+
+// over lays the fields of Over over a message.
+func (m Said) over(msg map[string]any) {
+	for k, v := range m.Over {
+		if v == nil {
+			delete(msg, k)
+		} else {
+			msg[k] = v
+		}
+	}
 }
 
 // A Sent is a file.
@@ -50,8 +63,9 @@ type Shown struct {
 	ReplyTo string
 	Topic   string
 	Edits   int
-	Rich    bool   // with formatting
-	HTML    string // of a rich message, whose Text is what can be read of it
+	Rich    bool     // with formatting
+	HTML    string   // of a rich message, whose Text is what can be read of it
+	Blocks  []string // kinds of its blocks, which people see instead of Text
 	Gone    bool
 }
 
@@ -109,6 +123,7 @@ type State struct {
 
 	last  int
 	calls map[string]int
+	made  map[string]bool // recorded calls and frames that the bot made
 
 	rules  *rules                                                     // nil where no SDK was recorded
 	path   func(r *http.Request) (path string, call bool)             // of a call in the rules
@@ -119,7 +134,7 @@ type State struct {
 func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 	s.T, s.Secret = t, secret
 	s.changed, s.shown, s.confirmed = make(chan struct{}), map[string][]*Shown{}, map[string]bool{}
-	s.calls, s.last = map[string]int{}, 1000
+	s.calls, s.made, s.last = map[string]int{}, map[string]bool{}, 1000
 	server := httptest.NewUnstartedServer(s.strict(h))
 	server.Config.ConnState = s.count
 	s.URL = "http://" + server.Listener.Addr().String()
@@ -130,35 +145,82 @@ func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 	})
 }
 
-// strict refuses requests that differ from what official SDKs send or platforms describe.
+// strict refuses requests that differ from those of official SDKs or from descriptions of the platform.
 func (s *State) strict(h http.Handler) http.Handler {
-	if s.rules == nil {
-		return h
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.rules == nil {
+			h.ServeHTTP(w, r)
+			return
+		}
 		if path, call := s.path(r); call {
 			if wrong := s.rules.check(r, path); len(wrong) > 0 {
 				s.errorf("%s %s: %s", r.Method, path, strings.Join(wrong, "; "))
 				s.refuse(w, r, wrong[0])
 				return
 			}
+			s.note(s.rules.nameOf(r.Method, path))
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-// frame checks what the bot wrote to a socket.
+func (s *State) note(name string) {
+	s.do(func() { s.made[name] = true })
+}
+
+// Unmade lists the recorded calls and frames that the bot did not make.
+func (s *State) Unmade() (left []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range s.rules.recorded() {
+		if !s.made[name] {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// WaitMade waits until the bot has made all recorded calls, some of which come with time, and lists those it did not.
+func (s *State) WaitMade(t testing.TB) []string {
+	ctx, cancel := context.WithTimeout(t.Context(), patience/4)
+	defer cancel()
+	s.wait(ctx, func() bool {
+		for _, name := range s.rules.recorded() {
+			if !s.made[name] {
+				return false
+			}
+		}
+		return true
+	})
+	return s.Unmade()
+}
+
+// frame checks the frames that the bot writes to a socket.
 func (s *State) frame(name string, data []byte) {
 	if s.rules == nil {
 		return
 	}
 	if wrong := s.rules.checkFrame(name, data); len(wrong) > 0 {
 		s.errorf("the frame %s: %s", name, strings.Join(wrong, "; "))
+		return
 	}
+	s.note("FRAME " + name)
 }
 
-// own checks what the stand-in itself says.
+// query checks the query of a socket's address.
+func (s *State) query(r *http.Request) {
+	if wrong := s.rules.checkValue("query", fromForm(r.URL.Query())); len(wrong) > 0 {
+		s.errorf("the socket %s: %s", r.URL.Path, strings.Join(wrong, "; "))
+		return
+	}
+	s.note("FRAME query")
+}
+
+// own checks the answers and events of the stand-in itself.
 func (s *State) own(method, path string, v any) {
+	if s.rules == nil {
+		return
+	}
 	for _, wrong := range s.rules.checkOwn(method, path, v) {
 		s.T.Errorf("the stand-in is not as the platform: %s", wrong)
 	}
@@ -411,6 +473,22 @@ func (b *Inbox) WaitText(t testing.TB, text string) chat.Update {
 	b.await(t, fmt.Sprintf("%q", text), func() bool {
 		for _, u := range b.updates {
 			if strings.TrimSpace(u.Text) == text {
+				found = u
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// WaitFiles waits for an update with so many files.
+func (b *Inbox) WaitFiles(t testing.TB, n int) chat.Update {
+	t.Helper()
+	var found chat.Update
+	b.await(t, fmt.Sprintf("%d files", n), func() bool {
+		for _, u := range b.updates {
+			if len(u.Files) == n {
 				found = u
 				return true
 			}

@@ -16,13 +16,13 @@ import (
 	"unicode/utf16"
 )
 
-// contracts are what official SDKs send, as record/ writes it down (*.sdk.json), and what the platforms publish about
-// their calls, as record/extract.py takes it out (*.api.json).
+// contracts hold the requests of official SDKs, which record/ writes down (*.sdk.json), and published descriptions of
+// calls, answers and events, from which record/extract.py takes the parts in use (*.api.json).
 //
 //go:embed contract/*.json
 var contracts embed.FS
 
-// A contract is one of those files.
+// A contract reads one of those files.
 type contract struct {
 	Source string            `json:"source"`
 	Date   string            `json:"date"`
@@ -30,7 +30,8 @@ type contract struct {
 	Types  map[string]*shape `json:"types"`
 }
 
-// A contractCall is a request, or a frame of a socket, whose method is FRAME.
+// A contractCall describes a request. Frames that a bot writes to a socket have the method FRAME, events that it reads
+// the method EVENT.
 type contractCall struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
@@ -50,9 +51,10 @@ type shape struct {
 	Max      int               `json:"max"` // UTF-16 units of a string, items of an array
 	Open     bool              `json:"open"`
 	Ref      string            `json:"ref"`
+	Any      []*shape          `json:"any"` // of an object, one of which it must fit
 }
 
-// rules are the contracts of one platform.
+// rules combine the contracts of one platform: the first is the recording of its SDK.
 type rules struct {
 	sets  []*contract
 	merge bool // arguments may stand in the query or in a form
@@ -64,7 +66,7 @@ func newRules(platform string) *rules {
 	for _, kind := range []string{"sdk", "api"} {
 		raw, err := contracts.ReadFile("contract/" + platform + "." + kind + ".json")
 		if err != nil {
-			continue // not every platform publishes a description
+			continue // few platforms publish a description
 		}
 		var c contract
 		if err := json.Unmarshal(raw, &c); err != nil {
@@ -94,7 +96,7 @@ func (c *contract) find(method, path string) *contractCall {
 	return found
 }
 
-// check is what is wrong with a request, whose body can still be read afterwards.
+// check reports each way in which a request differs. The body can still be read afterwards.
 func (r *rules) check(req *http.Request, path string) []string {
 	kind, args, query, err := readArguments(req)
 	if err != nil {
@@ -133,16 +135,19 @@ func (r *rules) check(req *http.Request, path string) []string {
 	return wrong
 }
 
-// published is what the platform itself says of a call that set 0, the SDK's, is asked about.
+// published finds the platform's own description of a call while set 0, the SDK's, is asked about it.
 func (r *rules) published(i int, method, path string) *contractCall {
 	if i > 0 || len(r.sets) < 2 {
 		return nil
 	}
-	return r.sets[1].find(method, path)
+	if c := r.sets[1].find(method, path); c != nil && c.Body != nil {
+		return c
+	}
+	return nil // it may tell of answers only
 }
 
-// adder collects what is wrong with a body according to a set. Where the platform publishes what it needs, knows and
-// takes, what an SDK always sends, does not know yet, or sends in another type is no rule.
+// adder collects the faults of a body that a set finds. A platform's own description of its needs, fields and types
+// wins over the habits of its SDK, which always sends some fields, lacks others and picks one of several types.
 func (r *rules) adder(wrong *[]string, i int, method, path string) func(format string, a ...any) {
 	own := r.published(i, method, path)
 	return func(format string, a ...any) {
@@ -154,13 +159,18 @@ func (r *rules) adder(wrong *[]string, i int, method, path string) func(format s
 	}
 }
 
-// checkFrame is what is wrong with a frame that a bot wrote to a socket.
+// checkFrame reports each way in which a frame that a bot wrote to a socket differs.
 func (r *rules) checkFrame(name string, frame []byte) []string {
-	var wrong []string
 	v, err := decodeOne(frame)
 	if err != nil {
 		return []string{err.Error()}
 	}
+	return r.checkValue(name, v)
+}
+
+// checkValue is checkFrame for a frame that was read already, or for the query of a socket's address.
+func (r *rules) checkValue(name string, v any) []string {
+	var wrong []string
 	for i, set := range r.sets {
 		c := set.find("FRAME", name)
 		if c == nil {
@@ -174,8 +184,8 @@ func (r *rules) checkFrame(name string, frame []byte) []string {
 	return wrong
 }
 
-// checkOwn is what is wrong with an answer or an event of a stand-in, according to the published description. Fields
-// that the description does not know are right: platforms add some at any time.
+// checkOwn compares an answer or an event of a stand-in with the published description. Fields beyond the description
+// pass: platforms add some at any time.
 func (r *rules) checkOwn(method, path string, v any) []string {
 	var wrong []string
 	raw, err := json.Marshal(v)
@@ -201,6 +211,30 @@ func (r *rules) checkOwn(method, path string, v any) []string {
 		})
 	}
 	return wrong
+}
+
+// describes reports whether a published description has the answer of a call, or an event.
+func (r *rules) describes(method, path string) bool {
+	return slices.ContainsFunc(r.sets, func(set *contract) bool {
+		c := set.find(method, path)
+		return c != nil && (c.Answer != nil || method == "EVENT")
+	})
+}
+
+// recorded lists the calls and frames of the SDK's recording, as "METHOD path".
+func (r *rules) recorded() (all []string) {
+	for _, c := range r.sets[0].Calls {
+		all = append(all, c.Method+" "+c.Path)
+	}
+	return all
+}
+
+// nameOf returns the recorded name of a call, as "METHOD path"; "" for one without a recording.
+func (r *rules) nameOf(method, path string) string {
+	if c := r.sets[0].find(method, path); c != nil {
+		return c.Method + " " + c.Path
+	}
+	return ""
 }
 
 func decodeOne(raw []byte) (any, error) {
@@ -272,7 +306,7 @@ type (
 	formText string
 )
 
-// fromForm is the values of a form: lists and objects are JSON there.
+// fromForm reads the values of a form: lists and objects are JSON there.
 func fromForm(values map[string][]string) map[string]any {
 	all := map[string]any{}
 	for name, list := range values {
@@ -292,9 +326,13 @@ const (
 	missingField = "is missing"
 )
 
-// check tells add what is wrong with a value.
+// check tells add each way in which a value differs from its description.
 func (s *shape) check(at string, v any, set *contract, add func(format string, a ...any)) {
 	if s == nil {
+		return
+	}
+	if _, object := v.(map[string]any); object && len(s.Any) > 0 {
+		s.checkAny(at, v, set, add)
 		return
 	}
 	if s.Ref != "" {
@@ -349,6 +387,25 @@ func (s *shape) check(at string, v any, set *contract, add func(format string, a
 	}
 }
 
+// checkAny lets an object be any of several kinds. If it is none, the faults of the nearest are reported.
+func (s *shape) checkAny(at string, v any, set *contract, add func(format string, a ...any)) {
+	var fewest []string
+	for i, kind := range s.Any {
+		var wrong []string
+		kind.check(at, v, set, func(format string, a ...any) {
+			if text := fmt.Sprintf(format, a...); !strings.HasSuffix(text, unknownField) {
+				wrong = append(wrong, text)
+			}
+		})
+		if i == 0 || len(wrong) < len(fewest) {
+			fewest = wrong
+		}
+	}
+	for _, text := range fewest {
+		add("%s", text)
+	}
+}
+
 func name(at string) string {
 	if at = strings.TrimPrefix(at, "."); at == "" {
 		return "the body"
@@ -356,7 +413,7 @@ func name(at string) string {
 	return at
 }
 
-// takesFiles is whether a field names its file as attach://, so that the part may have any name.
+// takesFiles reports whether a field names its file as attach://, so that the part may have any name.
 func (s *shape) takesFiles() bool {
 	media := s.Fields["media"]
 	return media != nil && slices.Contains(media.Type, "object")

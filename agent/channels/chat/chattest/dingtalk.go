@@ -48,6 +48,7 @@ func NewDingTalk(t testing.TB) *DingTalk {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
+		f.state.query(r)
 		ping := []byte(`{"specVersion":"1.0","type":"SYSTEM","headers":{"topic":"ping","messageId":"p1",` +
 			`"contentType":"application/json"},"data":"{\"opaque\":\"x\"}"}`)
 		f.q.serve(w, r, ping, f.frame, f.heard)
@@ -110,6 +111,7 @@ func (f *DingTalk) Say(m Said) {
 			delete(msg, "text")
 			msg["msgtype"], msg["content"] = "file", map[string]any{"downloadCode": id, "fileName": m.File.Name}
 		}
+		m.over(msg)
 		if m.Broken {
 			msg["createAt"] = "now"
 		}
@@ -270,6 +272,10 @@ func (f *DingTalk) post(where, key, param string) (any, string) {
 		m.File = f.files[p.MediaID]
 		if m.File == nil || p.FileType != "txt" {
 			return nil, "invalidParameter.mediaId"
+		}
+	case "sampleImageMsg":
+		if m.File = f.files[p.PhotoURL]; m.File == nil {
+			return nil, "invalidParameter.photoURL"
 		}
 	default:
 		return nil, "invalidParameter.msgKey"

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 )
@@ -24,6 +23,7 @@ type Discord struct {
 	resumed  int
 	lost     bool // the next resume is refused
 	spent    bool // no more sessions may begin today
+	blind    bool // the message content intent is off
 	code     websocket.StatusCode
 	places   map[string]map[string]any
 	history  map[string][]map[string]any // what people said, by channel
@@ -38,6 +38,7 @@ func NewDiscord(t testing.TB) *Discord {
 	mux := http.NewServeMux()
 	for pattern, op := range map[string]string{
 		"GET /users/@me": "check", "GET /gateway/bot": "connect", "GET /channels/{channel}": "place",
+		"GET /oauth2/applications/@me":     "app",
 		"GET /channels/{channel}/messages": "history", "GET /channels/{channel}/messages/{message}": "file",
 		"POST /channels/{channel}/messages": "send", "PATCH /channels/{channel}/messages/{message}": "edit",
 		"POST /channels/{channel}/typing": "typing", "POST /channels/{channel}/messages/{message}/threads": "thread",
@@ -46,9 +47,7 @@ func NewDiscord(t testing.TB) *Discord {
 	}
 	mux.HandleFunc("GET /cdn/{id}", f.file)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.RawQuery != "v=10&encoding=json" {
-			f.state.errorf("the gateway was asked for %s", r.URL.RawQuery)
-		}
+		f.state.query(r)
 		f.q.serve(w, r, nil, f.event, f.heard, []byte(`{"op":10,"d":{"heartbeat_interval":200}}`))
 	})
 	f.state.rules = newRules("discord")
@@ -84,6 +83,9 @@ func (f *Discord) Forget() {
 	})
 }
 
+// Blind switches the message content intent off.
+func (f *Discord) Blind() { f.state.do(func() { f.blind = true }) }
+
 // Exhaust leaves no more sessions for today.
 func (f *Discord) Exhaust() { f.state.do(func() { f.spent = true }) }
 
@@ -111,33 +113,35 @@ func (f *Discord) Say(m Said) {
 	f.state.do(func() {
 		id := strconv.Itoa(1000000 + f.state.id())
 		channel := f.Chat(m.From)
-		f.places[channel] = map[string]any{"id": channel, "type": 1}
+		f.places[channel] = discordPrivate(channel)
 		if m.Group {
 			channel = m.Chat
-			f.places[channel] = map[string]any{"id": channel, "type": 0, "name": "general"}
+			f.places[channel] = discordChannel(channel)
 		}
 		if m.Topic != "" {
-			f.places[m.Topic] = map[string]any{"id": m.Topic, "type": 11, "parent_id": channel, "name": "a thread"}
+			f.places[m.Topic] = discordThread(m.Topic, channel)
 			channel = m.Topic
 		}
-		author := map[string]any{"id": m.From, "username": strings.ToLower(m.Name), "global_name": m.Name, "bot": m.Bot}
+		author := DiscordUser(m.From, m.Name, m.Bot)
 		if m.Self {
-			author = map[string]any{"id": discordBot, "username": "fawn", "bot": true}
+			author = discordSelf()
 		}
-		msg := map[string]any{"id": id, "type": 0, "channel_id": channel, "author": author, "content": m.Text,
-			"mentions": []any{}, "timestamp": time.Now().UTC().Format(time.RFC3339), "attachments": []any{}}
+		msg := DiscordMessage(id, channel, author, m.Text)
 		if m.Mention {
 			msg["content"] = "<@" + discordBot + "> " + m.Text
-			msg["mentions"] = []any{map[string]any{"id": discordBot, "username": "fawn", "bot": true}}
+			msg["mentions"] = []any{discordSelf()}
 		}
 		if m.ReplyTo != "" {
-			msg["type"], msg["message_reference"] = 19, map[string]any{"message_id": m.ReplyTo}
+			msg["type"], msg["message_reference"] = 19, map[string]any{"type": 0, "channel_id": channel,
+				"message_id": m.ReplyTo}
 		}
 		if m.File != nil {
 			f.files[id] = m.File
+			at := f.state.URL + "/cdn/" + id
 			msg["attachments"] = []any{map[string]any{"id": "5" + id, "filename": m.File.Name, "size": len(m.File.Data),
-				"url": f.state.URL + "/cdn/" + id}}
+				"url": at, "proxy_url": at}}
 		}
+		m.over(msg)
 		f.history[channel] = append(f.history[channel], msg)
 		if m.Broken {
 			broken := map[string]any{}
@@ -146,17 +150,33 @@ func (f *Discord) Say(m Said) {
 			}
 			broken["content"] = 17
 			msg = broken
+		} else {
+			f.state.own("EVENT", "MESSAGE_CREATE", msg)
 		}
 		f.q.push(m.Text, msg)
 	})
 }
 
+// React queues MESSAGE_REACTION_ADD.
+func (f *Discord) React(where, person, message, emoji string) {
+	f.state.do(func() {
+		e := map[string]any{"user_id": person, "channel_id": where, "message_id": message, "type": 0, "burst": false,
+			"message_author_id": discordBot, "emoji": map[string]any{"id": nil, "name": emoji}}
+		f.state.own("EVENT", "MESSAGE_REACTION_ADD", e)
+		f.q.push(emoji, e)
+	})
+}
+
 func (f *Discord) event(it *item) (websocket.MessageType, []byte) {
+	kind := "MESSAGE_CREATE"
+	if m, _ := it.body.(map[string]any); m["emoji"] != nil {
+		kind = "MESSAGE_REACTION_ADD"
+	}
 	f.state.mu.Lock()
 	defer f.state.mu.Unlock()
 	seq := f.state.id()
 	it.self.envelope = strconv.Itoa(seq)
-	b, err := json.Marshal(map[string]any{"op": 0, "t": "MESSAGE_CREATE", "s": seq, "d": it.body})
+	b, err := json.Marshal(map[string]any{"op": 0, "t": kind, "s": seq, "d": it.body})
 	if err != nil {
 		f.state.T.Error(err)
 	}
@@ -208,6 +228,9 @@ func (f *Discord) heard(c *websocket.Conn, data []byte) (ready bool) {
 		if m.Op == 2 && login.Intents&(1<<15) == 0 {
 			f.state.errorf("without MESSAGE_CONTENT messages are empty")
 		}
+		if m.Op == 2 && login.Intents&(1<<10|1<<13) != 1<<10|1<<13 {
+			f.state.errorf("without their intents there are no reactions")
+		}
 		switch {
 		case f.code != 0:
 		case m.Op == 6 && (f.lost || login.Session != "session-"+strconv.Itoa(f.sessions)):
@@ -218,9 +241,12 @@ func (f *Discord) heard(c *websocket.Conn, data []byte) (ready bool) {
 			answer, ready = `{"op":0,"t":"RESUMED","s":`+strconv.Itoa(login.Seq)+`,"d":{}}`, true
 		default:
 			f.sessions, f.lost, ready = f.sessions+1, false, true
-			b, _ := json.Marshal(map[string]any{"op": 0, "t": "READY", "s": f.state.id(), "d": map[string]any{"v": 10,
+			event := map[string]any{"v": 10, "user": discordSelf(), "guilds": []any{},
 				"session_id":         "session-" + strconv.Itoa(f.sessions),
-				"resume_gateway_url": "ws" + strings.TrimPrefix(f.state.URL, "http")}})
+				"resume_gateway_url": "ws" + strings.TrimPrefix(f.state.URL, "http"),
+				"application":        map[string]any{"id": discordBot, "flags": 0}}
+			f.state.own("EVENT", "READY", event)
+			b, _ := json.Marshal(map[string]any{"op": 0, "t": "READY", "s": f.state.id(), "d": event})
 			answer = string(b)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 )
 
@@ -52,9 +53,46 @@ func (f *Discord) handle(w http.ResponseWriter, r *http.Request, op string) {
 		drop(w)
 	case code != 0:
 		discordFail(w, status, code, "refused")
+	case op == "typing":
+		w.WriteHeader(http.StatusNoContent)
 	default:
+		f.state.own(r.Method, r.URL.Path, result)
+		if op == "thread" {
+			w.WriteHeader(http.StatusCreated)
+		}
 		_ = json.NewEncoder(w).Encode(result)
 	}
+}
+
+// DiscordUser describes an account.
+func DiscordUser(id, name string, bot bool) map[string]any {
+	return map[string]any{"id": id, "username": strings.ToLower(name), "global_name": name, "bot": bot, "avatar": nil,
+		"discriminator": "0", "public_flags": 0, "flags": 0, "primary_guild": nil}
+}
+
+func discordSelf() map[string]any { return DiscordUser(discordBot, "Fawn", true) }
+
+// DiscordMessage describes a message with nothing but words.
+func DiscordMessage(id, channel string, author map[string]any, content string) map[string]any {
+	return map[string]any{"id": id, "type": 0, "channel_id": channel, "author": author, "content": content,
+		"timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000000-07:00"), "edited_timestamp": nil,
+		"mentions": []any{}, "mention_roles": []any{}, "attachments": []any{}, "embeds": []any{}, "components": []any{},
+		"flags": 0, "pinned": false, "mention_everyone": false, "tts": false}
+}
+
+func discordPrivate(id string) map[string]any {
+	return map[string]any{"id": id, "type": 1, "flags": 0, "recipients": []any{}}
+}
+
+func discordChannel(id string) map[string]any {
+	return map[string]any{"id": id, "type": 0, "flags": 0, "guild_id": "1", "name": "general", "position": 0}
+}
+
+func discordThread(id, parent string) map[string]any {
+	return map[string]any{"id": id, "type": 11, "flags": 0, "guild_id": "1", "name": "a thread", "parent_id": parent,
+		"owner_id": discordBot, "message_count": 0, "member_count": 1, "total_message_sent": 0,
+		"thread_metadata": map[string]any{"archived": false, "archive_timestamp": "2026-01-01T00:00:00.000000+00:00",
+			"auto_archive_duration": 1440, "locked": false}}
 }
 
 type discordCall struct {
@@ -101,7 +139,20 @@ func (f *Discord) act(op string, r *http.Request, c discordCall) (result any, st
 	channel, message := r.PathValue("channel"), r.PathValue("message")
 	switch op {
 	case "check":
-		return map[string]any{"id": discordBot, "username": "fawn", "global_name": "Fawn", "bot": true}, 0, 0
+		me := discordSelf()
+		me["mfa_enabled"], me["locale"] = false, "en-US"
+		return me, 0, 0
+	case "app":
+		flags := 1 << 19 // the message content intent of a bot in few servers
+		if f.blind {
+			flags = 0
+		}
+		return map[string]any{"id": discordBot, "name": "Fawn", "icon": nil, "description": "", "type": nil,
+			"verify_key": "k", "flags": flags, "flags_new": strconv.Itoa(flags), "redirect_uris": []any{},
+			"interactions_endpoint_url": nil, "role_connections_verification_url": nil,
+			"owner": DiscordUser("1", "Ada", false), "approximate_guild_count": 1,
+			"approximate_user_install_count": 0, "approximate_user_authorization_count": 0,
+			"explicit_content_filter": 0, "team": nil, "eligible_oauth2_scopes": []any{}}, 0, 0
 	case "connect":
 		remaining := 999
 		if f.spent {
@@ -113,7 +164,7 @@ func (f *Discord) act(op string, r *http.Request, c discordCall) (result any, st
 		if f.places[message] != nil {
 			return nil, http.StatusBadRequest, 160004
 		}
-		f.places[message] = map[string]any{"id": message, "type": 11, "parent_id": channel}
+		f.places[message] = discordThread(message, channel)
 		return f.places[message], 0, 0
 	}
 	if f.places[channel] == nil {
@@ -152,7 +203,7 @@ func (f *Discord) act(op string, r *http.Request, c discordCall) (result any, st
 	}
 	m.Text = c.Content
 	m.Edits++
-	return map[string]any{"id": m.ID}, 0, 0
+	return DiscordMessage(m.ID, channel, discordSelf(), m.Text), 0, 0
 }
 
 func (f *Discord) post(channel string, c discordCall) (any, int, int) {
@@ -161,7 +212,7 @@ func (f *Discord) post(channel string, c discordCall) (any, int, int) {
 		return nil, http.StatusBadRequest, 50035
 	}
 	if id := f.nonces[c.Nonce]; c.Nonce != "" && c.Enforce && id != "" {
-		return map[string]any{"id": id}, 0, 0
+		return DiscordMessage(id, channel, discordSelf(), c.Content), 0, 0
 	}
 	if c.Reference.ID != "" && (c.Reference.Fail == nil || *c.Reference.Fail) {
 		s.errorf("a reply that fails with the message it answers")
@@ -171,7 +222,7 @@ func (f *Discord) post(channel string, c discordCall) (any, int, int) {
 	if c.Nonce != "" {
 		f.nonces[c.Nonce] = m.ID
 	}
-	return map[string]any{"id": m.ID}, 0, 0
+	return DiscordMessage(m.ID, channel, discordSelf(), m.Text), 0, 0
 }
 
 // check finds what Discord refuses, and what would ping.

@@ -27,15 +27,21 @@ type Feishu struct {
 	files  map[string]*Sent
 	uuids  map[string]string
 	tokens int
+	scopes []string // that the tenant granted
 }
+
+// Grant makes the app one with these scopes.
+func (f *Feishu) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewFeishu starts one.
 func NewFeishu(t testing.TB) *Feishu {
-	f := &Feishu{files: map[string]*Sent{}, uuids: map[string]string{}}
+	f := &Feishu{files: map[string]*Sent{}, uuids: map[string]string{},
+		scopes: []string{"im:message", "im:message:send_as_bot", "im:resource"}}
 	mux := http.NewServeMux()
 	for pattern, op := range map[string]string{
 		"POST /open-apis/auth/v3/tenant_access_token/internal": "token", "POST /callback/ws/endpoint": "connect",
-		"GET /open-apis/bot/v3/info": "check", "POST /open-apis/im/v1/messages": "send",
+		"GET /open-apis/application/v6/scopes": "scopes",
+		"GET /open-apis/bot/v3/info":           "check", "POST /open-apis/im/v1/messages": "send",
 		"POST /open-apis/im/v1/messages/{id}/reply": "send", "PATCH /open-apis/im/v1/messages/{id}": "edit",
 		"POST /open-apis/im/v1/messages/{id}/reactions": "typing", "POST /open-apis/im/v1/files": "upload",
 		"POST /open-apis/im/v1/images": "upload", "GET /open-apis/im/v1/messages/{id}/resources/{key}": "file",
@@ -106,6 +112,7 @@ func (f *Feishu) Say(m Said) {
 		}
 		b, _ := json.Marshal(content)
 		msg["content"], msg["message_type"] = string(b), kind
+		m.over(msg)
 		if m.Broken {
 			msg["content"] = "{"
 		}

@@ -110,6 +110,12 @@ func (f *Feishu) act(op string, r *http.Request, c feishuCall, fault Fault) (map
 		return map[string]any{"data": map[string]any{"URL": at, "ClientConfig": map[string]any{"PingInterval": 120}}}, 0
 	case "check":
 		return map[string]any{"bot": map[string]any{"app_name": "Fawn", "open_id": feishuBot}}, 0
+	case "scopes":
+		list := []any{map[string]any{"scope_name": "contact:user.base:readonly", "grant_status": 2, "scope_type": "tenant"}}
+		for _, name := range f.scopes {
+			list = append(list, map[string]any{"scope_name": name, "grant_status": 1, "scope_type": "tenant"})
+		}
+		return map[string]any{"data": map[string]any{"scopes": list}}, 0
 	case "typing":
 		return map[string]any{}, 0
 	case "upload":

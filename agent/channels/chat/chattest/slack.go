@@ -29,11 +29,17 @@ type Slack struct {
 	files  map[string]*Sent
 	shares map[string]map[string]any // messages of files, by file and channel
 	last   int64                     // time stamps count up
+	scopes []string                  // of the bot token
 }
+
+// Grant makes the bot token one with these scopes.
+func (f *Slack) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewSlack starts one.
 func NewSlack(t testing.TB) *Slack {
-	f := &Slack{files: map[string]*Sent{}, shares: map[string]map[string]any{}, last: time.Now().Unix()}
+	f := &Slack{files: map[string]*Sent{}, shares: map[string]map[string]any{}, last: time.Now().Unix(),
+		scopes: strings.Fields("app_mentions:read channels:history chat:write files:read files:write groups:history " +
+			"im:history im:write mpim:history reactions:read reactions:write")}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{method}", f.method)
 	mux.HandleFunc("GET /files.info", f.method)
@@ -109,11 +115,12 @@ func (f *Slack) ts() string {
 // Say queues an event, or the two that a mention makes.
 func (f *Slack) Say(m Said) {
 	f.state.do(func() {
+		ts := f.ts()
 		escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
 		if m.Mention {
 			escaped = "<@UFAWN> " + escaped
 		}
-		e := map[string]any{"type": "message", "user": m.From, "text": escaped, "ts": f.ts(), "team": "T1",
+		e := map[string]any{"type": "message", "user": m.From, "text": escaped, "ts": ts, "event_ts": ts, "team": "T1",
 			"channel": f.Chat(m.From), "channel_type": "im", "client_msg_id": strconv.Itoa(f.state.id())}
 		if m.Group {
 			e["channel"], e["channel_type"] = m.Chat, "channel"
@@ -131,11 +138,13 @@ func (f *Slack) Say(m Said) {
 			id := "F" + strconv.Itoa(f.state.id())
 			f.files[id] = m.File
 			e["subtype"] = "file_share"
-			e["files"] = []any{map[string]any{"id": id, "name": m.File.Name, "mimetype": "text/plain",
-				"size": len(m.File.Data)}}
+			e["files"] = []any{SlackFile(id, m.File.Name, len(m.File.Data))}
 		}
+		m.over(e)
 		if m.Broken {
 			e["text"] = []int{1}
+		} else {
+			f.own(e)
 		}
 		callback := func(event map[string]any) map[string]any {
 			return map[string]any{"type": "event_callback", "team_id": "T1", "api_app_id": "A1", "event": event,
@@ -149,9 +158,43 @@ func (f *Slack) Say(m Said) {
 					twin[k] = v
 				}
 			}
+			f.own(twin)
 			f.q.push(m.Text, callback(twin))
 		}
 	})
+}
+
+// React queues reaction_added.
+func (f *Slack) React(where, person, message, emoji string) {
+	name := map[string]string{"👎": "-1", "👍": "+1", "🛑": "octagonal_sign"}[emoji]
+	f.state.do(func() {
+		e := map[string]any{"type": "reaction_added", "user": person, "reaction": name, "item_user": "UFAWN",
+			"item": map[string]any{"type": "message", "channel": where, "ts": message}, "event_ts": f.ts()}
+		f.own(e)
+		f.q.push(emoji, map[string]any{"type": "event_callback", "team_id": "T1", "api_app_id": "A1", "event": e,
+			"event_id": "Ev" + strconv.Itoa(f.state.id()), "event_time": f.last})
+	})
+}
+
+// own checks an event.
+func (f *Slack) own(e map[string]any) {
+	name, _ := e["type"].(string)
+	if kind, ok := e["subtype"].(string); ok && name == "message" {
+		name += " " + kind
+	}
+	if !f.state.rules.describes("EVENT", name) {
+		f.state.T.Errorf("the stand-in is not as the platform: there is no event %s", name)
+	}
+	f.state.own("EVENT", name, e)
+}
+
+// SlackFile describes a file as messages do.
+func SlackFile(id, name string, size int) map[string]any {
+	return map[string]any{"id": id, "name": name, "title": name, "mimetype": "text/plain", "size": size,
+		"created": 1767225600, "filetype": "text", "pretty_type": "Plain Text", "editable": false, "mode": "hosted",
+		"is_external": false, "external_type": "", "is_public": false, "public_url_shared": false,
+		"display_as_bot": false, "username": "", "permalink": "https://x.slack.com/files/U1/" + id, "channels": nil,
+		"groups": nil}
 }
 
 func (f *Slack) envelope(it *item) (websocket.MessageType, []byte) {
@@ -218,13 +261,22 @@ func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c, failure := f.read(r, method)
+	if fault.Kind == Unformatted && len(c.Blocks) > 0 {
+		slackFail(w, "invalid_blocks")
+		return
+	}
 	if failure != "" {
 		f.state.errorf("%s: %s", method, failure)
 		slackFail(w, failure)
 		return
 	}
 	var result map[string]any
-	f.state.do(func() { result, failure = f.act(method, c) })
+	f.state.do(func() {
+		if method == "auth.test" {
+			w.Header().Set("X-OAuth-Scopes", strings.Join(f.scopes, ","))
+		}
+		result, failure = f.act(method, c)
+	})
 	switch {
 	case fault.Kind == Lost:
 		drop(w)
@@ -232,6 +284,7 @@ func (f *Slack) method(w http.ResponseWriter, r *http.Request) {
 		slackFail(w, failure)
 	default:
 		result["ok"] = true
+		f.state.own(r.Method, r.URL.Path, result)
 		_ = json.NewEncoder(w).Encode(result)
 	}
 }
@@ -243,6 +296,7 @@ type slackCall struct {
 	Thread    string `json:"thread_ts"`
 	Text      string
 	Mrkdwn    bool
+	Blocks    []slackBlock
 	Unfurl    *bool `json:"unfurl_links"`
 	File      string
 	Filename  string
@@ -290,7 +344,7 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 		if c.Unfurl == nil || *c.Unfurl {
 			s.errorf("a link would be unfurled")
 		}
-		m := &Shown{ID: f.ts(), Text: c.Text, Topic: c.Thread, Rich: c.Mrkdwn}
+		m := &Shown{ID: f.ts(), Text: c.Text, Topic: c.Thread, Rich: c.Mrkdwn, Blocks: kindsOf(c.Blocks)}
 		s.shown[c.Channel] = append(s.shown[c.Channel], m)
 		return map[string]any{"channel": c.Channel, "ts": m.ID}, ""
 	case "chat.update":
@@ -302,8 +356,11 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 			return nil, failure
 		}
 		m.Text, m.Rich = c.Text, c.Mrkdwn
+		if c.Blocks != nil { // otherwise the old ones stay
+			m.Blocks = kindsOf(c.Blocks)
+		}
 		m.Edits++
-		return map[string]any{"channel": c.Channel, "ts": c.TS}, ""
+		return map[string]any{"channel": c.Channel, "ts": c.TS, "text": c.Text}, ""
 	case "reactions.add":
 		return map[string]any{}, ""
 	case "files.getUploadURLExternal":
@@ -326,8 +383,11 @@ func (f *Slack) act(method string, c slackCall) (map[string]any, string) {
 		if f.files[c.File] == nil {
 			return nil, "file_not_found"
 		}
-		return map[string]any{"file": map[string]any{"id": c.File,
-			"shares":               map[string]any{"private": f.shares[c.File]},
+		shares := map[string]any{}
+		if in := f.shares[c.File]; in != nil {
+			shares["private"] = in
+		}
+		return map[string]any{"file": map[string]any{"id": c.File, "shares": shares,
 			"url_private_download": s.URL + "/files/" + c.File}}, ""
 	}
 	return nil, "unknown_method"
@@ -343,6 +403,10 @@ func (f *Slack) check(c slackCall) string {
 		return "msg_too_long"
 	case strings.Contains(c.Text, "<!") || strings.Contains(c.Text, "<@"):
 		f.state.errorf("%q addresses people", c.Text)
+	}
+	if wrong := checkBlocks(c.Blocks); wrong != "" {
+		f.state.errorf("blocks: %s", wrong)
+		return "invalid_blocks"
 	}
 	return ""
 }

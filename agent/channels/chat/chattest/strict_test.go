@@ -3,6 +3,7 @@ package chattest
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,19 +33,20 @@ func (l *ledger) take() string {
 	return all
 }
 
-// TestStandInsRefuseWhatThePlatformsRefuse: each request here is right but for one thing, so that a stand-in that
-// becomes lenient in any of them fails.
-func TestStandInsRefuseWhatThePlatformsRefuse(t *testing.T) {
+// A refusal is a request that is right but for one thing.
+type refusal struct {
+	app, method, path, kind, body string
+	why                           string // part of what is said; empty if the request is right
+}
+
+func refusals() []refusal {
 	const (
 		object = "application/json"
 		form   = "application/x-www-form-urlencoded"
 	)
 	long := strings.Repeat("x", 4097)
 	quiet := `"link_preview_options":{"is_disabled":true}`
-	for _, c := range []struct {
-		app, method, path, kind, body string
-		refusal                       string // part of what is said; empty if the request is right
-	}{
+	return []refusal{
 		{"telegram", "POST", "/getMe", "", "", ""},
 		{"telegram", "POST", "/getMe", object, "{}", ""},
 		{"telegram", "POST", "/getMe", object, "null", "JSON object expected"},
@@ -90,49 +92,135 @@ func TestStandInsRefuseWhatThePlatformsRefuse(t *testing.T) {
 		{"discord", "POST", "/channels/5/messages/6/threads", object, `{"auto_archive_duration":1440}`, "name is missing"},
 		{"feishu", "POST", "/callback/ws/endpoint", object, `null`, "JSON object expected"},
 		{"feishu", "POST", "/callback/ws/endpoint", object, `{"AppID":"a"}`, "AppSecret is missing"},
+		{"feishu", "POST", "/callback/ws/endpoint", object, `{"AppID":5,"AppSecret":"b"}`, "AppID is integer"},
 		{"feishu", "POST", "/callback/ws/endpoint", form, `AppID=a&AppSecret=b`, "content type application/x-www-form-urlencoded"},
 		{"dingtalk", "POST", "/v1.0/oauth2/accessToken", object, `null`, "JSON object expected"},
 		{"dingtalk", "POST", "/v1.0/oauth2/accessToken", object, `{"appKey":"a","appSecret":5}`, "appSecret is integer"},
-	} {
-		t.Run(strings.Trim(c.app+" "+c.path+" "+c.refusal, " "), func(t *testing.T) {
-			said := &ledger{TB: t}
-			var state *State
-			prefix, token := "", ""
-			switch c.app {
-			case "telegram":
-				state, prefix = NewTelegram(said).State(), "/bot"+TelegramToken
-			case "slack":
-				state, token = NewSlack(said).State(), "Bearer "+SlackBotToken
-			case "feishu":
-				state = NewFeishu(said).State()
-			case "dingtalk":
-				state = NewDingTalk(said).State()
-			case "discord":
-				f := NewDiscord(said)
-				f.places["5"] = map[string]any{"id": "5", "type": 1}
-				state, token = f.State(), "Bot "+DiscordToken
-			}
-			r, err := http.NewRequestWithContext(t.Context(), c.method, state.URL+prefix+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.kind != "" {
-				r.Header.Set("Content-Type", c.kind)
-			}
-			if token != "" {
-				r.Header.Set("Authorization", token)
-			}
-			resp, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			answer, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			taken := resp.StatusCode == http.StatusOK && !strings.Contains(string(answer), `"ok":false`)
-			if why := said.take(); taken != (c.refusal == "") || (why == "") != taken || !strings.Contains(why, c.refusal) {
-				t.Errorf("%d %s: it says %q, want %q", resp.StatusCode, answer, why, c.refusal)
+	}
+}
+
+// try makes a request at a stand-in, whose rules mutate may change, and reports how the stand-in judges it otherwise
+// than the table; "" if it does not.
+func (c refusal) try(t *testing.T, mutate func(*State)) string {
+	said := &ledger{TB: t}
+	var state *State
+	prefix, token := "", ""
+	switch c.app {
+	case "telegram":
+		state, prefix = NewTelegram(said).State(), "/bot"+TelegramToken
+	case "slack":
+		state, token = NewSlack(said).State(), "Bearer "+SlackBotToken
+	case "feishu":
+		state = NewFeishu(said).State()
+	case "dingtalk":
+		state = NewDingTalk(said).State()
+	case "discord":
+		f := NewDiscord(said)
+		f.places["5"] = discordPrivate("5")
+		state, token = f.State(), "Bot "+DiscordToken
+	}
+	if mutate != nil {
+		mutate(state)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), c.method, state.URL+prefix+c.path, strings.NewReader(c.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.kind != "" {
+		r.Header.Set("Content-Type", c.kind)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", token)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err.Error()
+	}
+	answer, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	taken := resp.StatusCode/100 == 2 && !strings.Contains(string(answer), `"ok":false`)
+	if why := said.take(); taken != (c.why == "") || (why == "") != taken || !strings.Contains(why, c.why) {
+		return fmt.Sprintf("%d %s: it says %q, want %q", resp.StatusCode, answer, why, c.why)
+	}
+	return ""
+}
+
+// TestStandInsRefuseWhatThePlatformsRefuse finds a stand-in that becomes lenient in one thing.
+func TestStandInsRefuseWhatThePlatformsRefuse(t *testing.T) {
+	for _, c := range refusals() {
+		t.Run(strings.Trim(c.app+" "+c.path+" "+c.why, " "), func(t *testing.T) {
+			if wrong := c.try(t, nil); wrong != "" {
+				t.Error(wrong)
 			}
 		})
+	}
+}
+
+// TestALenientStandInIsFound takes one kind of strictness away from one stand-in at a time: the table of refusals must
+// notice each.
+func TestALenientStandInIsFound(t *testing.T) {
+	each := func(change func(*shape)) func(*State) {
+		return func(s *State) {
+			for _, set := range s.rules.sets {
+				for _, c := range set.Calls {
+					c.Query.walk(change)
+					c.Body.walk(change)
+				}
+				for _, kind := range set.Types {
+					kind.walk(change)
+				}
+			}
+		}
+	}
+	every := []string{"telegram", "slack", "discord", "feishu", "dingtalk"}
+	for _, m := range []struct {
+		name   string
+		apps   []string
+		mutate func(*State)
+	}{
+		{"all of it", every, func(s *State) { s.rules = nil }},
+		{"media types", []string{"telegram", "slack", "discord", "feishu"}, func(s *State) {
+			for _, set := range s.rules.sets {
+				for _, c := range set.Calls {
+					c.Content = nil
+				}
+			}
+		}},
+		{"required fields", []string{"telegram", "slack", "discord", "feishu"}, each(func(s *shape) { s.Required = nil })},
+		{"unknown fields", []string{"telegram", "slack", "discord"}, each(func(s *shape) { s.Open = true })},
+		{"types", every, each(func(s *shape) {
+			s.Type = []string{"array", "boolean", "file", "integer", "null", "number", "object", "scalar", "string"}
+		})},
+		{"limits", []string{"telegram", "discord"}, each(func(s *shape) { s.Max = 0 })},
+		{"the list of calls", []string{"telegram", "slack"}, func(s *State) {
+			s.path = func(*http.Request) (string, bool) { return "", false }
+		}},
+	} {
+		for _, app := range m.apps {
+			t.Run(app+" without "+m.name, func(t *testing.T) {
+				for _, c := range refusals() {
+					if c.app == app && c.try(t, m.mutate) != "" {
+						return
+					}
+				}
+				t.Error("no test notices it")
+			})
+		}
+	}
+}
+
+// walk changes a description and all below it.
+func (s *shape) walk(change func(*shape)) {
+	if s == nil {
+		return
+	}
+	change(s)
+	for _, f := range s.Fields {
+		f.walk(change)
+	}
+	s.Items.walk(change)
+	for _, one := range s.Any {
+		one.walk(change)
 	}
 }
 
@@ -162,16 +250,40 @@ func TestFramesAreThoseOfTheSDKs(t *testing.T) {
 // TestStandInsSpeakAsThePlatforms checks that wrong events and answers of a stand-in are found.
 func TestStandInsSpeakAsThePlatforms(t *testing.T) {
 	chat := map[string]any{"id": 5, "type": "private"}
-	right := map[string]any{"message_id": 7, "date": 1, "chat": chat, "text": "a", "of_tomorrow": true}
-	wrong := map[string]any{"message_id": 7, "chat": chat, "text": "a"}
-	r := newRules("telegram")
-	if got := r.checkOwn("EVENT", "Update", map[string]any{"update_id": 1, "message": right}); len(got) > 0 {
-		t.Errorf("a right event is refused: %s", got)
-	}
-	if got := r.checkOwn("EVENT", "Update", map[string]any{"update_id": 1, "message": wrong}); len(got) != 1 {
-		t.Errorf("an event without a date: %q", got)
-	}
-	if got := r.checkOwn("POST", "/sendMessage", wrong); len(got) != 1 {
-		t.Errorf("an answer without a date: %q", got)
+	update := func(m map[string]any) map[string]any { return map[string]any{"update_id": 1, "message": m} }
+	slack := map[string]any{"type": "message", "channel": "C1", "channel_type": "channel", "user": "U1", "text": "a",
+		"ts": "1.2", "event_ts": "1.2"}
+	discord := DiscordMessage("7", "5", DiscordUser("1", "Ada", false), "a")
+	for _, c := range []struct {
+		app, method, path string
+		right             map[string]any
+		lacks             string // a field without which it is wrong
+		wrap              func(map[string]any) map[string]any
+	}{
+		{"telegram", "EVENT", "Update", map[string]any{"message_id": 7, "date": 1, "chat": chat, "text": "a"}, "date", update},
+		{"telegram", "POST", "/sendMessage", map[string]any{"message_id": 7, "date": 1, "chat": chat}, "date", nil},
+		{"slack", "EVENT", "message", slack, "event_ts", nil},
+		{"slack", "POST", "/chat.postMessage", map[string]any{"ok": true, "channel": "C1", "ts": "1.2"}, "ts", nil},
+		{"slack", "EVENT", "message file_share", map[string]any{"type": "message", "subtype": "file_share", "channel": "C1",
+			"channel_type": "im", "user": "U1", "text": "", "ts": "1.2", "event_ts": "1.2",
+			"files": []any{SlackFile("F1", "a.txt", 1)}}, "channel_type", nil},
+		{"discord", "EVENT", "MESSAGE_CREATE", discord, "mention_roles", nil},
+		{"discord", "POST", "/channels/5/messages", discord, "flags", nil},
+		{"discord", "GET", "/channels/5", discordChannel("5"), "name", nil},
+		{"discord", "GET", "/channels/5", discordThread("5", "6"), "thread_metadata", nil},
+	} {
+		r, wrap := newRules(c.app), c.wrap
+		if wrap == nil {
+			wrap = func(m map[string]any) map[string]any { return m }
+		}
+		c.right["of_tomorrow"] = true
+		if got := r.checkOwn(c.method, c.path, wrap(c.right)); len(got) > 0 {
+			t.Errorf("%s %s of %s is right, but %q", c.method, c.path, c.app, got)
+		}
+		wrong := maps.Clone(c.right)
+		delete(wrong, c.lacks)
+		if got := r.checkOwn(c.method, c.path, wrap(wrong)); len(got) != 1 || c.path != "/channels/5" && !strings.Contains(got[0], c.lacks) {
+			t.Errorf("%s %s of %s without %s: %q", c.method, c.path, c.app, c.lacks, got)
+		}
 	}
 }

@@ -28,7 +28,15 @@ type Telegram struct {
 	cut     int
 
 	commands string
+	hook     string // address of a webhook
+	alone    bool   // groups are switched off
 }
+
+// SetWebhook has updates go to an address, as another program may have set it.
+func (f *Telegram) SetWebhook(address string) { f.state.do(func() { f.hook = address }) }
+
+// KeepFromGroups switches groups off for the bot.
+func (f *Telegram) KeepFromGroups() { f.state.do(func() { f.alone = true }) }
 
 type telegramQueued struct {
 	id   int
@@ -121,6 +129,7 @@ func (f *Telegram) Say(m Said) {
 			msg["message_thread_id"], _ = strconv.Atoi(m.Topic)
 			msg["is_topic_message"] = true
 		}
+		m.over(msg)
 		body := map[string]any{"update_id": id, "message": msg}
 		if m.Broken {
 			msg["message_id"] = "not a number"
@@ -128,6 +137,23 @@ func (f *Telegram) Say(m Said) {
 			f.state.own("EVENT", "Update", body)
 		}
 		q := telegramQueued{id, m.Text, body}
+		f.updates, f.all = append(f.updates, q), append(f.all, q)
+	})
+}
+
+// React queues a change of somebody's reactions to a message.
+func (f *Telegram) React(where, person, message, emoji string) {
+	f.state.do(func() {
+		at, _ := strconv.Atoi(where)
+		from, _ := strconv.Atoi(person)
+		of, _ := strconv.Atoi(message)
+		id := f.state.id()
+		body := map[string]any{"update_id": id, "message_reaction": map[string]any{
+			"chat": map[string]any{"id": at, "type": "private"}, "message_id": of, "date": time.Now().Unix(),
+			"user":         map[string]any{"id": from, "is_bot": false, "first_name": "Ada"},
+			"old_reaction": []any{}, "new_reaction": []any{map[string]any{"type": "emoji", "emoji": emoji}}}}
+		f.state.own("EVENT", "Update", body)
+		q := telegramQueued{id, emoji, body}
 		f.updates, f.all = append(f.updates, q), append(f.all, q)
 	})
 }
@@ -278,7 +304,10 @@ func (f *Telegram) change(method string, c telegramCall) (any, string) {
 	where := strconv.Itoa(c.ChatID)
 	switch method {
 	case "getMe":
-		return map[string]any{"id": telegramBot, "is_bot": true, "first_name": "Fawn", "username": "FawnBot"}, ""
+		return map[string]any{"id": telegramBot, "is_bot": true, "first_name": "Fawn", "username": "FawnBot",
+			"can_join_groups": !f.alone, "can_read_all_group_messages": false}, ""
+	case "getWebhookInfo":
+		return map[string]any{"url": f.hook, "has_custom_certificate": false, "pending_update_count": 0}, ""
 	case "sendMessage", "sendDocument", "sendPhoto":
 		m := &Shown{ID: strconv.Itoa(s.id()), Text: c.Text, File: c.file, Rich: len(c.Entities) > 0}
 		if c.Reply.ID != 0 {
@@ -335,6 +364,10 @@ func (f *Telegram) change(method string, c telegramCall) (any, string) {
 // checkText finds what the Bot API refuses, and what it would change.
 func (f *Telegram) checkText(c telegramCall, fault Fault) string {
 	units := utf16.Encode([]rune(c.Text))
+	if wrong := telegramEntities(c, units); wrong != "" {
+		f.state.errorf("%s in %q", wrong, c.Text)
+		return "can't parse entities"
+	}
 	switch {
 	case strings.TrimSpace(c.Text) == "":
 		return "message text is empty"
@@ -350,10 +383,33 @@ func (f *Telegram) checkText(c telegramCall, fault Fault) string {
 	case len(c.Entities) > 100:
 		f.state.errorf("%d entities", len(c.Entities))
 	}
-	for _, e := range c.Entities {
-		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(units) {
-			f.state.errorf("entity %+v of %q", e, c.Text)
-			return "can't parse entities"
+	return ""
+}
+
+// telegramEntities finds an entity that is outside of the text, cuts a character, overlaps another, or stands where the
+// Bot API takes none.
+func telegramEntities(c telegramCall, units []uint16) string {
+	low := func(at int) bool { return at < len(units) && units[at] >= 0xdc00 && units[at] < 0xe000 }
+	for i, e := range c.Entities {
+		end := e.Offset + e.Length
+		switch {
+		case e.Offset < 0 || e.Length <= 0 || end > len(units):
+			return fmt.Sprintf("entity %+v outside", e)
+		case low(e.Offset) || low(end):
+			return fmt.Sprintf("entity %+v that cuts a character", e)
+		case e.Type == "text_link" && e.URL == "":
+			return fmt.Sprintf("entity %+v without an address", e)
+		}
+		for _, o := range c.Entities[:i] {
+			last := o.Offset + o.Length
+			code := o.Type == "pre" || o.Type == "code" || e.Type == "pre" || e.Type == "code"
+			switch {
+			case e.Offset >= last || end <= o.Offset:
+			case e.Offset < o.Offset && end > o.Offset && end < last, e.Offset > o.Offset && e.Offset < last && end > last:
+				return fmt.Sprintf("entities %+v and %+v that overlap", o, e)
+			case code, e.Type == "blockquote" && o.Type == "blockquote":
+				return fmt.Sprintf("entities %+v and %+v inside each other", o, e)
+			}
 		}
 	}
 	return ""

@@ -88,6 +88,7 @@ func (f *WeChat) Say(m Said) {
 		body := map[string]any{"message_id": 7448678501208390000 + id, "from_user_id": m.From,
 			"to_user_id": "bot@im.bot", "message_type": kind, "message_state": 2,
 			"create_time_ms": time.Now().UnixMilli(), "context_token": token, "item_list": []any{item}}
+		m.over(body)
 		if m.Broken {
 			body["create_time_ms"] = "now"
 		}

@@ -106,6 +106,7 @@ func (f *WeCom) Say(m Said) {
 			msg["msgtype"], msg["file"] = "file", map[string]any{"url": f.state.URL + "/files/" + id,
 				"aeskey": base64.StdEncoding.EncodeToString(f.key)}
 		}
+		m.over(msg)
 		if m.Broken {
 			msg["from"] = "nobody"
 		}

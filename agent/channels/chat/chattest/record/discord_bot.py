@@ -57,7 +57,7 @@ async def main():
             return [MESSAGE]
         return CHANNEL if path == "/channels/{id}" else MESSAGE
 
-    r = Recorder("discord", "discord.py", [(r"/[0-9]+", "/{id}"), (r"/reactions/.*", "/reactions/{emoji}/@me")], answer)
+    r = Recorder("discord", "discord.py", [(r"/[0-9]+", "/{id}")], answer)
     r.socket = socket
     r.optional = ("compress", "large_threshold", "presence", "max_concurrency")
     await r.start()
@@ -83,7 +83,6 @@ async def main():
     await message.edit(content="words", suppress=True)
     await channel.typing()
     await client.http.start_thread_with_message(20, 30, name="Fawn", auto_archive_duration=1440)
-    await client.http.add_reaction(20, 30, "👀")
     work = asyncio.create_task(client.connect(reconnect=True))
     await asyncio.wait_for(identified.wait(), 10)
     await asyncio.sleep(0.5)

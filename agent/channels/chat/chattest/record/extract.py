@@ -1,9 +1,12 @@
-"""Extracts what the adapters use from the platforms' published descriptions into ../contract/*.api.json.
+"""Extracts the parts that the adapters use from the platforms' published descriptions into ../contract/*.api.json.
 
 usage: extract.py FOLDER, with telegram-bot-api.min.json (PaulSonOfLars/telegram-bot-api-spec),
-discord-openapi-part.json (discord/discord-api-spec) and slack-web-api-part.json (slackapi/slack-api-specs) in it.
+discord-openapi-part.json (discord/discord-api-spec) and slack-web-api-part.json (slackapi/slack-api-specs) in it, and
+the unpacked npm packages @slack/types, @slack/web-api and discord-api-types as folders types, web-api and discord.
 """
 import json, os, sys
+
+import dts
 
 FOLDER = sys.argv[1]
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "contract")
@@ -66,10 +69,11 @@ def telegram():
 
     USED = {"Update", "Message", "Chat", "User", "MessageEntity", "ReplyParameters", "LinkPreviewOptions", "File",
             "BotCommand", "Document", "PhotoSize", "Voice", "Audio", "Video", "VideoNote", "Sticker", "TextQuote",
-            "MessageReactionUpdated", "ReactionTypeEmoji", "InputRichMessage", "Contact", "Location"}
+            "MessageReactionUpdated", "ReactionTypeEmoji", "InputRichMessage", "Contact", "Location", "WebhookInfo",
+            "MessageOriginUser", "MessageOriginChannel"}
     calls = []
     for m in ("getMe getUpdates setMyCommands sendMessage sendDocument sendPhoto sendChatAction getFile "
-              "editMessageText editMessageMedia setMessageReaction").split():
+              "editMessageText editMessageMedia getWebhookInfo").split():
         spec = d["methods"][m]
         body = fields(m, spec.get("fields", []))
         # "Making requests" of the Bot API: JSON and both forms are read, files come as multipart only
@@ -83,22 +87,117 @@ def telegram():
          calls, types)
 
 
+def read(*path):
+    with open(os.path.join(FOLDER, *path)) as f:
+        return f.read()
+
+
+def version(package):
+    return json.loads(read(package, "package.json"))["version"]
+
+
 def slack():
     d, calls = load("slack-web-api-part.json"), []
+    methods = {}
     for m in "auth.test chat.postMessage chat.update files.info reactions.add".split():
         (verb, op), = d["paths"]["/" + m].items()
         ps = [p for p in op["parameters"] if p["in"] in ("formData", "query") and p["name"] != "token"]
         known = {p["name"]: {"type": [p["type"]] if p["type"] != "string" else ["array", "boolean", "object", "string"]
                              if p["name"] in ("blocks", "attachments", "link_names", "as_user") else ["string"]}
                  for p in ps}
-        calls.append({"method": verb.upper(), "path": "/" + m,
+        methods[m] = {"method": verb.upper(), "path": "/" + m,
                       "body": {"type": ["object"], "fields": known, "open": m.startswith("chat."),
-                               "required": [p["name"] for p in ps if p.get("required")]}})
-    save("slack", "slackapi/slack-api-specs, Web API", "2021", calls)
+                               "required": [p["name"] for p in ps if p.get("required")]}}
+    types = {}
+    for m, verb, name in (("auth.test", "POST", "AuthTest"), ("apps.connections.open", "POST", "AppsConnectionsOpen"),
+                          ("chat.postMessage", "POST", "ChatPostMessage"), ("chat.update", "POST", "ChatUpdate"),
+                          ("reactions.add", "POST", "ReactionsAdd"), ("files.info", "GET", "FilesInfo"),
+                          ("files.getUploadURLExternal", "POST", "FilesGetUploadURLExternal"),
+                          ("files.completeUploadExternal", "POST", "FilesCompleteUploadExternal")):
+        root = name + "Response"
+        found = dts.interfaces(read("web-api", "dist", "types", "response", root + ".d.ts"))
+        mine = dts.describe(found, [root])
+        answer = {"type": ["object"], "fields": {k: v for k, v in mine[root]["fields"].items()},
+                  "required": ["ok"] + {"chat.postMessage": ["channel", "ts"], "chat.update": ["channel", "ts"],
+                                        "auth.test": ["user_id", "team_id", "url", "team", "user"]}.get(m, [])}
+        keep = {"FilesInfo": ["File", "Shares", "Private"], "FilesCompleteUploadExternal": ["File"]}.get(name, [])
+        own = {k: name + k for k in keep if k in mine}
+
+        def rename(s):
+            if "ref" in s:
+                if s["ref"] in own:
+                    s["ref"] = own[s["ref"]]
+                else:
+                    del s["ref"]
+            for f in s.get("fields", {}).values():
+                rename(f)
+            if "items" in s:
+                rename(s["items"])
+
+        rename(answer)
+        for k, v in own.items():
+            rename(mine[k])
+            types[v] = mine[k]
+        call = methods.get(m) or {"method": verb, "path": "/" + m}
+        if call["method"] != verb:  # its description is older than the SDK, which posts
+            calls.append(call)
+            call = {"method": verb, "path": "/" + m}
+        call["answer"] = answer
+        calls.append(call)
+    found = dts.interfaces(read("types", "dist", "events", "message.d.ts"))
+    found |= {k: v for k, v in dts.interfaces(read("types", "dist", "events", "app.d.ts")).items()
+              if k == "AppMentionEvent"}
+    events = {"message": "GenericMessageEvent", "message bot_message": "BotMessageEvent",
+              "message file_share": "FileShareMessageEvent", "message me_message": "MeMessageEvent",
+              "message message_changed": "MessageChangedEvent", "message message_deleted": "MessageDeletedEvent",
+              "message thread_broadcast": "ThreadBroadcastMessageEvent", "app_mention": "AppMentionEvent"}
+    found |= dts.interfaces(read("types", "dist", "events", "reaction.d.ts"))
+    events |= {"message channel_join": "ChannelJoinMessageEvent", "reaction_added": "ReactionAddedEvent"}
+    # its file_share lacks two fields that all messages have, and a generic message has no subtype at all
+    types |= dts.describe(found, events.values())
+    for name, kind in events.items():
+        calls.append({"method": "EVENT", "path": name, "body": {"type": ["object"], "ref": kind}})
+    source = "slackapi/slack-api-specs, Web API of 2021; @slack/web-api %s and @slack/types %s" % (
+        version("web-api"), version("types"))
+    save("slack", source, "2026-11-29", calls, types)
 
 
 def discord():
-    d, calls = load("discord-openapi-part.json"), []
+    d, calls, types = load("discord-openapi-part.json"), [], {}
+    USED = {"MessageResponse", "UserResponse", "UserPIIResponse", "MessageAttachmentResponse", "MessageReferenceResponse",
+            "GatewayBotResponse", "GatewayBotSessionStartLimitResponse", "PrivateChannelResponse", "ThreadResponse",
+            "GuildChannelResponse", "ThreadMetadataResponse", "PrivateApplicationResponse", "MessageSnapshotResponse",
+            "MinimalContentMessageResponse", "MessageStickerItemResponse", "BasicMessageResponse"}
+
+    def answer(s):
+        """A value of an answer: objects are named, and those that a stand-in uses described once."""
+        if "$ref" in s:
+            name = s["$ref"].split("/")[-1]
+            target = d["components"]["schemas"][name]
+            if "properties" not in target:
+                return answer(target) if name not in USED else {"type": ["object"]}
+            if name in USED and name not in types:
+                types[name] = {}
+                types[name] = {"type": ["object"], "required": target.get("required", []),
+                               "fields": {k: answer(v) for k, v in target["properties"].items()}}
+            return {"type": ["object"], **({"ref": name} if name in USED else {})}
+        kinds = s.get("type", [])
+        kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+        if kinds and kinds != ["object"]:
+            out = {"type": sorted(kinds)}
+            if "items" in s:
+                out["items"] = answer(s["items"])
+            return out
+        parts = [answer(p) for p in s.get("oneOf", s.get("anyOf", []))]
+        if not parts:
+            return {"type": ["object"] if kinds else dts.ANY}
+        out = {"type": sorted({t for p in parts for t in p["type"]})}
+        refs = [p for p in parts if "ref" in p]
+        if len(refs) == 1:
+            out["ref"] = refs[0]["ref"]
+        elif refs:
+            out["any"] = refs
+        return out
 
     def resolve(s, depth=0):
         if "$ref" in s:
@@ -142,6 +241,7 @@ def discord():
                             ("GET", "/channels/{channel_id}/messages/{message_id}", ()),
                             ("PATCH", "/channels/{channel_id}/messages/{message_id}", ()),
                             ("POST", "/channels/{channel_id}/messages/{message_id}/threads", ()),
+                            ("GET", "/oauth2/applications/@me", ()),
                             ("POST", "/channels/{channel_id}/typing", ())):
         op = d["paths"][path][verb.lower()]
         call = {"method": verb, "path": path, "body": {"type": ["object"], "fields": {}, "required": []}}
@@ -156,11 +256,23 @@ def discord():
             if "content" in body["fields"]:
                 body["fields"]["content"]["max"] = 2000  # for bots; 4000 is for subscribers
             call["body"] = body
+        for status in ("200", "201"):
+            schema = (op["responses"].get(status) or {}).get("content", {}).get("application/json", {}).get("schema")
+            if schema:
+                call["answer"] = answer(schema)
         ps = [p for p in op.get("parameters", []) if p["in"] == "query"]
         call["query"] = {"type": ["object"], "required": [p["name"] for p in ps if p.get("required")],
                          "fields": {p["name"]: {"type": ["scalar"]} for p in ps if p["name"] in own}}
         calls.append(call)
-    save("discord", "discord/discord-api-spec, OpenAPI of API v10", "2026-07-18", calls)
+    # events hold the same objects as answers; the others are in the types of discord-api-types only
+    calls.append({"method": "EVENT", "path": "MESSAGE_CREATE", "body": {"type": ["object"], "ref": "MessageResponse"}})
+    found = dts.interfaces(read("discord", "gateway", "v10.d.ts"))
+    for event, name in (("READY", "GatewayReadyDispatchData"),
+                        ("MESSAGE_REACTION_ADD", "GatewayMessageReactionAddDispatchData")):
+        if name in found:
+            calls.append({"method": "EVENT", "path": event, "body": dts.describe({name: found[name]}, [name])[name]})
+    save("discord", "discord/discord-api-spec, OpenAPI of API v10 of 2026-07-18; discord-api-types " +
+         version("discord"), "2026-11-29", calls, types)
 
 
 for platform in (telegram, slack, discord):

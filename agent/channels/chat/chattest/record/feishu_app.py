@@ -1,6 +1,7 @@
 """Every call of the Feishu adapter, made by lark-oapi."""
 import asyncio, io, json, os
 import lark_oapi as lark
+from lark_oapi.api.application.v6 import ListScopeRequest
 from lark_oapi.api.im.v1 import *
 from aiohttp import web
 from wire import Recorder, run
@@ -33,6 +34,7 @@ def calls(url):
         "message").image(named("a.png")).build()).build())
     for kind in ("file", "image"):
         im.message_resource.get(GetMessageResourceRequest.builder().message_id("om_1").file_key("key_1").type(kind).build())
+    client.application.v6.scope.list(ListScopeRequest.builder().build())
     client.request(lark.BaseRequest.builder().http_method(lark.HttpMethod.GET).uri("/open-apis/bot/v3/info").token_types(
         {lark.AccessTokenType.TENANT}).build())
     try:

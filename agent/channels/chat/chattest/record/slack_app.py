@@ -1,7 +1,8 @@
 """Every call of the Slack adapter, made by slack-sdk, and the acknowledgement of Socket Mode."""
 import asyncio, json
-from slack_sdk.models.blocks import (DividerBlock, HeaderBlock, MarkdownTextObject, PlainTextObject, RichTextBlock,
-                                     RichTextElementParts, RichTextPreformattedElement, SectionBlock)
+from slack_sdk.models.blocks import (DividerBlock, HeaderBlock, MarkdownTextObject, PlainTextObject, RawTextObject,
+                                     RichTextBlock, RichTextElementParts, RichTextPreformattedElement, RichTextSectionElement,
+                                     SectionBlock, TableBlock)
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
@@ -38,10 +39,17 @@ async def main():
     await r.start()
     web_client = AsyncWebClient(token="xoxb-1", base_url=r.url + "/")
     await web_client.auth_test()
-    section = SectionBlock(text=MarkdownTextObject(text="*words*"))
-    blocks = [section, DividerBlock(), HeaderBlock(text=PlainTextObject(text="words")),
+    section = SectionBlock(text=MarkdownTextObject(text="*words*", verbatim=True), expand=True)
+    parts, every = RichTextElementParts, RichTextElementParts.TextStyle(bold=True, italic=True, strike=True, code=True)
+    cells = [RichTextSectionElement(elements=e) for e in (
+        [parts.Text(text="a", style=every), parts.Text(text="b")],
+        [parts.Link(url="https://example.org", text="a", style=every), parts.Link(url="https://example.org", text="a")])]
+    table = TableBlock(rows=[[RawTextObject(text="a"), RawTextObject(text="b")],
+                             [RichTextBlock(elements=[c]) for c in cells]],
+                       column_settings=[{"is_wrapped": True}, {"align": "right", "is_wrapped": True}])
+    blocks = [section, DividerBlock(), HeaderBlock(text=PlainTextObject(text="words", emoji=False)),
               RichTextBlock(elements=[RichTextPreformattedElement(
-                  elements=[RichTextElementParts.Text(text="code")], border=0)])]
+                  elements=[RichTextElementParts.Text(text="code")], border=0)]), table]
     for b in blocks:
         b.validate_json()
     more = dict(mrkdwn=True, parse="none", link_names=False)
@@ -50,6 +58,7 @@ async def main():
                                       unfurl_media=False, blocks=blocks, **more)
     await web_client.chat_update(channel="C1", ts="1.2", text="words")
     await web_client.chat_update(channel="C1", ts="1.2", text="words", blocks=blocks, **more)
+    await web_client.chat_update(channel="C1", ts="1.2", text="words", blocks=[], **more)
     await web_client.reactions_add(channel="C1", name="eyes", timestamp="1.2")
     await web_client.files_info(file="F1")
     await web_client.files_upload_v2(content="words", filename="a.txt", title="a.txt", channel="C1")

@@ -1,13 +1,14 @@
 """Every call of the Telegram adapter, made by python-telegram-bot."""
 import io
 from telegram import (Bot, BotCommand, InputMediaDocument, InputMediaPhoto, LinkPreviewOptions, MessageEntity,
-                      ReactionTypeEmoji, ReplyParameters)
+                      ReplyParameters)
 from telegram.request import HTTPXRequest
 from wire import Recorder, run
 
 ME = {"id": 1, "is_bot": True, "first_name": "Fawn", "username": "FawnBot"}
 MESSAGE = {"message_id": 7, "date": 1, "chat": {"id": 5, "type": "private"}, "text": "x"}
-ANSWERS = {"getMe": ME, "getUpdates": [], "getFile": {"file_id": "f", "file_unique_id": "u", "file_path": "d/f"}}
+HOOK = {"url": "", "has_custom_certificate": False, "pending_update_count": 0}
+ANSWERS = {"getMe": ME, "getUpdates": [], "getWebhookInfo": HOOK, "getFile": {"file_id": "f", "file_unique_id": "u", "file_path": "d/f"}}
 
 
 def answer(method, path, body):
@@ -41,7 +42,7 @@ async def main():
     for media in (InputMediaDocument(io.BytesIO(b"x"), filename="a.txt"), InputMediaPhoto(io.BytesIO(b"x"))):
         await bot.edit_message_media(media, 5, 7)
     await bot.get_file("f")
-    await bot.set_message_reaction(5, 7, [ReactionTypeEmoji("👀")])
+    await bot.get_webhook_info()
     await bot.shutdown()
     await r.finish()
 

@@ -112,7 +112,7 @@ class Recorder:
     async def start(self):
         app = web.Application(client_max_size=64 << 20)
         app.router.add_route("*", "/{tail:.*}", self.handle)
-        self.runner = web.AppRunner(app)
+        self.runner = web.AppRunner(app, shutdown_timeout=1)  # sockets that an SDK leaves open
         await self.runner.setup()
         site = web.TCPSite(self.runner, "127.0.0.1", 0)
         await site.start()
