@@ -26,7 +26,7 @@ test('a run is inspected from the menu of its turn, down to a prompt', { skip },
   await page.click('article.turn.last [data-act=inspect]');
   await page.waitForURL(new RegExp(`/workspace/chats/${id}/runs/`));
   const rows = page.locator('.falls tbody tr');
-  assert.deepEqual((await rows.locator('th .meta').allInnerTexts()).filter((k) => k !== 'Side call').sort(), ['Agent', 'Model', 'Model', 'Tool', 'Tool']);
+  assert.deepEqual((await rows.locator('th .meta').allInnerTexts()).filter((k) => k !== 'Background call').sort(), ['Agent', 'Model', 'Model', 'Tool', 'Tool']);
   assert.equal(await page.locator('.falls tr:has-text("read_file") .bad').innerText(), 'failed');
   assert.deepEqual(await violations(page), []);
   await shot(page, 'inspect');
