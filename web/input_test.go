@@ -35,7 +35,7 @@ func TestBadInputIsAnsweredAndTheServerGoesOn(t *testing.T) {
 		{"field of a wrong type", "POST", "/threads", `{"thread_id": 7}`, 422, `"thread_id"`},
 		{"wrong types deep inside", "POST", "/threads/t1/runs", `{"input": {"messages": [{"type": "human", "content": 7}]}}`, 400, "input.messages[0]"},
 		{"strange role", "POST", "/threads/t1/runs", `{"input": {"messages": [{"type": "boss", "content": "x"}]}}`, 400, "input.messages[0]"},
-		{"not UTF-8", "POST", "/threads", "{\"metadata\": {\"a\": \"\xff\xfe\"}}", 200, `"thread_id"`},
+		{"not UTF-8", "POST", "/threads", "{\"metadata\": {\"a\": \"\xff\xfe\"}}", 422, "not valid UTF-8 at byte 20"},
 		{"unknown thread", "GET", "/threads/none", "", 404, "none"},
 		{"state of an unknown thread", "GET", "/threads/none/state", "", 404, "none"},
 		{"unknown run", "GET", "/threads/t1/runs/none", "", 404, "Run none not found"},

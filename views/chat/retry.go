@@ -30,16 +30,21 @@ func retryWait(ctx context.Context, r views.Retry) string {
 
 // stepsText says how many steps there are and how many of them failed.
 func stepsText(ctx context.Context, count int, steps []views.Step) string {
-	text, failed := i18n.N(ctx, "turn.steps", count), 0
-	for _, s := range steps {
-		if stateOf(s) == views.StepFail {
-			failed++
-		}
-	}
-	if failed > 0 {
+	text := i18n.N(ctx, "turn.steps", count)
+	if failed := FailedSteps(steps); failed > 0 {
 		text += i18n.N(ctx, "turn.failed", failed)
 	}
 	return text
+}
+
+// FailedSteps counts the steps that failed.
+func FailedSteps(steps []views.Step) (n int) {
+	for _, s := range steps {
+		if stateOf(s) == views.StepFail {
+			n++
+		}
+	}
+	return n
 }
 
 // countSteps counts what was done; a wait is none of it.

@@ -90,7 +90,7 @@ n = 0
 try:
     while n < 64 << 20: n += a.send(b"x" * 65536)
 except BlockingIOError: pass
-print("held", n <= 256 << 10)`), want: `^held True\n`},
+print("held", n <= 256 << 10)`), want: `^held True`},
 		{name: "socket buffers of processes that hide", plain: true, shell: python(`
 import ctypes, os, socket, time
 for n in range(12):

@@ -149,7 +149,8 @@ func (d *screen) turn(was, t *views.Turn) error {
 		d.frame.Do(views.SwapClass, "t-"+t.ID, chat.TurnClass(t.State, t.Last))
 	}
 	if was.State != t.State || was.Waits() != t.Waits() || was.Paused != t.Paused ||
-		len(was.Trail.Steps) != len(t.Trail.Steps) || was.Elapsed != t.Elapsed ||
+		len(was.Trail.Steps) != len(t.Trail.Steps) ||
+		chat.FailedSteps(was.Trail.Steps) != chat.FailedSteps(t.Trail.Steps) || was.Elapsed != t.Elapsed ||
 		was.Trail.Elapsed != t.Trail.Elapsed || !was.Trail.Since.Equal(t.Trail.Since) {
 		if err := d.put(views.SwapOuter, "th-"+t.ID, chat.TrailHead(*t)); err != nil {
 			return err
