@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -55,19 +56,46 @@ func Pooler(tb testing.TB, address string, size int) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cmd := command(program, "-q", conf)
-	cmd.Dir = dir
-	if cmd.Stderr, err = os.OpenFile(logs, os.O_APPEND|os.O_WRONLY, 0); err != nil {
+	out, err := os.OpenFile(logs, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	var mu sync.Mutex
+	var running *exec.Cmd
+	over := false
+	start := func() (*exec.Cmd, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return nil, nil
+		}
+		cmd := command(program, conf)
+		cmd.Dir, cmd.Stderr = dir, out
+		running = cmd
+		return cmd, cmd.Start()
+	}
+	cmd, err := start()
+	if err != nil {
 		tb.Fatal(err)
 	}
+	ended := make(chan struct{})
+	go func() { // a service manager starts it again: 1.18 ends by itself when a query is cancelled that waits
+		defer close(ended)
+		for cmd != nil && err == nil {
+			cmd.Wait()
+			time.Sleep(100 * time.Millisecond)
+			cmd, err = start()
+		}
+	}()
 	tb.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGQUIT)
-		ended := cmd.Wait()
-		if out, err := os.ReadFile(logs); tb.Failed() && err == nil {
-			tb.Logf("PgBouncer ended (%v) and said at last:\n%s", ended, out[max(0, len(out)-2000):])
+		mu.Lock()
+		over = true
+		running.Process.Signal(syscall.SIGQUIT)
+		mu.Unlock()
+		<-ended
+		out.Close()
+		if said, err := os.ReadFile(logs); tb.Failed() && err == nil {
+			tb.Logf("PgBouncer said at last:\n%s", said[max(0, len(said)-2000):])
 		}
 	})
 	through := *u

@@ -42,23 +42,40 @@ func newCluster(t *testing.T, wake string) *cluster {
 func newClusterOf(t *testing.T, wake string, lease time.Duration) *cluster {
 	t.Helper()
 	c := &cluster{t: t, database: pgtest.StartAlways(t), ledger: newLedger(t)}
-	config := fmt.Sprintf(`cluster: {enabled: true, lease: %d, wake: %s}
-files: {dir: %q}
-title: {enabled: false}
+	config := clusterConfig(t, wake, lease)
+	for i, name := range []string{"a", "b", "c"} {
+		c.servers = append(c.servers, newServer(t, name, clocks[i], config, c.ledger.extensions(), c.database))
+	}
+	c.open()
+	c.watch()
+	return c
+}
+
+// clusterConfig is the configuration of each server but for its database.
+func clusterConfig(t *testing.T, wake string, lease time.Duration) string {
+	t.Helper()
+	return fmt.Sprintf("cluster: {enabled: true, lease: %d, wake: %s}\nfiles: {dir: %q}\n",
+		int(lease.Seconds()), wake, t.TempDir()) + serverConfig(t)
+}
+
+// serverConfig is that of any server.
+func serverConfig(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf(`title: {enabled: false}
 scheduler: {min_once_delay_seconds: 0}
 memory: {model_name: offline}
 models:
   - {name: script, use: openai, model: script, base_url: %q, api_key: test}
-`, int(lease.Seconds()), wake, t.TempDir(), scriptmodel.Start(t).URL+"/v1")
-	for i, name := range []string{"a", "b", "c"} {
-		c.servers = append(c.servers, newServer(t, name, clocks[i], config, c.ledger.extensions(), c.database))
-	}
+`, scriptmodel.Start(t).URL+"/v1")
+}
+
+// open puts a front before the servers, and waits until they listen.
+func (c *cluster) open() {
+	c.t.Helper()
 	at := httptest.NewServer(newFront(c.servers))
-	t.Cleanup(func() { at.CloseClientConnections(); at.Close() })
+	c.t.Cleanup(func() { at.CloseClientConnections(); at.Close() })
 	c.url = at.URL
 	c.up()
-	c.watch()
-	return c
 }
 
 // up waits until all servers listen.

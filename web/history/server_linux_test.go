@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 type server struct {
 	name, dir string
 	off       time.Duration // of its clock
-	wire      *pgtest.Wire  // to the database
+	wire      *pgtest.Wire  // to the database, or nil
 	log       *os.File
 
 	mu    sync.Mutex
@@ -65,11 +65,17 @@ type server struct {
 func newServer(t *testing.T, name string, off time.Duration, config, extensions string,
 	database *pgtest.Server) *server {
 	t.Helper()
-	s := &server{name: name, off: off, dir: t.TempDir(), wire: pgtest.NewWire(t, database.URL),
-		done: make(chan struct{})}
-	config += fmt.Sprintf("database: {url: %q, schema: %s}\n", s.wire.URL, schema)
-	data := filepath.Join(s.dir, "data")
-	err := errors.Join(os.Mkdir(data, 0o700),
+	wire := pgtest.NewWire(t, database.URL)
+	config += fmt.Sprintf("database: {url: %q, schema: %s}\n", wire.URL, schema)
+	return startServer(t, &server{name: name, off: off, dir: t.TempDir(), wire: wire}, config, extensions)
+}
+
+// startServer starts one that has a folder, and keeps it running until the test ends.
+func startServer(t *testing.T, s *server, config, extensions string) *server {
+	t.Helper()
+	s.done = make(chan struct{})
+	data := s.data()
+	err := errors.Join(os.MkdirAll(data, 0o700),
 		os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(config), 0o600),
 		os.WriteFile(filepath.Join(data, "extensions_config.json"), []byte(extensions), 0o600))
 	if err != nil {
@@ -82,7 +88,9 @@ func newServer(t *testing.T, name string, off time.Duration, config, extensions 
 	s.stop = stop
 	go s.keep(ctx)
 	t.Cleanup(func() {
-		s.wire.Thaw()
+		if s.wire != nil {
+			s.wire.Thaw()
+		}
 		s.end()
 		s.log.Close()
 		if t.Failed() {
@@ -91,6 +99,9 @@ func newServer(t *testing.T, name string, off time.Duration, config, extensions 
 	})
 	return s
 }
+
+// data is its data folder.
+func (s *server) data() string { return filepath.Join(s.dir, "data") }
 
 // keep has it running until ctx ends.
 func (s *server) keep(ctx context.Context) {
