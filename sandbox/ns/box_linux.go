@@ -30,8 +30,8 @@ type Box struct {
 	conn   *net.UnixConn
 	shell  string
 	limits jail.Limits
-	pids   int64    // the limit of processes as the policy has it
-	shared bool     // the system counts other processes of the user for it too
+	pids   int64 // the limit of processes as the policy has it
+	shared bool  // the system counts other processes of the user for it too
 	spare  func() int64
 	roots  []string // folders of the thread on the host
 	owner  int      // user id of commands on the host, -1 for that of the server
@@ -65,8 +65,8 @@ type Launch struct {
 	KillTime time.Duration
 	// Spare is room for processes of other sandboxes that begin after a command, where the system
 	// counts them for its limit; may be nil.
-	Spare func() int64
-	Release  func() // called when all is over, also after a failed start
+	Spare   func() int64
+	Release func() // called when all is over, also after a failed start
 }
 
 // StartBox starts the processes and waits until commands can run. Errors match
