@@ -101,3 +101,43 @@ func TestWhatIsNoTCPSocketIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestTheUnitLetsSandboxesStart: what would take from a sandbox what it starts with is not set, and all else that
+// takes rights away says why.
+func TestTheUnitLetsSandboxesStart(t *testing.T) {
+	b, err := os.ReadFile("docs/systemd/fawn.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, reason := map[string]string{}, false
+	for line := range strings.Lines(string(b)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		switch {
+		case strings.HasPrefix(line, "#"):
+			reason = true
+			continue
+		case !ok:
+			reason = false
+			continue
+		}
+		set[name] = value
+		takes := strings.HasPrefix(name, "Protect") || strings.HasPrefix(name, "Private") ||
+			strings.HasPrefix(name, "Restrict") || strings.HasPrefix(name, "Lock")
+		if takes && !reason {
+			t.Errorf("%s has no reason above it", name)
+		}
+	}
+	for _, name := range []string{"RestrictNamespaces", "SystemCallFilter", "PrivateUsers", "ProtectHostname",
+		"ProtectKernelTunables", "ProtectKernelLogs", "ProtectProc", "ProcSubset", "ProtectControlGroups",
+		"RestrictSUIDSGID", "MemoryDenyWriteExecute"} {
+		if _, ok := set[name]; ok {
+			t.Errorf("%s keeps sandboxes from starting", name)
+		}
+	}
+	for name, want := range map[string]string{"ProtectSystem": "strict", "CapabilityBoundingSet": "", "NoNewPrivileges": "yes",
+		"Delegate": "yes"} {
+		if value, ok := set[name]; !ok || value != want {
+			t.Errorf("%s is %q, want %q", name, value, want)
+		}
+	}
+}

@@ -145,6 +145,9 @@ func OpError(op, virtual string, err error) error {
 		switch {
 		case led(err):
 			return refuse(ErrEscape, "Access denied: a symbolic link leads out of the allowed folders, or changes while it is followed")
+		case errors.Is(err, syscall.EINVAL) && (op == "open" || op == "stat" || op == "read"):
+			// A link that was there a moment ago is something else now.
+			return &failure{op, virtual, fs.ErrNotExist}
 		case errors.As(err, &pe):
 			err = pe.Err
 		case errors.As(err, &le):

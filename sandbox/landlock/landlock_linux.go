@@ -108,6 +108,7 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 		// The limit counts all processes of the user, also those outside.
 		at.Spec.Others = ns.TasksOf(os.Getuid(), 0)
 		at.Spec.Limits.Pids += at.Spec.Others
+		at.Spare = l.spare
 	}
 	if err == nil {
 		err = l.useTmp(base, &at)
@@ -127,6 +128,18 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	}
 	b.Add(l.gaps(at, p)...)
 	return b, nil
+}
+
+// perSandbox is about what a sandbox takes with an ordinary command: its threads and those of its parents.
+const perSandbox = 32
+
+// spare is room for the processes of all sandboxes that may begin while a command runs: without it, the
+// commands of many threads at once would take each other's. One that is alone needs none.
+func (l *provider) spare() int64 {
+	if l.Pool.Busy() < 2 {
+		return 0
+	}
+	return int64(perSandbox * (l.Config.MaxSandboxes - 1))
 }
 
 // gaps are the layers that limits have and those that are missing here.

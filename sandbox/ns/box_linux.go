@@ -30,8 +30,9 @@ type Box struct {
 	conn   *net.UnixConn
 	shell  string
 	limits jail.Limits
-	pids   int64    // the limit of processes as the policy has it
-	shared bool     // the system counts other processes of the user for it too
+	pids   int64 // the limit of processes as the policy has it
+	shared bool  // the system counts other processes of the user for it too
+	spare  func() int64
 	roots  []string // folders of the thread on the host
 	owner  int      // user id of commands on the host, -1 for that of the server
 	group  *Cgroup
@@ -62,7 +63,10 @@ type Launch struct {
 	Proxy func(net.Listener)
 	// KillTime is how long ending a command may take; 0 means the usual time.
 	KillTime time.Duration
-	Release  func() // called when all is over, also after a failed start
+	// Spare is room for processes of other sandboxes that begin after a command, where the system
+	// counts them for its limit; may be nil.
+	Spare   func() int64
+	Release func() // called when all is over, also after a failed start
 }
 
 // StartBox starts the processes and waits until commands can run. Errors match
@@ -70,7 +74,7 @@ type Launch struct {
 func StartBox(ctx context.Context, l Launch) (*Box, error) {
 	b := &Box{
 		shell: l.Shell, roots: l.Roots, limits: l.Spec.Limits, pids: l.Spec.Limits.Pids - l.Spec.Others,
-		shared: l.Spec.Others > 0, owner: l.Owner, group: l.Group, stderr: &LastBytes{},
+		shared: l.Spec.Others > 0, spare: l.Spare, owner: l.Owner, group: l.Group, stderr: &LastBytes{},
 		killTime: cmp.Or(l.KillTime, jail.KillTime),
 		dead:     make(chan struct{}), over: make(chan struct{}), waiter: map[int]chan *jail.Message{},
 		calls: map[int]call{},

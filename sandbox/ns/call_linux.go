@@ -222,7 +222,11 @@ func (b *Box) room() int64 {
 	if !b.shared {
 		return b.limits.Pids
 	}
-	return b.pids + TasksOf(os.Getuid(), b.cmd.Process.Pid)
+	spare := int64(0)
+	if b.spare != nil {
+		spare = b.spare()
+	}
+	return b.pids + spare + TasksOf(os.Getuid(), b.cmd.Process.Pid)
 }
 
 func (b *Box) write(m *jail.Message, fds ...int) (int, error) {

@@ -222,6 +222,21 @@ func (p *Pool) idle(owner string) *member {
 	}).member
 }
 
+// Busy counts the sandboxes that run a command, start, or wait for a place.
+func (p *Pool) Busy() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.places.line)
+	for _, m := range p.members {
+		m.mu.Lock()
+		if m.calls > 0 || m.starting != nil {
+			n++
+		}
+		m.mu.Unlock()
+	}
+	return n
+}
+
 func (p *Pool) release(owner string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

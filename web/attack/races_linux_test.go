@@ -67,7 +67,21 @@ func withRaces() []attack {
 			return b.String() + "\n" + w.chat(t, thread, []use{swapped()})[0]
 		}
 	}
+	pages := func(t *testing.T, w *world, thread string) string {
+		var b strings.Builder
+		for n := range 300 {
+			at := [...]string{"/ui/threads/" + thread + "/view/", "/workspace/chats/" + thread + "/files/",
+				"/ui/threads/" + thread + "/thumb/"}[n%3]
+			status, body := w.send(t, "GET", at+"mnt/user-data/outputs/real/secret", "", "")
+			if status >= 500 || strings.Contains(body, secret) {
+				fmt.Fprintf(&b, "%s: %d %s\n", at, status, body)
+			}
+		}
+		return b.String() + "\n" + w.chat(t, thread, []use{swapped()})[0]
+	}
 	return []attack{
+		{name: "race, pages of files", shell: folders + swap("/mnt/user-data/outputs/real", "/mnt/user-data/outputs/evil"), during: pages, want: `^swapping\n\(1 process .*\n\nswapped$`},
+		{name: "race, pages of a file that becomes a folder", shell: `cd /mnt/user-data/outputs; mkdir real other; echo inside > real/secret; ln -s real evil; echo x > file; ` + swap("/mnt/user-data/outputs/real", "/mnt/user-data/outputs/evil"), during: pages, want: `^swapping\n\(1 process .*\n\nswapped$`},
 		{name: "race, reading in a swapped folder", shell: folders + swap("/mnt/user-data/workspace/real", "/mnt/user-data/workspace/evil"), uses: append(reads, swapped()), want: `swapping(.|\n)*\nswapped$`},
 		{name: "race, writing in a swapped folder", shell: folders + swap("/mnt/user-data/workspace/real", "/mnt/user-data/workspace/evil"), uses: append(writes, swapped()), want: `swapping(.|\n)*\nswapped$`},
 		{name: "race, looking in a swapped folder", shell: folders + swap("/mnt/user-data/workspace/real", "/mnt/user-data/workspace/evil"), uses: append(looks, swapped()), want: `swapping(.|\n)*\nswapped$`},

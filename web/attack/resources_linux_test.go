@@ -224,6 +224,26 @@ func TestResourcesWithoutNamespaces(t *testing.T) {
 	}
 }
 
+// TestManyCommandsAtOnceAllRun: those of one user of the host count together for its limit of processes, and there are
+// fewer places than commands. None is refused for that.
+func TestManyCommandsAtOnceAllRun(t *testing.T) {
+	gate.In(t, gate.Attack, "make test has the places of sandboxes with two users")
+	w := newWorld(t, "sandbox: {provider: landlock}\n")
+	w.plain = true
+	w.must(t, sandbox.ProviderLandlock)
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			told := w.chat(t, fmt.Sprint("many", i), []use{tool("bash", "command",
+				"for i in 1 2 3 4 5 6 7 8; do sleep 1 & done; wait; echo $(echo fine | cat | cat)")})[0]
+			if !strings.HasPrefix(told, "fine") {
+				t.Errorf("command %d: %.300s", i, told)
+			}
+		})
+	}
+	all.Wait()
+}
+
 func TestResourcesThroughTheChat(t *testing.T) {
 	t.Parallel() // most of them wait
 	w, quick := newWorld(t, "sandbox:"+limits+"600\n"), newWorld(t, "sandbox:"+limits+quickTime+"\n")

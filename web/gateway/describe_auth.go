@@ -39,9 +39,10 @@ func describeAuth() []o.Op {
 			Fail: []int{401, 429}},
 		{ID: "useLink", Tag: tag, Text: "Use a link that sets the server up, invites a user or resets a password",
 			More: "A link that makes an account signs its user in. One that resets a password does not: sign in " +
-				"with the new password, and a code where the account asks for one.", Need: true,
+				"with the new password, and a code where the account asks for one. It ends the account's tokens, unless " +
+				"keep_tokens is true.", Need: true,
 			Body: o.Body(o.Req("token", o.String()), o.Req("password", o.String()), o.Opt("email", o.String()),
-				o.Opt("name", o.String()), o.Opt("remember_me", o.Bool())),
+				o.Opt("name", o.String()), o.Opt("remember_me", o.Bool()), o.Opt("keep_tokens", o.Bool())),
 			Out: made("The user", one), Fail: []int{400, 403, 409}},
 		{ID: "logout", Tag: tag, Text: "Sign out", Out: said},
 		{ID: "getMe", Tag: tag, Text: "Get the account that asks", Out: route.Answered("The account", one)},
@@ -58,10 +59,12 @@ func describeAuth() []o.Op {
 		{ID: "endOtherSessions", Tag: tag, Text: "End all sessions but this one", Out: said},
 		{ID: "listTokens", Tag: tag, Text: "List the user's tokens", Out: route.Answered("The tokens, newest first", o.List(o.Ref("Token")))},
 		{ID: "createToken", Tag: tag, Text: "Create a token", Need: true,
-			More: "The scope is read or write. The token is shown once; programs send it as Authorization: Bearer or x-api-key.",
+			More: "The scope is read or write. The token is shown once; programs send it as Authorization: Bearer or x-api-key. " +
+				"A session of more than 15 minutes needs current_password, and totp of who has a second factor.",
 			Body: o.Body(o.Req("name", o.String()), o.Req("scopes", o.List(o.Enum("read", "write"))),
-				o.Opt("expires_in_days", o.Nullable(o.Range(1, 3650)))),
-			Out: made("The token", o.Ref("Token")), Fail: []int{400, 409}},
+				o.Opt("expires_in_days", o.Nullable(o.Range(1, 3650))), o.Opt("current_password", o.String()),
+				o.Opt("totp", o.String())),
+			Out: made("The token", o.Ref("Token")), Fail: []int{400, 401, 403, 409, 429}},
 		{ID: "revokeToken", Tag: tag, Text: "Revoke a token", Out: said},
 		{ID: "listUsers", Tag: tag, Text: "List all users", Out: route.Answered("The users, oldest first", o.List(o.Ref("User")))},
 		{ID: "inviteUser", Tag: tag, Text: "Invite a user",
