@@ -293,8 +293,14 @@ func isBool(f *flag.Flag) bool {
 	return ok && v.IsBoolFlag()
 }
 
-func misuse(stderr io.Writer, err error) int {
-	fmt.Fprintf(stderr, "fawn: %v\n\n%s", err, usage())
+// misuse tells of a mistake in the command line, last: that is what stands above the prompt.
+func misuse(stderr io.Writer, use string, err error) int {
+	if use = strings.TrimSpace(use); use == "" {
+		use = "[command]"
+	}
+	text := strings.NewReplacer("for flag -", "for --", "flag provided but not defined: -", "there is no flag --",
+		"flag needs an argument: -", "a value is missing behind --", ": parse error", "").Replace(err.Error())
+	fmt.Fprintf(stderr, "Usage: fawn %s [flags]; fawn help lists commands and flags\nfawn: %s\n", use, text)
 	return exitUsage
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"fawn/web/cli"
 )
@@ -55,7 +56,12 @@ func runCommand(c *invocation) func() error {
 	c.StringVar(&task.Agent, "agent", "", "`NAME` of a custom agent")
 	c.StringVar(&task.Thread, "thread", "", "`ID` of a chat to go on with (default: a new one)")
 	c.StringVar(&task.Out, "out", "", "`DIR` to copy the files of the answer to")
-	c.DurationVar(&task.Timeout, "timeout", 0, "`TIME` after which the run is cancelled, such as 10m (default: never)")
+	c.Func("timeout", "`TIME` after which the run is cancelled, such as 10m (default: never)", func(text string) (err error) {
+		if task.Timeout, err = time.ParseDuration(text); err != nil || task.Timeout < 0 {
+			return errors.New("must be a number with a unit, such as 90s, 10m or 1h30m")
+		}
+		return nil
+	})
 	asJSON := c.Bool("json", false, "print one JSON object instead of the answer")
 	c.BoolVar(&to.Ephemeral, "ephemeral", false,
 		"use a data folder that is deleted afterwards, with your configuration")

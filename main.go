@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	cmd, args, err := find(args)
 	if err != nil {
-		return misuse(stderr, err)
+		return misuse(stderr, "", err)
 	}
 	o := web.Options{Version: buildVersion(), Log: web.NewLog(stderr), Out: stdout, Skills: bundled.Files(),
 		Doctor: cli.Doctor}
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		io.WriteString(stdout, usage())
 		return exitOK
 	} else if err != nil {
-		return misuse(stderr, err)
+		return misuse(stderr, cmd.name+" "+cmd.args, err)
 	}
 	if err = do(); err == nil {
 		return exitOK
@@ -80,7 +80,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return int(code)
 	}
 	if wrong, ok := errors.AsType[usageError](err); ok {
-		return misuse(stderr, wrong)
+		return misuse(stderr, cmd.name+" "+cmd.args, wrong)
+	}
+	if wrong, ok := errors.AsType[*cli.RunMistake](err); ok {
+		fmt.Fprintf(stderr, "fawn: %v\n", wrong)
+		return exitUsage
 	}
 	if !errors.Is(err, errUnhealthy) {
 		fmt.Fprintf(stderr, "fawn: %v\n", err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
+	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // ran is the object of fawn run --json.
@@ -218,5 +220,49 @@ func TestAnInterruptedRunKeepsWhatWasSaid(t *testing.T) {
 	}
 	if got := messages(t, s, thread); !strings.HasSuffix(got, "ai:first words\n") || status(t, s, thread) == "busy" {
 		t.Errorf("the chat is %s: %s", status(t, s, thread), got)
+	}
+}
+
+// TestRunNamesWhatWorks: a model or an agent that is not there is a mistake, and none answers in its place. What is wrong
+// stands in the last line.
+func TestRunNamesWhatWorks(t *testing.T) {
+	t.Parallel()
+	server := webtest.Model(scriptmodel.Start(t))
+	some := file(t, "some.yaml", strings.Replace(server, "}]", "}, {name: off, use: openai, model: x, api_key: $FAWN_TEST_NO_SUCH_KEY}]", 1))
+	none := file(t, "none.yaml", "models:\n  - {name: off, use: openai, model: x, api_key: $FAWN_TEST_NO_SUCH_KEY}\n")
+	data := t.TempDir()
+	for _, c := range []struct {
+		conf string
+		args []string
+		code int
+		says []string
+	}{
+		{some, []string{"--model", "gtp-5", "x"}, exitUsage, []string{`no model "gtp-5"`, "these work: ", "offline"}},
+		{some, []string{"--model", "off", "x"}, exitUsage, []string{`"off" can't be used`, "FAWN_TEST_NO_SUCH_KEY", "these work: "}},
+		{some, []string{"--model", "OFF", "x"}, exitUsage, []string{`no model "OFF"`}},
+		{none, []string{"x"}, exitUsage, []string{`"off" can't be used`, "FAWN_TEST_NO_SUCH_KEY", "offline"}},
+		{none, []string{"--json", "x"}, exitUsage, []string{`"off" can't be used`}},
+		{none, []string{"--model", "off", "x"}, exitUsage, []string{`"off" can't be used`}},
+		{none, []string{"--model", "offline", "hello"}, exitOK, nil},
+		{some, []string{"--timeout", "10", "x"}, exitUsage, []string{`"10"`, "--timeout", "such as"}},
+		{some, []string{"--timeout", "-1m", "x"}, exitUsage, []string{"--timeout", "such as"}},
+		{some, []string{"--mode", "best", "x"}, exitUsage, []string{"--mode", "flash, thinking, pro or ultra"}},
+		{some, []string{"--nosuch", "x"}, exitUsage, []string{"there is no flag --nosuch"}},
+		{some, []string{"--model"}, exitUsage, []string{"a value is missing behind --model"}},
+		{some, []string{"--server", "127.0.0.1:9", "x"}, exitError, []string{"refused"}},
+		{some, []string{"--server", "ftp://127.0.0.1:9", "x"}, exitUsage, []string{"no address of a server", "http://"}},
+		{some, []string{"--agent", "nosuch", "x"}, exitUsage, []string{`no agent "nosuch"`}},
+	} {
+		r := finished(t, program(t, nil, append([]string{"run", "--data", data, "--config", c.conf}, c.args...)...))
+		lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+		last := lines[len(lines)-1]
+		if r.code != c.code || c.code != exitOK && (r.stdout != "" || len(lines) > 3 || !strings.HasPrefix(last, "fawn: ")) {
+			t.Errorf("%q: %+v", c.args, r)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(last, want) {
+				t.Errorf("%q: no %q in %q", c.args, want, last)
+			}
+		}
 	}
 }

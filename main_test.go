@@ -18,7 +18,7 @@ func TestCommandLine(t *testing.T) {
 		{"help", []string{"help"}, exitOK, "Usage: fawn", ""},
 		{"help flag", []string{"serve", "-h"}, exitOK, "Usage: fawn", ""},
 		{"unknown command", []string{"server"}, exitUsage, "", `there is no command "server"`},
-		{"unknown flag", []string{"--port", "1"}, exitUsage, "", "flag provided but not defined: -port"},
+		{"unknown flag", []string{"--port", "1"}, exitUsage, "", "there is no flag --port"},
 		{"flag of another command", []string{"version", "--addr", ":1"}, exitUsage, "", "-addr"},
 		{"argument", []string{"serve", "x"}, exitUsage, "", `serve takes no argument "x"`},
 	}

@@ -33,5 +33,8 @@ func Explicit(said []Said) (list []string) {
 // Hints is how many signals a conversation has.
 func Hints(said []Said) int { return len(hints(said)) }
 
+// Stem is a word without its endings.
+func Stem(w string) string { return stem(w) }
+
 // Tokens is the estimate of a budget.
 func Tokens(s string) int { return tokens(s) }

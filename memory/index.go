@@ -122,32 +122,41 @@ func common(w string) bool {
 	return false
 }
 
-// stem takes the usual endings of English off a word: what is left need not be one.
+// endings of English words, the longest of a kind first: those of forms, and those that make one word of another. Each
+// leaves a number of letters at least.
+func endings() []ending {
+	return []ending{
+		{"ically", 4}, {"ations", 4}, {"ation", 4}, {"itions", 4}, {"ition", 4}, {"ional", 4}, {"ities", 4}, {"ments", 4}, {"ment", 4},
+		{"ness", 4}, {"ical", 4}, {"ists", 4}, {"isms", 4}, {"ings", 4}, {"ions", 4}, {"ives", 4}, {"ally", 4}, {"ity", 4}, {"ist", 4},
+		{"ism", 4}, {"ing", 3}, {"ion", 4}, {"ive", 4}, {"ics", 4}, {"ies", 3}, {"ied", 3}, {"ers", 5}, {"ors", 5}, {"ic", 4}, {"er", 5},
+		{"or", 5}, {"ly", 4}, {"al", 4}, {"ed", 3}, {"es", 4}, {"s", 3},
+	}
+}
+
+type ending struct {
+	text  string
+	least int
+}
+
+// stem takes the endings of English off a word, so that its forms and relatives are one: allergy, allergies, allergic. What
+// is left need not be a word.
 func stem(w string) string {
-	if len(w) < 4 || w[0] < 'a' || w[0] > 'z' {
+	if len(w) < 4 || w[0] < 'a' || w[0] > 'z' || strings.HasSuffix(w, "ss") {
 		return w
 	}
-	cut := func(ending string, least int) bool {
-		s, ok := strings.CutSuffix(w, ending)
-		if ok && len(s) >= least {
-			w = s
-			return true
+	for _, e := range endings() {
+		s, ok := strings.CutSuffix(w, e.text)
+		if !ok || len(s) < e.least {
+			continue
 		}
-		return false
-	}
-	switch {
-	case cut("ies", 2), cut("ied", 2):
-		w += "i"
-	case cut("ing", 3), cut("ed", 3):
-		if n := len(w); w[n-1] == w[n-2] && !strings.HasSuffix(w, "ll") && !strings.HasSuffix(w, "ss") {
-			w = w[:n-1]
+		w = s
+		if n := len(w); n > 3 && w[n-1] == w[n-2] && strings.IndexByte("bdgmnprt", w[n-1]) >= 0 {
+			w = w[:n-1] // running, planned
 		}
-	case strings.HasSuffix(w, "ss"):
-	default:
-		cut("s", 3)
+		break
 	}
-	if !cut("e", 3) && strings.HasSuffix(w, "y") && len(w) > 3 {
-		w = w[:len(w)-1] + "i"
+	if n := len(w); n > 3 && (w[n-1] == 'e' || w[n-1] == 'y' || w[n-1] == 'i') {
+		w = w[:n-1]
 	}
 	return w
 }

@@ -128,3 +128,24 @@ func BenchmarkRecall(b *testing.B) {
 		must(w.Recall(b.Context(), memory.Question{Owner: me, Text: asked[i%len(asked)][1]}))(b)
 	}
 }
+
+// TestRelativesOfAWordAreOne, and words that only look alike are not.
+func TestRelativesOfAWordAreOne(t *testing.T) {
+	for _, words := range []string{"allergy allergies allergic", "vegetarian vegetarians", "run runs running", "plan plans planned planning",
+		"meeting meetings", "children children", "program programs programmer programming", "organic organically", "history histories historical",
+		"economy economic economical", "train trains trained training", "invoice invoices", "city cities", "prefer prefers preferred",
+		"diabetes diabetes", "medicine medicines", "python python", "budget budgets budgeting", "asthma asthma"} {
+		all := strings.Fields(words)
+		for _, w := range all[1:] {
+			if memory.Stem(w) != memory.Stem(all[0]) {
+				t.Errorf("%s is %s, %s is %s", all[0], memory.Stem(all[0]), w, memory.Stem(w))
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"train", "trail"}, {"oslo", "osprey"}, {"bus", "business"}, {"general", "gender"},
+		{"mail", "main"}, {"cat", "cattle"}, {"port", "sport"}, {"nut", "note"}} {
+		if memory.Stem(pair[0]) == memory.Stem(pair[1]) {
+			t.Errorf("%s and %s are both %s", pair[0], pair[1], memory.Stem(pair[0]))
+		}
+	}
+}

@@ -23,11 +23,12 @@ type SettingsPage struct {
 	Servers  []ServerInfo
 	MayAdd   bool // servers, and change them
 	Known    []KnownServer
-	Login    ServerLogin // under way or failed
-	Pasted   string      // into the form for servers
-	Problem  string      // why it was not taken
-	Config   *Notice     // what is wrong with the configuration; nil when nothing is
-	Loopback bool        // only this machine can reach the server
+	Login    ServerLogin     // under way or failed
+	Pasted   string          // into the form for servers
+	Commands []ServerCommand // that the owner is asked about
+	Problem  string          // why it was not taken
+	Config   *Notice         // what is wrong with the configuration; nil when nothing is
+	Loopback bool            // only this machine can reach the server
 
 	Account  Account
 	Sessions []Session
@@ -208,4 +209,10 @@ type Probe struct {
 	Model  string   // that was asked for, as the provider calls it
 	Models []string // that the server has instead
 	Form   bool     // shown on a form, which can take over one of Models
+}
+
+// ServerCommand is what an MCP server would run, before its owner agrees.
+type ServerCommand struct {
+	Name, Line string
+	Sum        string // says which one was agreed to
 }

@@ -148,6 +148,8 @@ type Turn struct {
 	Small  int
 	ReqCut bool
 	Blind  bool
+	// Gone is the model that was asked for and cannot be used any more; another one answered.
+	Gone string
 	// Memories is how many memories its run was told.
 	Memories int
 	Paused   bool // a command of its run waits for an answer about a host

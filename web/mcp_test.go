@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -216,11 +217,27 @@ func TestMCPServersOnThePage(t *testing.T) {
 		t.Errorf("the page is %s", got)
 	}
 	for text, want := range map[string]string{string(pasted): "already", "nonsense": "not a JSON object",
-		`{"x": {"command": "sh", "args": ["-c", "id"]}}`: "not allowed"} {
+		`{"x": {"command": "sh", "args": ["-c", "id"]}}`: "Run this command?"} {
 		if got := post("/ui/mcp/add", url.Values{"json": {text}}, 422); !strings.Contains(got, want) {
 			t.Errorf("%q is not told: %s", want, got)
 		}
 	}
+	// One that is refused keeps no other out, and what its owner agrees to runs.
+	const several = `{"mcpServers": {"odd": 1, "web": {"url": "http://127.0.0.1:1/mcp"}, "asks": {"command": "sh", "args": ["-c", "exit 3"], "env": {"TOKEN": "` + mcpCanary + `"}}}}`
+	asked := post("/ui/mcp/add", url.Values{"json": {several}}, 422)
+	sum := regexp.MustCompile(`name="agree" value="([0-9a-f]{32})"`).FindStringSubmatch(asked)
+	if sum == nil || !strings.Contains(asked, "TOKEN=… sh -c &#39;exit 3&#39;") || !strings.Contains(asked, "&#34;odd&#34; has neither") {
+		t.Fatalf("asked is %s", asked)
+	}
+	if got := page("Remove: web"); strings.Contains(got, "Remove: asks") {
+		t.Error("a command runs that nobody agreed to")
+	}
+	const one = `{"asks": {"command": "sh", "args": ["-c", "exit 3"], "env": {"TOKEN": "` + mcpCanary + `"}}}`
+	post("/ui/mcp/add", url.Values{"json": {strings.Replace(one, "exit 3", "exit 4", 1)}, "agree": {sum[1]}}, 422)
+	post("/ui/mcp/add", url.Values{"json": {one}, "agree": {sum[1]}}, 303)
+	page("Remove: asks")
+	post("/ui/mcp/by-name/asks/remove", nil, 303)
+	post("/ui/mcp/by-name/web/remove", nil, 303)
 	const of = "/ui/mcp/by-name/my%20notes/"
 	post(of+"reconnect", nil, 303)
 	post(of+"approve", nil, 303)

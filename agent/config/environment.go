@@ -53,11 +53,18 @@ func (e *environment) substitute(n *syntax.Node) {
 		return
 	}
 	name, ok := syntax.Reference(n.Text)
+	otherwise := ""
 	if !ok {
+		if name, otherwise, ok = syntax.Default(n.Text); !ok {
+			return
+		}
+	}
+	value, where, found := e.lookup(name)
+	if value == "" && strings.Contains(n.Text, ":-") {
+		n.Text, n.Tag = otherwise, syntax.TagVariable // as in a shell, also for a variable that is empty
 		return
 	}
-	n.Variable = name
-	value, where, ok := e.lookup(name)
+	n.Variable, ok = name, found
 	switch {
 	case !ok:
 		n.Unset = name + " is not set"

@@ -247,6 +247,25 @@ func TestVariablesComeFromThreePlaces(t *testing.T) {
 	}
 }
 
+// TestADefaultStandsForAVariableThatIsNotSet, as in a shell.
+func TestADefaultStandsForAVariableThatIsNotSet(t *testing.T) {
+	for text, want := range map[string]string{
+		"${SET:-x}": "value", "${NONE:-x}": "x", "${EMPTY:-x}": "x", "${NONE:-}": "", "${NONE:-http://127.0.0.1:11434/v1}": "http://127.0.0.1:11434/v1",
+		"${NONE:-a b}": "a b", "${NONE:-a:-b}": "a:-b", "${NONE:-$x}": "$x", "${NONE}": "", "$SET": "value", "${1X:-y}": "${1X:-y}",
+		"${NONE:-é}": "é", "x${SET:-y}": "x${SET:-y}", "$${SET:-y}": "${SET:-y}",
+	} {
+		s := load(t, files{"config.yaml": "models:\n  - {name: a, base_url: '" + text + "'}\n"},
+			map[string]string{"SET": "value", "EMPTY": ""})
+		if m, _ := s.Model("a"); m.BaseURL != want {
+			t.Errorf("%s is %q", text, m.BaseURL)
+		}
+	}
+	s := load(t, files{"config.yaml": "models:\n  - {name: a, max_tokens: '${NONE:-40}', supports_vision: '${NONE:-true}'}\n"}, nil)
+	if m, _ := s.Model("a"); m.MaxTokens != 40 || !m.SupportsVision {
+		t.Errorf("a number and a flag: %+v", m)
+	}
+}
+
 func TestSettingsAreLaidOverByName(t *testing.T) {
 	s := load(t, files{
 		"config.yaml":        "models:\n  - {name: gpt-5.1, use: x, max_tokens: 10}\n  - {name: b}\ntitle: {max_words: 4}\nserver: {hosts: [a]}\n",

@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"fawn/agent/config"
+	"fawn/agent/config/servers"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/policy"
 )
 
-// EditServers changes the servers as somebody who is not at the file may, and puts them in force.
-func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (config.Servers, error)) error {
+// EditServers changes the servers as somebody who is not at the file may, and puts them in force. agreed are the sums of
+// commands that their owner has seen and agreed to.
+func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (config.Servers, error), agreed ...string) error {
 	var gone []string
 	err := s.EditServers(func(stored config.Servers) (config.Servers, error) {
 		next, err := change(maps.Clone(stored))
@@ -22,7 +24,7 @@ func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (conf
 			return nil, err
 		}
 		gone = slices.DeleteFunc(slices.Collect(maps.Keys(stored)), func(name string) bool { return next[name] != nil })
-		return next, checkServers(s, stored, next)
+		return next, checkServers(s, stored, next, agreed)
 	})
 	if err != nil {
 		return err
@@ -36,8 +38,8 @@ func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (conf
 	return err
 }
 
-// checkServers refuses commands that may only be written into the file by hand.
-func checkServers(s *config.Store, stored, next config.Servers) error {
+// checkServers refuses commands that may only be written into the file by hand, unless their owner has agreed to them.
+func checkServers(s *config.Store, stored, next config.Servers, agreed []string) error {
 	extra, _ := s.Current().Env("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST")
 	allowed := strings.FieldsFunc(extra, func(r rune) bool { return r == ',' || r == ' ' })
 	for _, name := range slices.Sorted(maps.Keys(next)) {
@@ -64,7 +66,9 @@ func checkServers(s *config.Store, stored, next config.Servers) error {
 		}
 		slices.Sort(env)
 		if err := policy.CheckCommand(command, args, env, allowed); err != nil {
-			return &config.BadServers{Why: name + ": " + err.Error()}
+			if asks := servers.CommandOf(name, e); !slices.Contains(agreed, asks.Sum) {
+				return &config.BadServers{Why: name + ": " + err.Error(), Asks: asks}
+			}
 		}
 	}
 	return nil

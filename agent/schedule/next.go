@@ -28,8 +28,17 @@ func Check(expr string) (string, error) {
 			ErrSchedule, len(fields))
 	case !gronx.IsValid(expr):
 		return "", fmt.Errorf("%w: %q cannot be read", ErrSchedule, expr)
+	case fields[2] != "*" && fields[3] != "*" && !comes(expr):
+		return "", fmt.Errorf("%w: %q never comes: no month it names has such a day", ErrSchedule, expr)
 	}
 	return expr, nil
+}
+
+// comes tells whether there is a date that a schedule names, in the eight years from a leap year on.
+func comes(expr string) bool {
+	from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	at, err := gronx.NextTickAfter(expr, from, true)
+	return err == nil && at.Before(from.Add(horizon))
 }
 
 // Zone finds a time zone by its IANA name; "" is UTC. Errors are ErrSchedule.

@@ -64,9 +64,15 @@ func TestSchedulesAndZonesAreChecked(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 	for _, bad := range []string{"", "* * * *", "* * * * * *", "@daily", "60 * * * *", "* 24 * * *", "x * * * *",
-		"*/0 * * * *", "5-1 * * * *", "* * 32 * *", string(make([]byte, 400))} {
+		"*/0 * * * *", "5-1 * * * *", "* * 32 * *", "0 9 31 2 *", "0 0 30 2 *", "0 0 30,31 2 *",
+		"0 0 31 4 *", "0 0 31 6 *", "0 0 31 9,11 *", "0 0 31 2,4,6,9,11 *", "*/5 * 31 apr *", "0 0 30-31 2 *", "0 12 31 11 *", string(make([]byte, 400))} {
 		if _, err := schedule.Check(bad); !errors.Is(err, schedule.ErrSchedule) {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, good := range []string{"0 0 29 2 *", "0 0 31 1,2 *", "0 0 30,31 4 *", "0 0 */2 2 *", "0 0 28-31 2 *"} {
+		if _, err := schedule.Check(good); err != nil {
+			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"Local", "Mars/Olympus", "../etc/passwd", "/etc/localtime"} {

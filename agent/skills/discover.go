@@ -138,7 +138,7 @@ func odd(files []entry) (out []Finding) {
 		case !f.info.Mode().IsRegular():
 			out = append(out, Finding{File: f.name, Severity: Hint, Text: "only plain files are shown to agents"})
 		case path.Base(f.name) == File && f.name != File:
-			out = append(out, Finding{File: f.name, Severity: Warn, Text: "a skill inside a skill is not found"})
+			out = append(out, Finding{File: f.name, Severity: Hint, Text: "a skill inside a skill is not found"})
 		}
 		total += f.info.Size()
 	}

@@ -105,15 +105,26 @@ func (l *Library) check(root *os.Root, temp string, scan bool) (at string, s Ski
 		return "", s, fmt.Errorf("look at a skill: %w", err)
 	}
 	top := false
+	var below []string // folders with one, which are skills of their own or fixtures of tests
 	for _, f := range files {
 		switch {
 		case f.name == File && f.info.Mode().IsRegular():
 			top = true
-		case strings.EqualFold(path.Base(f.name), File):
-			return "", s, refuse("the archive has another %s at %s; pack one skill at a time", File, clip(f.name))
+		case path.Base(f.name) == File && f.info.Mode().IsRegular():
+			below = append(below, path.Dir(f.name))
 		}
 	}
-	if !top {
+	switch {
+	case top:
+	case len(below) == 1: // somewhere in a repository
+		at = path.Join(at, below[0])
+		if files, err = list(root.FS(), at); err != nil {
+			return "", s, fmt.Errorf("look at a skill: %w", err)
+		}
+	case len(below) > 1:
+		slices.Sort(below)
+		return "", s, refuse("the archive has another %s at %s; pack one skill at a time", File, clip(path.Join(below[0], File)))
+	default:
 		return "", s, refuse("the archive has no %s at its top", File)
 	}
 	text, err := readText(root.FS(), path.Join(at, File))
@@ -121,7 +132,10 @@ func (l *Library) check(root *os.Root, temp string, scan bool) (at string, s Ski
 		return "", s, fmt.Errorf("look at a skill: %w", err)
 	}
 	s = Parse(text, "")
-	if has(s.Findings, Bad) || has(s.Findings, Warn) {
+	if has(s.Findings, Bad) && at != temp { // the folder may have the name that is missing
+		s = Parse(text, path.Base(at))
+	}
+	if has(s.Findings, Bad) || strings.ContainsAny(s.asked, `/\`) { // no name is a path, whatever else it is
 		return "", s, &Refused{Why: "the skill's " + worst(s.Findings).String(), Findings: s.Findings}
 	}
 	if _, err := pick(l.all, s.Name); err == nil {

@@ -2,6 +2,7 @@ package skills
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -17,10 +19,32 @@ import (
 // Parse reads the text of a SKILL.md in a folder of that name. It takes what it can get and says
 // what is wrong with the rest, line by line; with a finding that is Bad the skill is of no use.
 func Parse(text []byte, folder string) Skill {
+	text, wide := narrow(text)
 	p := parser{skill: Skill{text: text}}
+	if wide {
+		p.find(1, Hint, "the text is in UTF-16; save it in UTF-8")
+	}
 	p.read(text, folder)
 	p.skill.Findings = p.findings
 	return p.skill
+}
+
+// narrow is text in UTF-8, also where an editor of Windows wrote UTF-16 with its mark.
+func narrow(text []byte) (out []byte, wide bool) {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(text, []byte("\xff\xfe")):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(text, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	default:
+		return text, false
+	}
+	var units []uint16
+	for rest := text[2:]; len(rest) >= 2; rest = rest[2:] {
+		units = append(units, order.Uint16(rest))
+	}
+	return []byte(string(utf16.Decode(units))), true
 }
 
 type parser struct {
@@ -40,12 +64,13 @@ func (p *parser) read(text []byte, folder string) {
 	case len(text) > MaxText:
 		p.find(0, Bad, "the file is larger than %d KiB", MaxText>>10)
 		return
-	case !utf8.Valid(text):
-		p.find(1+bytes.Count(text[:invalidAt(text)], []byte("\n")), Bad, "the text is not valid UTF-8")
-		return
 	case bytes.IndexByte(text, 0) >= 0:
 		p.find(1+bytes.Count(text[:bytes.IndexByte(text, 0)], []byte("\n")), Bad, "the text has a NUL byte")
 		return
+	}
+	if !utf8.Valid(text) {
+		p.find(1+bytes.Count(text[:invalidAt(text)], []byte("\n")), Warn, "the text is not valid UTF-8; odd characters are left out")
+		text = bytes.ToValidUTF8(text, nil)
 	}
 	front, body, ok := p.split(strings.TrimPrefix(string(text), "\ufeff"))
 	if !ok {
@@ -173,21 +198,42 @@ var valueLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^\s|>&].*)$`)
 })
 
-// closings are what ends a value that begins so.
-var closings = map[byte]string{'"': `"`, '\'': `'`, '[': `]`, '{': `}`}
+// knownLine is an indented line that has a key of skills.
+var knownLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t]+(?:name|description|license|version|author|compatibility|metadata|allowed[-_]tools):(?:[ \t]|$)`)
+})
 
 // quoteValues puts plain values in quotes, and says in which lines.
 func quoteValues(front string) (string, []int) {
 	lines := strings.Split(front, "\n")
 	var changed []int
-	for i, l := range lines {
-		m := valueLine().FindStringSubmatch(l)
-		if m == nil || !strings.ContainsAny(m[2], ":#@`*%!?-,[]{}") {
+	for i := 0; i < len(lines); i++ {
+		m := valueLine().FindStringSubmatch(lines[i])
+		if m == nil {
 			continue
 		}
-		v := strings.TrimSpace(m[2])
-		if end := closings[v[0]]; end != "" && (!strings.Contains(v[1:], end) || strings.HasSuffix(v, end)) {
-			continue // not text that merely begins with a quote or bracket
+		end := i + 1 // what is indented below goes on with the value
+		for end < len(lines) && strings.TrimLeft(lines[end], " \t") != lines[end] {
+			end++
+		}
+		if _, _, why := load(strings.Join(lines[i:end], "\n")); why == "" {
+			continue
+		}
+		if slices.ContainsFunc(lines[i+1:end], func(l string) bool { return knownLine().MatchString(l) }) {
+			continue // a key of its own that stands too far in
+		}
+		var words []string
+		for k, l := range lines[i:end] {
+			if k == 0 {
+				l = m[2]
+			} else {
+				lines[i+k] = ""
+			}
+			words = append(words, strings.TrimSpace(l))
+		}
+		v := strings.TrimSpace(strings.Join(words, " "))
+		if q := v[0]; q == '"' || q == '\'' { // quotes around it, which hold others
+			v = strings.TrimSuffix(v[1:], string(q))
 		}
 		lines[i] = m[1] + ": '" + strings.ReplaceAll(v, "'", "''") + "'"
 		changed = append(changed, i+1)
@@ -346,12 +392,15 @@ func (p *parser) secrets(n *yaml.Node) (out []Secret) {
 // name makes sure that there is a valid one.
 func (p *parser) name(folder string) {
 	asked := p.skill.Name
+	p.skill.asked = asked
 	switch {
 	case asked == "":
 		p.skill.Name = slug(folder)
 		p.find(p.offset, Warn, "name is missing; the name of the folder is used")
 	case !validName(asked):
-		p.skill.Name = slug(asked)
+		if p.skill.Name = slug(asked); p.skill.Name == "" {
+			p.skill.Name = slug(folder) // its letters are none of a name, as in Chinese
+		}
 		p.find(p.offset, Warn, "the name %q is not 1 to %d lower-case letters, digits and single hyphens; %s is used",
 			clip(asked), maxName, clip(p.skill.Name))
 	case asked != folder && folder != "":

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"fawn/agent/skills"
 )
@@ -16,6 +17,15 @@ func read(text, folder string) (skills.Skill, string) {
 		b.WriteString(string(f.Severity) + " " + f.String() + "\n")
 	}
 	return s, b.String()
+}
+
+// wide is text in UTF-16.
+func wide(s string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = append(b, byte(u), byte(u>>8))
+	}
+	return string(b)
 }
 
 // TestFaultyFilesAreToldByLine: what is wrong is said where it is, and all that can be used is.
@@ -34,7 +44,18 @@ func TestFaultyFilesAreToldByLine(t *testing.T) {
 		{"blank lines in front", "\n\n---\nname: a\ndescription: d" + rest, "note SKILL.md, line 1: there are blank lines", true, "a|d"},
 		{"no end", "---\nname: a\ndescription: d\n", "line 1: the front matter has no end", false, ""},
 		{"four dashes", "----\nname: a\n----\n", "line 1: the file must begin", false, ""},
-		{"not UTF-8", "---\nname: a\ndescription: \xff" + rest, "line 3: the text is not valid UTF-8", false, ""},
+		{"not UTF-8", "---\nname: a\ndescription: d\xff" + rest, "warning SKILL.md, line 3: the text is not valid UTF-8", true, "a|d"},
+		{"quotes inside quotes", "---\nname: quotes\ndescription: \"says \"hello\" to you\"" + rest, "line 3: put the value in quotes", true, "quotes|says \"hello\" to you"},
+		{"an apostrophe inside", "---\nname: apos\ndescription: 'it's for John's files'" + rest, "line 3: put the value in quotes", true, "apos|it's for John's files"},
+		{"two lines", "---\nname: multi\ndescription: first line\n  second line: with colon" + rest, "line 3: put the value in quotes", true, "multi|first line second line: with colon"},
+		{"two lines and a key", "---\ndescription: first\n  second: one\nname: multi" + rest, "line 2: put the value in quotes", true, "multi|first second: one"},
+		{"a quote over lines", "---\nname: multi\ndescription: \"one: a\n  two: b\"" + rest, "", true, "multi|one: a two: b"},
+		{"an at sign", "---\nname: box\ndescription: @file is read" + rest, "line 3: put the value in quotes", true, "box|@file is read"},
+		{"a percent sign", "---\nname: box\ndescription: %d is shown" + rest, "line 3: put the value in quotes", true, "box|%d is shown"},
+		{"a backtick", "---\nname: box\ndescription: `x` is run" + rest, "line 3: put the value in quotes", true, "box|`x` is run"},
+		{"a Chinese name", "---\nname: 数据分析\ndescription: d" + rest, "box is used", true, "box|d"},
+		{"a name in Cyrillic", "---\nname: Анализ\ndescription: d" + rest, "box is used", true, "box|d"},
+		{"UTF-16", "\xff\xfe" + wide("---\r\nname: box\r\ndescription: dé\r\n---\r\nDo it.\r\n"), "note SKILL.md, line 1: the text is in UTF-16", true, "box|dé"},
 		{"NUL", "---\nname: a\x00" + rest, "line 2: the text has a NUL byte", false, ""},
 		{"a list", "---\n- name\n- description" + rest, "line 2: the front matter must hold keys and values", false, ""},
 		{"a word", "---\nname" + rest, "line 2: the front matter must hold keys and values", false, ""},
@@ -46,7 +67,7 @@ func TestFaultyFilesAreToldByLine(t *testing.T) {
 		{"name with capitals", "---\nname: My Skill!\ndescription: d" + rest, "my-skill is used", true, "my-skill|d"},
 		{"name with two hyphens", "---\nname: a--b\ndescription: d" + rest, "a-b is used", true, "a-b|d"},
 		{"name with a path", "---\nname: ../../etc\ndescription: d" + rest, "etc is used", true, "etc|d"},
-		{"name of signs", "---\nname: '///'\ndescription: d" + rest, "there is no name", false, ""},
+		{"name of signs", "---\nname: '///'\ndescription: d" + rest, "box is used", true, "box|d"},
 		{"name too long", "---\nname: " + strings.Repeat("a", 65) + "\ndescription: d" + rest, "is used", true, strings.Repeat("a", 64) + "|d"},
 		{"no description", "---\nname: box\n---\n", "description is missing", false, ""},
 		{"description from the text", "---\nname: box\n---\n# H\n\nWhat it does.\n", "the first line of the text is used", true, "box|What it does."},
@@ -58,8 +79,8 @@ func TestFaultyFilesAreToldByLine(t *testing.T) {
 		{"description with a tag", "---\nname: box\ndescription: a <b>" + rest, "angle brackets", true, "box|a <b>"},
 		{"description too long", "---\nname: box\ndescription: " + strings.Repeat("é", 1025) + rest, "longer than 1024", true, "box|" + strings.Repeat("é", 1024)},
 		{"a tab", "---\nname: box\n\tdescription: d" + rest, "not valid YAML", false, ""},
-		{"an open quote", "---\nname: box\ndescription: \"d" + rest, "not valid YAML", false, ""},
-		{"an open bracket", "---\nname: box\ndescription: d\nallowed-tools: [a" + rest, "not valid YAML", false, ""},
+		{"an open quote", "---\nname: box\ndescription: \"d" + rest, "line 3: put the value in quotes", true, "box|d"},
+		{"an open bracket", "---\nname: box\ndescription: d\nallowed-tools: [a" + rest, "line 4: put the value in quotes", true, "box|d"},
 		{"a key twice", "---\nname: box\nname: two\ndescription: d" + rest, "line 3: the key name is there twice", true, "box|d"},
 		{"a key nobody knows", "---\nname: box\ndescription: d\ncolour: red" + rest, "warning SKILL.md, line 4: the key colour means nothing here", true, "box|d"},
 		{"a key of another program", "---\nname: box\ndescription: d\nargument-hint: x" + rest, "note SKILL.md, line 4: the key argument-hint", true, "box|d"},

@@ -39,7 +39,7 @@ var rules = sync.OnceValue(func() []rule {
 		{"python-dynamic-exec", "error", ".py",
 			`\b(?:exec|eval)\s*\(\s*(?:base64|codecs|zlib|marshal|__import__|requests|urllib|bytes\.fromhex)`,
 			"runs code that is hidden or loaded"},
-		{"python-shell-exec", "error", ".py", `\bos\.(?:system|popen)\s*\(|\bshell\s*=\s*True\b`,
+		{"python-shell-exec", "warning", ".py", `\bos\.(?:system|popen)\s*\(|\bshell\s*=\s*True\b`,
 			"runs commands through a shell"},
 		{"python-sensitive-exfil", "error", ".py", secretFiles + `.*` + senders + `|` + senders + `.*` + secretFiles,
 			"sends secret files away"},

@@ -55,8 +55,9 @@ type Skill struct {
 	Bundled       bool // comes with the program
 	Findings      []Finding
 
-	mark string // of the files, another one whenever they change
-	text []byte // of the SKILL.md
+	asked string // the name as it is written
+	mark  string // of the files, another one whenever they change
+	text  []byte // of the SKILL.md
 }
 
 // Secret is a variable that a skill needs.

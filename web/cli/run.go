@@ -25,6 +25,9 @@ const (
 	RunCutOff    = headless.CutOff
 )
 
+// RunMistake is a task that names what the server does not have.
+type RunMistake = headless.Mistake
+
 // RunTask is what fawn run does.
 type RunTask = headless.Task
 
@@ -61,7 +64,8 @@ func (to Reach) open(ctx context.Context, o web.Options) (s headless.Server, don
 		s.Token = os.Getenv("FAWN_TOKEN")
 	}
 	if to.URL != "" {
-		return s, func() error { return nil }, nil
+		s.URL, err = headless.Address(to.URL)
+		return s, func() error { return nil }, err
 	}
 	o.Addr, o.Out = "127.0.0.1:0", io.Discard
 	if !to.Verbose {

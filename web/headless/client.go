@@ -60,7 +60,7 @@ func (s Server) do(ctx context.Context, method, path string, h http.Header, body
 	}
 	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
 	if err == nil && json.Unmarshal(b, &why) == nil && why.Detail != nil {
-		return nil, &refusal{res.StatusCode, fmt.Sprintf("the server refuses it (%d): %v", res.StatusCode, why.Detail)}
+		return nil, &refusal{res.StatusCode, fmt.Sprintf("the server refuses it (%d): %s", res.StatusCode, detail(why.Detail))}
 	}
 	if res.StatusCode == http.StatusUnauthorized {
 		return nil, &refusal{res.StatusCode,

@@ -81,6 +81,9 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 	}
 	defer stop()
 	r = Result{ThreadID: t.Thread, Artifacts: []Artifact{}}
+	if err := s.check(limited, t); err != nil {
+		return r, err
+	}
 	var before state
 	if t.Thread == "" {
 		var made struct {
@@ -111,6 +114,10 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 		after, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 		defer done()
 		return r, errors.Join(s.leave(after, &r), s.finish(after, &r, before, t, show))
+	}
+	var no *refusal
+	if errors.As(err, &no) && no.status == http.StatusUnprocessableEntity {
+		err = &Mistake{no.why}
 	}
 	if err != nil {
 		return r, err
@@ -166,13 +173,19 @@ func (s Server) finish(ctx context.Context, r *Result, before state, t Task, sho
 			Status string  `json:"status"`
 			Error  *string `json:"error"`
 			Reason *string `json:"stop_reason"`
-			Input  int     `json:"total_input_tokens"`
-			Output int     `json:"total_output_tokens"`
-			Total  int     `json:"total_tokens"`
-			Calls  int     `json:"llm_call_count"`
+			Meta   struct {
+				Warning string `json:"model_warning"` // another model answered than the chat's
+			} `json:"metadata"`
+			Input  int `json:"total_input_tokens"`
+			Output int `json:"total_output_tokens"`
+			Total  int `json:"total_tokens"`
+			Calls  int `json:"llm_call_count"`
 		}
 		if err := s.call(ctx, http.MethodGet, at+"/runs/"+url.PathEscape(r.RunID), nil, &run); err != nil {
 			return err
+		}
+		if run.Meta.Warning != "" {
+			show.note(run.Meta.Warning)
 		}
 		r.Usage = Usage{run.Input, run.Output, run.Total, run.Calls}
 		if run.Reason != nil {

@@ -21,6 +21,7 @@ func TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut(t 
 			turn.Note(lead.SmallKey, "2048 tokens are all that the model reads")
 			turn.Note(middleware.CutKey, "older messages were left out")
 			turn.Note(middleware.BlindKey, "the model cannot see images")
+			turn.Note("model_warning", "model old-one is not configured; the next choice was used")
 		}
 		first = false
 		return agent.State{}, nil
@@ -34,7 +35,7 @@ func TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut(t 
 	w.say("t1", "Two")
 	for where, text := range map[string]string{"watched": live, "fresh": w.page("/workspace/chats/t1")} {
 		for _, want := range []string{"context window is only 2048 tokens",
-			"Older messages were left out for this answer", "doesn’t support images"} {
+			"Older messages were left out for this answer", "doesn’t support images", "The model old-one isn’t available any more"} {
 			if n := strings.Count(text, want); n != 1 {
 				t.Errorf("%s: %q is there %d times", where, want, n)
 			}

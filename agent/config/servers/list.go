@@ -2,7 +2,11 @@
 package servers
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,7 +24,35 @@ type List map[string]map[string]any
 // Bad is why a change of the MCP servers is refused.
 type Bad struct {
 	Why   string
-	NoKey bool // to seal secrets with that other servers are to have
+	NoKey bool     // to seal secrets with that other servers are to have
+	Asks  *Command // what the owner has to agree to first; nil is nothing
+}
+
+// Command is what a server runs, as its owner is asked about it.
+type Command struct{ Name, Line, Sum string }
+
+// CommandOf is that of an entry. Its sum changes with all that decides what runs.
+func CommandOf(name string, entry map[string]any) *Command {
+	var words []string
+	variables, _ := entry["env"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(variables)) {
+		words = append(words, key+"=…")
+	}
+	words = append(words, fmt.Sprint(entry["command"]))
+	list, _ := entry["args"].([]any)
+	for _, a := range list {
+		word := fmt.Sprint(a)
+		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`|&;<>()*?#~") {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	b, err := json.Marshal([]any{name, entry})
+	if err != nil { // it was read from JSON
+		b = []byte(strings.Join(words, "\x00"))
+	}
+	sum := sha256.Sum256(b)
+	return &Command{Name: name, Line: strings.Join(words, " "), Sum: hex.EncodeToString(sum[:16])}
 }
 
 // Error gives the reason.

@@ -10,7 +10,7 @@ import (
 )
 
 // Parse reads MCP servers from the JSON of Claude Desktop, Cursor, VS Code and others: whole
-// files, or only the object with the servers. What it refuses is a *Bad.
+// files, or only the object with the servers. What it refuses is a *Bad, beside the servers that are good.
 func Parse(text string) (List, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -29,11 +29,13 @@ func Parse(text string) (List, error) {
 		}
 	}
 	out := List{}
+	var refused []string
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		entry, ok := list[name].(map[string]any)
 		if !ok || entry["command"] == nil && entry["url"] == nil &&
 			entry["serverUrl"] == nil && entry["httpUrl"] == nil {
-			return nil, &Bad{Why: fmt.Sprintf("%q has neither a command nor a url", name)}
+			refused = append(refused, fmt.Sprintf("%q has neither a command nor a url", name))
+			continue
 		}
 		for other, typ := range map[string]any{"serverUrl": nil, "httpUrl": "http"} {
 			if address, ok := entry[other]; ok && entry["url"] == nil {
@@ -45,11 +47,15 @@ func Parse(text string) (List, error) {
 			}
 		}
 		if err := foreignVariables(entry, name); err != nil {
-			return nil, err
+			refused = append(refused, err.Error())
+			continue
 		}
 		out[name] = entry
 	}
-	if len(out) == 0 {
+	switch {
+	case len(refused) > 0:
+		return out, &Bad{Why: strings.Join(refused, "; ")}
+	case len(out) == 0:
 		return nil, &Bad{Why: "there is no server in it"}
 	}
 	return out, nil
@@ -58,6 +64,7 @@ func Parse(text string) (List, error) {
 // foreignVariables turns the references of other programs into ours, which are whole values.
 func foreignVariables(entry map[string]any, at string) error {
 	whole := regexp.MustCompile(`^\$\{(?:env:|input:)?([A-Za-z_][A-Za-z0-9_.-]*)\}$`)
+	fallback := regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*:-[^${}]*\}$`)
 	var walk func(v any) (any, error)
 	walk = func(v any) (any, error) {
 		switch v := v.(type) {
@@ -71,6 +78,9 @@ func foreignVariables(entry map[string]any, at string) error {
 					name = strings.ToUpper(name)
 				}
 				return "$" + name, nil
+			}
+			if fallback.MatchString(v) {
+				return v, nil
 			}
 			if strings.Contains(v, "${") {
 				return nil, &Bad{Why: fmt.Sprintf("%s has a variable inside a longer value; "+

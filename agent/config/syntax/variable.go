@@ -16,6 +16,16 @@ func Reference(text string) (string, bool) {
 	return name, IsVariable(name)
 }
 
+// Default returns NAME and the text behind :- when the whole text is ${NAME:-text}.
+func Default(text string) (name, otherwise string, ok bool) {
+	inner, ok := strings.CutPrefix(text, "${")
+	if inner, ok = strings.CutSuffix(inner, "}"); !ok || len(inner) == len(text) {
+		return "", "", false
+	}
+	name, otherwise, ok = strings.Cut(inner, ":-")
+	return name, otherwise, ok && IsVariable(name) && !strings.Contains(otherwise, "${")
+}
+
 // IsVariable tells whether a text can be the name of a variable.
 func IsVariable(name string) bool {
 	for i := 0; i < len(name); i++ {

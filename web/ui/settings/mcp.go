@@ -2,6 +2,7 @@ package settings
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -84,26 +85,46 @@ func (h *Handlers) addServers(c echo.Context) error {
 	if added == nil {
 		added, err = servers.Parse(text)
 	}
-	if err == nil {
-		err = lead.EditServers(h.Config, h.MCP, func(list config.Servers) (config.Servers, error) {
-			for _, name := range slices.Sorted(maps.Keys(added)) {
-				if list[name] != nil {
-					return nil, &config.BadServers{Why: fmt.Sprintf("there is a server called %q already", name)}
-				}
-				list[name] = added[name]
-			}
-			return list, nil
-		})
-	}
 	var bad *config.BadServers
+	var problems []string
 	if errors.As(err, &bad) {
-		return h.showServers(c, http.StatusUnprocessableEntity, text, wordsOf(c, bad))
-	}
-	if errors.Is(err, config.ErrChanged) {
-		return h.showServers(c, http.StatusConflict, text, page.Say(c, "settings.changed"))
-	}
-	if err != nil {
+		problems = append(problems, bad.Why)
+	} else if err != nil {
 		return err
+	}
+	var asks []views.ServerCommand
+	left := config.Servers{} // one that is refused keeps no other out
+	for _, name := range slices.Sorted(maps.Keys(added)) {
+		err := lead.EditServers(h.Config, h.MCP, func(list config.Servers) (config.Servers, error) {
+			if list[name] != nil {
+				return nil, &config.BadServers{Why: fmt.Sprintf("there is a server called %q already", name)}
+			}
+			list[name] = added[name]
+			return list, nil
+		}, form["agree"]...)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, config.ErrChanged):
+			return h.showServers(c, http.StatusConflict, text, page.Say(c, "settings.changed"))
+		case !errors.As(err, &bad):
+			return err
+		case bad.Asks != nil:
+			asks = append(asks, views.ServerCommand{Name: name, Line: bad.Asks.Line, Sum: bad.Asks.Sum})
+		default:
+			problems = append(problems, wordsOf(c, bad))
+		}
+		left[name] = added[name]
+	}
+	if len(asks)+len(problems) > 0 {
+		if len(left) > 0 && len(left) < len(added) { // the others are there
+			rest, err := json.MarshalIndent(map[string]any{"mcpServers": left}, "", "  ")
+			if err != nil {
+				return err
+			}
+			text = string(rest)
+		}
+		return h.showServers(c, http.StatusUnprocessableEntity, text, strings.Join(problems, "; "), asks...)
 	}
 	h.MCP.Await(c.Request().Context()) // most are there in a moment
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
@@ -118,13 +139,13 @@ func wordsOf(c echo.Context, bad *config.BadServers) string {
 }
 
 // showServers answers with the section, and what was pasted into its form.
-func (h *Handlers) showServers(c echo.Context, status int, text, problem string) error {
+func (h *Handlers) showServers(c echo.Context, status int, text, problem string, asks ...views.ServerCommand) error {
 	p, err := h.Settings(c, "tools")
 	if err != nil {
 		return err
 	}
 	p.Tools, p.Servers, p.MayAdd = h.toolList(c), h.mcpServers(), page.MayChange(c)
-	p.Pasted, p.Problem, p.Known = text, problem, h.knownToAdd()
+	p.Pasted, p.Problem, p.Known, p.Commands = text, problem, h.knownToAdd(), asks
 	return page.HTML(c, status, settings.Page(p))
 }
 

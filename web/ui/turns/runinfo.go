@@ -38,7 +38,7 @@ func Settle(t *views.Turn, list []store.Run) {
 		t.Tokens += tokens(r)
 	}
 	t.Trail.Elapsed, t.Trail.Open = t.Elapsed, false
-	t.Small, t.ReqCut, t.Blind, t.Memories = 0, false, false, 0
+	t.Small, t.ReqCut, t.Blind, t.Memories, t.Gone = 0, false, false, 0, ""
 	for _, r := range list {
 		n, _ := UsedMemories(r)
 		t.Memories += n
@@ -68,6 +68,10 @@ func remarked(t *views.Turn, r store.Run) {
 	}
 	_, t.ReqCut = meta[middleware.CutKey]
 	_, t.Blind = meta[middleware.BlindKey]
+	var warned string
+	if json.Unmarshal(meta["model_warning"], &warned) == nil {
+		t.Gone, _, _ = strings.Cut(strings.TrimPrefix(warned, "model "), " is ")
+	}
 }
 
 // Outcome says how a run that is over ended.
