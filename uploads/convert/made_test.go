@@ -54,6 +54,7 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 		"pandoc.docx":    "Text mit $E=mc^{2}$ und Note[^1].…" + formulas + "…3. drei\n4. vier\n\n(a) klein\n\n(b) auch\n\n[^1]: Die Fußnote.",
 		"document2.docx": "Text mit $E=mc^{2}$ und Note[^1].…" + formulas + "…[^1]: Die Fußnote.",
 		"pandoc.pptx":    `$E=mc^{2}$…\frac{a+b}{\sqrt{x_{1}^{2}}}`,
+		"pandoc.odt":     `Text mit $E=mc^{2}$ und Note[^1].…\frac{a+b}{\sqrt{x_{1}^{2}}}=∑_{i=1}^{n}∫_{0}^{∞}f(x)…\begin{matrix}1 & 2 \\ 3 & 4\end{matrix}`,
 		"docx-npm.docx": "Article I Scope\n\nI.1 Where it holds\n\nI.2 When it holds\n\n(a) by day\n\n(b) by night\n\nArticle II Money\n\n" +
 			`II.1 Fees…第十二条 条文12…(一) 款…Noted[^1]…$\frac{NUMER}{DENOM}=c^{2}x_{i}\sqrt[3]{y}\sum_{1}^{9} n$…| Article III in a cell | beside |…[^1]: Where it is small.`,
 		// Tables and lists of PDFs.

@@ -164,7 +164,7 @@ $$\frac{a+b}{\sqrt{x_1^2}} = \sum_{i=1}^{n} \int_0^\infty f(x)\,dx, \begin{pmatr
 
 [^1]: Die *Fußnote*.
 """
-for kind in ["docx", "pptx"]:
+for kind in ["docx", "pptx", "odt"]:
     pypandoc.convert_text(source, kind, "md", outputfile=path("pandoc." + kind))
 repack("pandoc.docx", "document2.docx", lambda name, data: (
     name.replace("word/document.xml", "word/document2.xml").replace("word/_rels/document.xml", "word/_rels/document2.xml")
