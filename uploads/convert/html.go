@@ -84,6 +84,9 @@ func markdownOf(doc *html.Node) (string, error) {
 
 func shorten(n *html.Node) {
 	for at := range n.Descendants() {
+		if at.DataAtom == atom.A && attribute(at, "href") == "" { // a place that links lead to
+			at.Data, at.DataAtom = "span", atom.Span
+		}
 		for i, a := range at.Attr {
 			if strings.HasPrefix(a.Val, "data:") {
 				at.Attr[i].Val = "data:"

@@ -14,7 +14,13 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 		customers = "| 01067 | 042 | =SUM(A2:B2) | 2026-03-09 | two linesA | =\"a\"&\"b\" |"
 		bills     = "| Ganz | 42 |  | TRUE |"
 		formulas  = `$$\frac{a+b}{\sqrt{x_{1}^{2}}}=\sum_{i=1}^{n} \int_{0}^{∞} f(x) dx,\left(\begin{matrix}1 & 2 \\ 3 & 4\end{matrix}\right)$$`
-		outlook   = "# Angebot für Zürich\n\n- From: Zoë Müller <zoe@example.org>\n- To: Jörg <j@example.org>\n" +
+		goods     = "| Item | Description | Qty | Price |\n| --- | --- | --- | --- |\n" +
+			"| A-1 | A chair that is comfortable to sit on for many hours, with arms and wheels, in black or grey fabric | 2 | 129.00 |\n" +
+			"| A-2 |  | 1 | 15.50 |\n| B-7 with a long name that wraps | Desk | 10 | 1,299.00 |\n|  | Delivery |  | 49.00 |\n"
+		people = "| Name | City | Note |\n| --- | --- | --- |\n| Ann | Bern |  |\n| Bob |  | a note that is long enough to be wrapped onto " +
+			"two lines because the cell is not wide enough for all of its words |\n| Cid | Basel | x |\n"
+		keys    = "| K | V |\n| --- | --- |\n| alpha | 1 |\n| beta | 2 |\n| gamma |  |\n| delta | 4 |\n"
+		outlook = "# Angebot für Zürich\n\n- From: Zoë Müller <zoe@example.org>\n- To: Jörg <j@example.org>\n" +
 			"- Date: Mon, 9 Mar 2026 18:00:00 +0000\n\nGuten Tag\n\nDie Größe passt.\n"
 	)
 	tests := map[string]string{ // texts that stand behind one another, with … between
@@ -48,8 +54,15 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 		"pandoc.docx":    "Text mit $E=mc^{2}$ und Note[^1].…" + formulas + "…3. drei\n4. vier\n\n(a) klein\n\n(b) auch\n\n[^1]: Die Fußnote.",
 		"document2.docx": "Text mit $E=mc^{2}$ und Note[^1].…" + formulas + "…[^1]: Die Fußnote.",
 		"pandoc.pptx":    `$E=mc^{2}$…\frac{a+b}{\sqrt{x_{1}^{2}}}`,
+		"pandoc.odt":     `Text mit $E=mc^{2}$ und Note[^1].…\frac{a+b}{\sqrt{x_{1}^{2}}}=∑_{i=1}^{n}∫_{0}^{∞}f(x)…\begin{matrix}1 & 2 \\ 3 & 4\end{matrix}`,
 		"docx-npm.docx": "Article I Scope\n\nI.1 Where it holds\n\nI.2 When it holds\n\n(a) by day\n\n(b) by night\n\nArticle II Money\n\n" +
 			`II.1 Fees…第十二条 条文12…(一) 款…Noted[^1]…$\frac{NUMER}{DENOM}=c^{2}x_{i}\sqrt[3]{y}\sum_{1}^{9} n$…| Article III in a cell | beside |…[^1]: Where it is small.`,
+		// Tables and lists of PDFs.
+		"weasyprint.pdf": goods + "| Total |  |  | 1,492.50 |…Text after.\n- first bullet\n- second bullet office affine fine…" + people + "…Between.…" + keys,
+		"chromium.pdf":   goods + "| Total |  |  | 1,492.50 |…Text after.\n- first bullet\n- second bullet office affine fine…" + people + "…Between.…" + keys,
+		"reportlab.pdf": "Before.…" + goods + "| Total |  |  | 1,492.50 |…After.…| a | b |\n| --- | --- |\n| 1 |  |\n|  | 2 |\n| 3 | 4 |\n…And.…" +
+			"| x | y |\n| --- | --- |\n| 1 | one |\n| 2 | two |\n| 3 | three |\n| 4 | four |\n- one\n- two\n",
+		"fpdf.pdf": goods,
 		// Numbers of clauses.
 		"contract.docx": "1. Terms\n\n1.1 Scope\n\n1.2 Fees\n\n(a) rent\n\n(b) heat\n\n(i) late\n\n2. Law\n\n2.1 Place\n",
 		"legal.docx":    "Section I. Terms\n\n1.1 Scope\n\n1.2 Fees\n\nSection II. Law\n\n2.1 Place\n",

@@ -234,3 +234,75 @@ func texFunction(n *node) string {
 	}
 	return s
 }
+
+// texOfMathML writes a formula in the language of pages and of OpenDocument.
+func texOfMathML(n *node) string {
+	var kids []*node
+	for _, k := range n.kids {
+		if k.name != "" && k.name != "annotation" && k.name != "annotation-xml" {
+			kids = append(kids, k)
+		}
+	}
+	part := func(i int) string {
+		if i < len(kids) {
+			return "{" + texOfMathML(kids[i]) + "}"
+		}
+		return "{}"
+	}
+	switch n.name {
+	case "mi", "mn", "mo":
+		s := strings.TrimSpace(n.content())
+		if texFunctionName(s) {
+			return `\` + s + " "
+		}
+		return texText(s)
+	case "mtext", "ms":
+		if s := strings.TrimSpace(n.content()); s != "" {
+			return `\text{` + strings.NewReplacer(`\`, "", "{", "", "}", "", "$", "").Replace(s) + "}"
+		}
+		return " "
+	case "mspace", "mphantom":
+		return " "
+	case "mfrac":
+		return `\frac` + part(0) + part(1)
+	case "msqrt":
+		return `\sqrt{` + texOfAll(kids) + "}"
+	case "mroot":
+		return `\sqrt[` + strings.Trim(part(1), "{}") + "]" + part(0)
+	case "msup", "mover":
+		return bare(part(0)) + "^" + part(1)
+	case "msub", "munder":
+		return bare(part(0)) + "_" + part(1)
+	case "msubsup", "munderover":
+		return bare(part(0)) + "_" + part(1) + "^" + part(2)
+	case "mtable":
+		var rows []string
+		for _, r := range kids {
+			var cells []string
+			for _, c := range r.kids {
+				if c.name == "mtd" {
+					cells = append(cells, texOfMathML(c))
+				}
+			}
+			rows = append(rows, strings.Join(cells, " & "))
+		}
+		return `\begin{matrix}` + strings.Join(rows, ` \\ `) + `\end{matrix}`
+	}
+	return texOfAll(kids)
+}
+
+// bare is a single sign without its braces.
+func bare(s string) string {
+	if r := []rune(s); len(r) == 3 {
+		return string(r[1])
+	}
+	return s
+}
+
+func texOfAll(list []*node) string {
+	var b strings.Builder
+	for _, k := range list {
+		b.WriteString(texOfMathML(k))
+	}
+	return b.String()
+}

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ func openDocument(d *draft, a *archive) error {
 	if err != nil {
 		return err
 	}
-	o := &odf{d: d}
+	o := &odf{d: d, a: a}
 	o.read(t.kid("document-content", "body"))
 	return nil
 }
@@ -63,6 +64,7 @@ func (o *odf) read(body *node) {
 
 type odf struct {
 	d     *draft
+	a     *archive // nil for a single file
 	notes []string
 }
 
@@ -134,6 +136,8 @@ func (o *odf) inline(n *node) string {
 			o.notes = append(o.notes, oneLine(k.kid("note-body").content()))
 			b.WriteString("[^" + strconv.Itoa(len(o.notes)) + "]")
 		case "annotation", "change-start", "change-end", "change":
+		case "object":
+			b.WriteString(o.formula(k))
 		case "image":
 			b.WriteString("[image]")
 		case "p":
@@ -143,6 +147,23 @@ func (o *odf) inline(n *node) string {
 		}
 	}
 	return b.String()
+}
+
+// formula is what is in an object that is one, for which a picture stands beside it.
+func (o *odf) formula(object *node) string {
+	math := object.kid("math")
+	if part := path.Clean(object.attr("href")); math.name == "" && o.a != nil && part != "." {
+		t, err := o.a.tree(part + "/content.xml")
+		if err != nil {
+			o.d.lack(Damaged)
+			return ""
+		}
+		math = t.kid("math")
+	}
+	if tex := oneLine(texOfMathML(math)); tex != "" {
+		return "$" + tex + "$"
+	}
+	return ""
 }
 
 // table writes rows as they are shown. Repeated empty ones, which fill a sheet to its end,

@@ -131,8 +131,11 @@ type piece struct {
 	link              string
 }
 
-// textLine are pieces beside one another.
-type textLine struct{ pieces []piece }
+// textLine are pieces beside one another, or all those of a table.
+type textLine struct {
+	pieces []piece
+	rows   [][]string // of a table that is drawn with lines
+}
 
 // linesOf joins the words of a page to lines. Their order is that of the file, which is how
 // programs write what is to be read one after the other, columns too.
@@ -142,7 +145,7 @@ func linesOf(words []piece) (lines []textLine) {
 			lines[n-1].pieces = append(lines[n-1].pieces, w)
 			continue
 		}
-		lines = append(lines, textLine{[]piece{w}})
+		lines = append(lines, textLine{pieces: []piece{w}})
 	}
 	return lines
 }
@@ -232,7 +235,10 @@ func (l textLine) letters() (n int) {
 // size is that of the largest part of the line.
 func (l textLine) size() float64 {
 	sizes, best, most := map[float64]int{}, 0.0, 0
-	for _, p := range l.pieces {
+	for i, p := range l.pieces {
+		if i == 0 && len(l.pieces) > 1 && mark(p.text) { // of a list, in a font of its own
+			continue
+		}
 		if sizes[p.size] += len(p.text); sizes[p.size] > most {
 			best, most = p.size, sizes[p.size]
 		}

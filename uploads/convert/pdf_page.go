@@ -38,8 +38,11 @@ func (r *pageReader) page(i int) ([]textLine, error) {
 		return nil, err
 	}
 	r.link(at, words)
-	mirror(words)
-	return linesOf(words), nil
+	drawings := r.drawn(at)
+	if mirror(words) {
+		drawings.mirror()
+	}
+	return layout(words, drawings), nil
 }
 
 // char is a character of a page and its number there.
@@ -260,8 +263,8 @@ func (r *pageReader) reverse(text references.FPDF_TEXTPAGE, run []char) {
 	}
 }
 
-// mirror makes a page that is read from right to left look as if it were not.
-func mirror(words []piece) {
+// mirror makes a page that is read from right to left look as if it were not, and says whether it was.
+func mirror(words []piece) bool {
 	rtl, all := 0, 0
 	for _, w := range words {
 		for _, r := range w.text {
@@ -271,10 +274,23 @@ func mirror(words []piece) {
 		}
 	}
 	if rtl <= all/2 {
-		return
+		return false
 	}
 	for i, w := range words {
 		words[i].left, words[i].right = -w.right, -w.left
+	}
+	return true
+}
+
+func (d *drawn) mirror() {
+	for i, r := range d.flat {
+		d.flat[i].from, d.flat[i].to = -r.to, -r.from
+	}
+	for i, r := range d.upright {
+		d.upright[i].at = -r.at
+	}
+	for i, m := range d.marks {
+		d.marks[i].left, d.marks[i].right = -m.right, -m.left
 	}
 }
 

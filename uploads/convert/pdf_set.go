@@ -71,7 +71,22 @@ func (s *setter) level(l textLine) int {
 	return 0
 }
 
+// page writes the lines of a page, and its tables where they stand.
 func (s *setter) page(lines []textLine) {
+	for len(lines) > 0 {
+		n := slices.IndexFunc(lines, func(l textLine) bool { return l.rows != nil })
+		if n < 0 {
+			s.lines(lines)
+			return
+		}
+		s.lines(lines[:n])
+		s.d.gap()
+		s.d.table(lines[n].rows)
+		lines = lines[n+1:]
+	}
+}
+
+func (s *setter) lines(lines []textLine) {
 	for i := 0; i < len(lines); {
 		if level := s.level(lines[i]); level > 0 {
 			n := s.heading(lines[i:], level)
@@ -258,7 +273,7 @@ func (s *setter) table(lines []textLine) int {
 				var column []textLine
 				for _, row := range rows {
 					if side < len(row) {
-						column = append(column, textLine{[]piece{row[side]}})
+						column = append(column, textLine{pieces: []piece{row[side]}})
 					}
 				}
 				for i := 0; i < len(column); {

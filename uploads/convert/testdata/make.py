@@ -1,6 +1,7 @@
 """Writes documents with libraries of PyPI into the folder that is given:
 
-    pip install openpyxl XlsxWriter PyExcelerate xlwt python-docx pypandoc_binary aspose-email-foss
+    pip install openpyxl XlsxWriter PyExcelerate xlwt python-docx pypandoc_binary aspose-email-foss \
+        weasyprint reportlab fpdf2
     python make.py made
 """
 
@@ -9,18 +10,24 @@ import email.message
 import email.policy
 import os
 import re
+import subprocess
 import sys
 import zipfile
 
 import docx
+import fpdf
 import openpyxl
 import pyexcelerate
 import pypandoc
+import weasyprint
 import xlsxwriter
 import xlwt
 from aspose.email_foss import msg
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
+from reportlab import platypus
+from reportlab.lib import colors
+from reportlab.lib.styles import getSampleStyleSheet
 
 out = sys.argv[1]
 
@@ -157,7 +164,7 @@ $$\frac{a+b}{\sqrt{x_1^2}} = \sum_{i=1}^{n} \int_0^\infty f(x)\,dx, \begin{pmatr
 
 [^1]: Die *Fußnote*.
 """
-for kind in ["docx", "pptx"]:
+for kind in ["docx", "pptx", "odt"]:
     pypandoc.convert_text(source, kind, "md", outputfile=path("pandoc." + kind))
 repack("pandoc.docx", "document2.docx", lambda name, data: (
     name.replace("word/document.xml", "word/document2.xml").replace("word/_rels/document.xml", "word/_rels/document2.xml")
@@ -215,3 +222,57 @@ for text, level in [("Anfang", 1), ("Mitte", 2), ("Rest", 2), ("Ende", 1)]:
     d.add_heading(text, level)
 d.save(path("numbered-headings.docx"))
 shrink("numbered-headings.docx")
+
+# PDF: tables with lines around cells, with lines below rows, with every other row in another colour, and lists.
+goods = [["Item", "Description", "Qty", "Price"],
+         ["A-1", "A chair that is comfortable to sit on for many hours, with arms and wheels, in black or grey fabric", "2", "129.00"],
+         ["A-2", "", "1", "15.50"], ["B-7 with a long name that wraps", "Desk", "10", "1,299.00"], ["", "Delivery", "", "49.00"]]
+people = [["Name", "City", "Note"], ["Ann", "Bern", ""],
+          ["Bob", "", "a note that is long enough to be wrapped onto two lines because the cell is not wide enough for all of its words"],
+          ["Cid", "Basel", "x"]]
+keys = [["K", "V"], ["alpha", "1"], ["beta", "2"], ["gamma", ""], ["delta", "4"]]
+
+
+def html_table(kind, rows, more=""):
+    head, *body = rows
+    return (f"<table class={kind}><tr>" + "".join(f"<th>{c}</th>" for c in head) + "</tr>"
+            + "".join("<tr>" + "".join(f"<td>{c}</td>" for c in r) + "</tr>" for r in body) + more + "</table>")
+
+
+printed = f"""<html><head><meta charset="utf-8"><style>
+body {{font: 11pt sans-serif}} table {{border-collapse: collapse; width: 100%}} td, th {{padding: 4px; vertical-align: top}}
+.lines td, .lines th {{border: 1px solid #444}} .light td, .light th {{border-bottom: 1px solid #ccc}}
+.zebra tr:nth-child(even) {{background: #eee}}</style></head><body><h1>Quarterly office report</h1>
+<p>Some text before the table, which goes on for a while so that it takes more than one single line of the page.</p>
+{html_table("lines", goods, "<tr><td colspan=3>Total</td><td>1,492.50</td></tr>")}<p>Text after.</p>
+<ul><li>first bullet</li><li>second bullet office affine \ufb01ne</li></ul>{html_table("light", people)}<p>Between.</p>
+{html_table("zebra", keys)}</body></html>"""
+weasyprint.HTML(string=printed).write_pdf(path("weasyprint.pdf"))
+open(path("print.html"), "w", encoding="utf-8").write(printed)
+subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+                "--print-to-pdf=" + path("chromium.pdf"), path("print.html")], check=True, stderr=subprocess.DEVNULL)
+os.remove(path("print.html"))
+
+style = getSampleStyleSheet()
+text = lambda t: platypus.Paragraph(t, style["BodyText"])
+grid = platypus.Table([[text(c) if len(c) > 40 else c for c in r] for r in goods] + [["Total", "", "", "1,492.50"]],
+                      colWidths=[150, 180, 50, 70])
+grid.setStyle([("GRID", (0, 0), (-1, -1), 0.5, colors.black), ("SPAN", (0, 5), (2, 5)), ("VALIGN", (0, 0), (-1, -1), "TOP")])
+box = platypus.Table([["a", "b"], ["1", ""], ["", "2"], ["3", "4"]], colWidths=[100, 100])
+box.setStyle([("BOX", (0, 0), (-1, -1), 1, colors.black), ("LINEBELOW", (0, 0), (-1, -2), 0.3, colors.grey)])
+columns = platypus.Table([["x", "y"], ["1", "one"], ["2", "two"], ["3", "three"], ["4", "four"]], colWidths=[100, 100])
+columns.setStyle([("BOX", (0, 0), (-1, -1), 1, colors.black), ("LINEAFTER", (0, 0), (0, -1), 0.5, colors.black),
+                  ("LINEBELOW", (0, 0), (-1, 0), 0.5, colors.black)])
+platypus.SimpleDocTemplate(path("reportlab.pdf")).build([
+    platypus.Paragraph("Report", style["Heading1"]), text("Before."), grid, text("After."), box, text("And."), columns,
+    platypus.ListFlowable([text("one"), text("two")], bulletType="bullet")])
+
+f = fpdf.FPDF()
+f.add_page()
+f.set_font("helvetica", size=12)
+with f.table() as table:
+    for r in goods:
+        row = table.row()
+        for c in r:
+            row.cell(c)
+f.output(path("fpdf.pdf"))
