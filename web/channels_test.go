@@ -243,7 +243,7 @@ func TestAnAnswerOfThePageReachesOutToAChat(t *testing.T) {
 	}
 }
 
-// TestTryingABotTellsWhatItLacks, over the API.
+// TestTryingABotTellsWhatItLacks, over the API and on the page.
 func TestTryingABotTellsWhatItLacks(t *testing.T) {
 	f := chattest.NewSlack(t)
 	f.Grant("chat:write", "im:history", "channels:history", "groups:history", "files:write", "reactions:read", "reactions:write")
@@ -253,5 +253,14 @@ func TestTryingABotTellsWhatItLacks(t *testing.T) {
 	if want := `"missing":[{"permission":"files:read","prevents":"The bot can't read files that people send."}]`; a.status != 200 ||
 		!strings.Contains(a.body, want) || !strings.Contains(a.body, `"ok":true`) {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+	form := url.Values{"bot_token": {chattest.SlackBotToken}, "app_token": {chattest.SlackAppToken}}
+	a = s.send(t, "POST", "/ui/channels/by-name/slack/test", form.Encode(), "Content-Type",
+		"application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "HX-Request", "true")
+	for _, want := range []string{"Signed in as @fawn", "<code>files:read</code>", "can’t read files that people send",
+		"OAuth &amp; Permissions"} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the page says no %q: %d", want, a.status)
+		}
 	}
 }

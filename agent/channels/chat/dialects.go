@@ -10,7 +10,8 @@ func entitiesText() *dialect {
 // slackText is mrkdwn. Only & < > can be escaped in it, which is enough to address nobody.
 func slackText() *dialect {
 	esc := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
-	return &dialect{escape: esc, verbatim: esc, bold: "*", italic: "_", strike: "~", bullet: "• ", border: true,
+	code := func(s string) string { return unfenced(esc(s)) }
+	return &dialect{escape: esc, verbatim: code, bold: "*", italic: "_", strike: "~", bullet: "• ", border: true,
 		link: func(label, address string) string {
 			address = strings.ReplaceAll(address, "&", "&amp;")
 			if label == address {

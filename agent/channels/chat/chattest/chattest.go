@@ -1,6 +1,6 @@
 // Package chattest has servers that stand in for chat platforms: they speak the real shapes, keep each chat as people
-// would see it, check the platform's limits themselves, and misbehave when told to. Suite is what every adapter must
-// pass against its own. None of the platforms knows another.
+// would see it, check the platform's limits themselves, and misbehave when told to. Suite has the cases that every
+// adapter must pass against its own. None of the platforms knows another.
 package chattest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"fawn/agent/channels/chat"
 )
 
-// patience is how long something may take on a busy machine.
+// patience bounds the time that something may take on a busy machine.
 const patience = time.Minute
 
 // A Said is a message that someone writes where the bot can read it.
@@ -69,7 +69,7 @@ type Shown struct {
 	Gone    bool
 }
 
-// A Kind is how a server misbehaves.
+// A Kind names a way in which a server misbehaves.
 type Kind string
 
 // The kinds.
@@ -86,7 +86,7 @@ const (
 	Forbidden   Kind = "forbidden"    // the app lacks a permission
 )
 
-// A Fault is how one call fails. Op is "check", "connect", "poll", "send", "edit", "upload", "typing" or "file".
+// A Fault makes one call fail. Op is "check", "connect", "poll", "send", "edit", "upload", "typing" or "file".
 type Fault struct {
 	Op    string
 	Kind  Kind
@@ -106,7 +106,7 @@ type Fake interface {
 	Chat(person string) string
 }
 
-// State is what the fakes of all platforms have.
+// State holds the parts that the servers of all platforms have.
 type State struct {
 	T      testing.TB
 	URL    string
@@ -277,7 +277,7 @@ func (s *State) fault(op string) Fault {
 	return Fault{Op: op}
 }
 
-// Calls is how often op was called.
+// Calls counts the calls of an operation.
 func (s *State) Calls(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,14 +307,14 @@ func (s *State) find(where, id string) *Shown {
 	return nil
 }
 
-// Confirmed is whether the bot confirmed the update of a message with that text.
+// Confirmed reports whether the bot confirmed the update of a message with that text.
 func (s *State) Confirmed(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.confirmed[text]
 }
 
-// Acks are how long the bot took to acknowledge each event that was delivered over a socket.
+// Acks lists the times that the bot took to acknowledge events of a socket.
 func (s *State) Acks() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -439,7 +439,7 @@ func (b *Inbox) Status(err error) {
 	b.notify()
 }
 
-// Updates are those that came, without repetitions.
+// Updates lists the updates that came, without repetitions.
 func (b *Inbox) Updates() []chat.Update {
 	b.mu.Lock()
 	defer b.mu.Unlock()

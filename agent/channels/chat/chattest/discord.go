@@ -101,7 +101,7 @@ func (f *Discord) Tell(frame string) {
 	}
 }
 
-// Sessions are how many began, and how often one was resumed.
+// Sessions counts the sessions that began, and those that were resumed.
 func (f *Discord) Sessions() (began, resumed int) {
 	f.state.mu.Lock()
 	defer f.state.mu.Unlock()

@@ -17,7 +17,7 @@ func (s *State) count(_ net.Conn, state http.ConnState) {
 	})
 }
 
-// Conns is how many connections there are, besides sockets.
+// Conns counts the connections besides sockets.
 func (s *State) Conns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

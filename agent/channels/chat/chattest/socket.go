@@ -78,7 +78,7 @@ func (q *sockets) cut() {
 	}
 }
 
-// open is how many sockets there are. It needs the lock.
+// open counts the sockets. It needs the lock.
 func (q *sockets) open() int { return len(q.conns) }
 
 // ack marks the delivery of that envelope. It needs the lock.

@@ -35,7 +35,7 @@ type Setup struct {
 	NoFiles bool
 	// Marked: all text is shown with formatting.
 	Marked bool
-	// Quote is what a bold word looks like, and Plain what it does when formatting was refused.
+	// Bold is shown for a bold word, and Plain where formatting was refused.
 	Bold, Plain string
 }
 

@@ -208,7 +208,7 @@ func (f *Telegram) method(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// telegramCall is what a method is called with.
+// telegramCall holds the arguments of all methods.
 type telegramCall struct {
 	ChatID   int `json:"chat_id"`
 	ID       int `json:"message_id"`

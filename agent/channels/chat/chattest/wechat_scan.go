@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// WeChatDigits are what the app shows when a code needs verification.
+// WeChatDigits stand in the app when a code needs verification.
 const WeChatDigits = "4711"
 
 // Scan has the phone do things with the last QR code, one for each look: "scaned", "need_verifycode", "confirmed",
