@@ -138,7 +138,7 @@ func TestAMessageNamesASkill(t *testing.T) {
 
 // TestASkillThatCannotBeHadIsAnsweredWithoutAModel, and what only looks like one is a plain message.
 func TestASkillThatCannotBeHadIsAnsweredWithoutAModel(t *testing.T) {
-	l := shelf(t, map[string]string{"paint": "---\nx", "off": "---\nx", "torn": "x: [\n---\nx"})
+	l := shelf(t, map[string]string{"paint": "---\nx", "off": "---\nx", "torn": "- x: [\n---\nx"})
 	if err := l.SetEnabled(map[string]bool{"off": false}); err != nil {
 		t.Fatal(err)
 	}
