@@ -61,7 +61,7 @@ i = tarfile.TarInfo("l/" + os.environ["MARK"]); i.size = 4; t.addfile(i, io.Byte
 t.close()
 END
 tar xpPf a.tar; stat -c '%n %a' s; ls d`, want: `(` + notPerm + `|` + denied + `)(.|\n)*` + missing},
-		{name: "make and open devices", shell: `mknod d b 254 0; mknod m c 1 1; python3 -c 'import os; os.mknod("k", 0o20666, os.makedev(1, 2))'; cat /dev/vda /dev/sda /dev/mem /dev/kmsg /dev/fuse /dev/kvm /dev/vsock /dev/loop-control; ls d m k`, want: `(` + denied + `|` + notPerm + `)(.|\n)*` + missing},
+		{name: "create and open devices", shell: `mknod d b 254 0; mknod m c 1 1; python3 -c 'import os; os.mknod("k", 0o20666, os.makedev(1, 2))'; cat /dev/vda /dev/sda /dev/mem /dev/kmsg /dev/fuse /dev/kvm /dev/vsock /dev/loop-control; ls d m k`, want: `(` + denied + `|` + notPerm + `)(.|\n)*` + missing},
 		{name: "hard link across the mounts", shell: `ln /usr/bin/env hard; ln /etc/passwd p; ln /.sbx/init i; ln ~/.attack outputs 2>&1; ls hard p i`, want: `(cross-device|` + notPerm + `)(.|\n)*` + missing},
 		{name: "give files away", shell: `touch o; chown 0:0 o; chown 65534 o; chgrp 0 o; setfacl -m u:0:rwx o; stat -c '%u %g' o`, want: `(` + notPerm + `|Invalid argument)(.|\n)*\n1000 1000$`},
 		{name: "mount over what is shown", shell: `mount --bind /usr/share /mnt/user-data/outputs; umount -l /mnt/user-data/workspace; mv /mnt/user-data/workspace /mnt/user-data/gone; rmdir /mnt/user-data/uploads; ls -d /mnt/user-data/workspace`, want: `(superuser|denied|not permitted)(.|\n)*\n/mnt/user-data/workspace$`},
