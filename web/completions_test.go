@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"fawn/web/webtest"
@@ -226,5 +227,63 @@ func TestCompletionsRefuse(t *testing.T) {
 	a := s.send(t, "POST", "/v1/chat/completions", fmt.Sprintf(`{"model":"script","messages":[{"role":"user","content":%q}]}`, answers("As asked.")))
 	if c := webtest.Decode[completion](t, a.body); a.status != 200 || c.Model != "script" || c.Choices[0].Message.Content != "As asked." {
 		t.Errorf("a model: %d %s", a.status, a.body)
+	}
+}
+
+// TestCompletionsLoseNothing sends what clients send besides one message after the other.
+func TestCompletionsLoseNothing(t *testing.T) {
+	s := start(t, scripted(t))
+	ask := `SCRIPT{"turns":[{"tool_calls":[{"name":"ask_clarification","args":{"question":"Which colour?"}}]},{"text":"Noted."}]}`
+	d := &dialog{s: s}
+	d.says(t, ask)
+	d.messages = append(d.messages, map[string]any{"role": "user", "content": "first half"})
+	d.says(t, "second half")
+	state := s.send(t, "GET", "/threads/"+d.thread+"/state", "").body
+	if !strings.Contains(state, "first half") || !strings.Contains(state, "second half") {
+		t.Errorf("an answer in two messages: %s", state)
+	}
+
+	respond := func(more string) (id, thread string, status int, body string) {
+		a := s.send(t, "POST", "/v1/responses", `{"model":"lead_agent"`+more+`}`)
+		var r struct{ ID string }
+		_ = json.Unmarshal([]byte(a.body), &r) // refusals have none
+		return r.ID, a.header.Get("X-Thread-Id"), a.status, a.body
+	}
+	input := func(text string) string { return fmt.Sprintf(`,"input":%q`, answers(text)) }
+	first, thread, _, _ := respond(input("One."))
+	var all sync.WaitGroup
+	ids := make([]string, 3)
+	for i := range ids {
+		all.Go(func() {
+			ids[i], _, _, _ = respond(input(fmt.Sprintf("Side %d.", i)) + `,"previous_response_id":"` + first + `"`)
+		})
+	}
+	all.Wait()
+	for i, id := range ids {
+		a := s.send(t, "GET", "/v1/responses/"+id, "")
+		if want := fmt.Sprintf(`"text":"Side %d."`, i); !strings.Contains(a.body, want) {
+			t.Errorf("response %d of three at once is %d %s", i, a.status, a.body)
+		}
+	}
+	values := webtest.Decode[struct {
+		Values struct{ Messages []struct{ Type string } }
+	}](t, s.send(t, "GET", "/threads/"+thread+"/state", "").body)
+	if n := len(values.Values.Messages); n != 4 {
+		t.Errorf("three answers to one place are branches, but the thread has %d messages", n)
+	}
+	if a := s.send(t, "DELETE", "/threads/"+thread, ""); a.status >= 300 {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
+	if _, _, status, body := respond(input("Two.") + `,"previous_response_id":"` + first + `"`); status != 400 || !strings.Contains(body, "was deleted") {
+		t.Errorf("behind a deleted thread: %d %s", status, body)
+	}
+
+	s.send(t, "PUT", "/store/items", `{"namespace":["fawn","conversations"],"key":"response-evil","value":{"thread":5}}`)
+	if a := s.send(t, "GET", "/v1/responses/resp_evil", ""); a.status != 404 {
+		t.Errorf("a value of the user's own: %d %s", a.status, a.body)
+	}
+	many := `{"model":"lead_agent","messages":[` + strings.Repeat(`{},`, 30_000) + `{}]}`
+	if a := s.send(t, "POST", "/v1/chat/completions", many); a.status != 400 || !strings.Contains(a.body, "at most 20000") {
+		t.Errorf("30,000 messages: %d %.200s", a.status, a.body)
 	}
 }

@@ -1,14 +1,17 @@
 package web
 
 import (
+	"compress/flate"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 
 	"fawn/web/httpx"
+	"fawn/web/route"
 )
 
 // unpacked has the body of a request read as its coding says: gzip, or as it is. Limits count what comes out.
@@ -23,7 +26,7 @@ func unpacked(r *http.Request) error {
 		r.Header.Del("Content-Length")
 		return nil
 	default:
-		return &httpx.Detail{Status: http.StatusUnsupportedMediaType, Detail: "bodies can be compressed with gzip, not with " + coding,
+		return &httpx.Detail{Status: http.StatusUnsupportedMediaType, Detail: "bodies can be compressed with gzip, not with " + route.Cut(coding, 40),
 			Header: http.Header{"Accept-Encoding": {"gzip"}}}
 	}
 }
@@ -52,7 +55,8 @@ func (g *gunzip) Close() error { return g.from.Close() }
 
 // badGzip words an error of the format; what the connection says stays.
 func badGzip(err error) error {
-	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
+	var corrupt flate.CorruptInputError
+	if errors.As(err, &corrupt) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return httpx.Errorf(http.StatusBadRequest, "the body isn't valid gzip, as its Content-Encoding says")
 	}
 	return err
@@ -69,8 +73,7 @@ func refuseCoding(w http.ResponseWriter, err error) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(d.Status)
-	_, err = io.WriteString(w, `{"detail":"`+strings.NewReplacer(`"`, `'`, `\`, `/`).Replace(d.Detail.(string))+`"}`)
-	return err
+	return json.NewEncoder(w).Encode(map[string]any{"detail": d.Detail})
 }
 
 // headed turns a HEAD request into the GET whose headers it asks for; the server of net/http leaves the body out. A
@@ -80,8 +83,12 @@ func headed(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.
 		return w, r
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	get := r.WithContext(ctx)
+	get := r.Clone(ctx)
 	get.Method = http.MethodGet
+	if q := get.URL.Query(); q.Has("cancel_on_disconnect") { // nobody leaves
+		q.Del("cancel_on_disconnect")
+		get.URL.RawQuery = q.Encode()
+	}
 	return &headWriter{ResponseWriter: w, cancel: cancel}, get
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -18,12 +19,12 @@ import (
 // maxBody is how large a request may be, with the files in it: 64 MiB.
 const maxBody = 64 << 20
 
-// chatRequest is what is read of a request for a chat completion. Settings of the model such as temperature are the
+// chatRequest holds the fields of a request for a chat completion that have an effect. Settings of the model such as temperature are the
 // agent's own.
 type chatRequest struct {
-	Model    string    `json:"model"`
-	Messages []message `json:"messages"`
-	Stream   bool      `json:"stream"`
+	Model    string          `json:"model"`
+	Messages json.RawMessage `json:"messages"`
+	Stream   bool            `json:"stream"`
 	Options  struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -34,10 +35,10 @@ type chatRequest struct {
 
 // bind reads the body of a request.
 func bind(c echo.Context, into any) error {
-	return httpx.Bind(c.Request(), httpx.Limit{Bytes: maxBody, Key: "64 MiB"}, into)
+	return httpx.Bind(c.Request(), httpx.Limit{Bytes: maxBody, Key: "no key"}, into)
 }
 
-// named is what the client calls its conversation: a header of ours, or those of Open WebUI and LibreChat.
+// named returns the client's name of its conversation: a header of ours, or those of Open WebUI and LibreChat.
 func named(c echo.Context) string {
 	for _, h := range []string{"X-Conversation-Id", "X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id"} {
 		if v := c.Request().Header.Get(h); v != "" {
@@ -57,6 +58,11 @@ func forced(choice json.RawMessage) error {
 }
 
 func (s *Server) chat(c echo.Context) error {
+	release, err := s.Readers.Acquire(s.Config().File.Server.MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var q chatRequest
 	if err := bind(c, &q); err != nil {
 		return err
@@ -67,27 +73,25 @@ func (s *Server) chat(c echo.Context) error {
 	if err := forced(q.Choice); err != nil {
 		return err
 	}
-	if len(q.Messages) == 0 {
+	if route.Given(q.Messages) == nil {
 		return invalid("messages", "is required")
 	}
-	for i := range q.Messages {
-		if err := q.Messages[i].read(fmt.Sprintf("messages[%d]", i)); err != nil {
+	list, err := bounded[message](q.Messages, maxMessages)
+	if err != nil {
+		return invalid("messages", err.Error())
+	}
+	for i := range list {
+		if err := list[i].read(fmt.Sprintf("messages[%d]", i)); err != nil {
 			return err
 		}
 	}
 	v := &conversation{user: q.User, name: named(c)}
-	var err error
-	if v.past, v.new, err = divide(q.Messages); err != nil {
+	if v.past, v.new, err = divide(list); err != nil {
 		return err
 	}
 	if v.model, err = s.resolve(c.Request().Context(), q.Model); err != nil {
 		return err
 	}
-	release, err := s.Readers.Acquire(s.Config().File.Server.MaxReaders)
-	if err != nil {
-		return err
-	}
-	defer release()
 	if err := s.start(c.Request().Context(), v); err != nil {
 		return err
 	}
@@ -113,9 +117,9 @@ func (u usage) chat() map[string]int {
 }
 
 // whole collects an answer.
-type whole struct{ thoughts string }
+type whole struct{ thoughts strings.Builder }
 
-func (w *whole) thinks(text string) error { w.thoughts += text; return nil }
+func (w *whole) thinks(text string) error { w.thoughts.WriteString(text); return nil }
 func (w *whole) says(string) error        { return nil }
 func (w *whole) flush() error             { return nil }
 
@@ -133,8 +137,8 @@ func (s *Server) chatWhole(c echo.Context, v *conversation) error {
 		return &failure{Message: o.failed, Type: "server_error", status: http.StatusBadGateway}
 	}
 	message := map[string]any{"role": "assistant", "content": text, "refusal": nil}
-	if w.thoughts != "" {
-		message["reasoning_content"] = w.thoughts
+	if w.thoughts.Len() > 0 {
+		message["reasoning_content"] = w.thoughts.String()
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"id": "chatcmpl-" + v.run, "object": "chat.completion", "created": stamp(time.Now()),
 		"model": v.model.ID, "usage": o.usage.chat(),

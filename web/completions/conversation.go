@@ -8,10 +8,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
+	"fawn/agent/runs"
 	"fawn/web/inproc"
 )
 
@@ -25,18 +27,23 @@ var namespace = []string{"fawn", "conversations"}
 type place struct {
 	Thread     string `json:"thread"`
 	Checkpoint string `json:"checkpoint"`
-	Last       string `json:"last"` // id of the thread's last message, then
+	Last       string `json:"last"`           // id of the thread's last message, then
+	Told       string `json:"told,omitempty"` // instructions that the thread has
+	Text       string `json:"text,omitempty"` // of the response that leads here
+	Model      string `json:"model,omitempty"`
 
 	artifacts []string // presented before, when a run begins here
 }
 
-// conversation is what one request is about.
+// conversation is that of one request.
 type conversation struct {
 	model modelJSON
 	user  string
 	name  string    // that the client gave it, "" for none
+	told  string    // instructions
 	past  []message // up to the last answer
 	new   []message
+	sent  []message // those that the run gets
 
 	at  place
 	run string
@@ -50,7 +57,7 @@ func divide(all []message) (past, added []message, err error) {
 			last = i + 1
 		}
 	}
-	if last == len(all) {
+	if !slices.ContainsFunc(all[last:], func(m message) bool { return m.Role != "" }) {
 		return nil, nil, invalid("messages", "the last message is an answer: want one of the user behind it")
 	}
 	return all[:last], all[last:], nil
@@ -65,7 +72,15 @@ func (v *conversation) key(list []message) string {
 		if m.Role == "" {
 			continue
 		}
-		said = append(said, m.Role, strings.TrimSpace(m.text), m.images, len(m.files))
+		text := m.text
+		if m.Role == "assistant" {
+			text = strings.TrimSpace(text)
+		}
+		said = append(said, m.Role, text, m.images)
+		for _, f := range m.files {
+			sum := sha256.Sum256(f.data)
+			said = append(said, f.name, sum[:])
+		}
 	}
 	if err := enc.Encode(said); err != nil {
 		return ""
@@ -84,14 +99,18 @@ func threadPath(thread string, parts ...string) string {
 
 // recall reads where a key leads; false for nowhere.
 func (s *Server) recall(ctx context.Context, key string) (place, bool, error) {
-	var item struct{ Value place }
+	var item struct{ Value json.RawMessage }
 	q := url.Values{"namespace": {strings.Join(namespace, ".")}, "key": {key}}
 	err := s.API.Call(ctx, http.MethodGet, mount+"/store/items?"+q.Encode(), nil, &item)
 	var told *inproc.Refusal
 	if errors.As(err, &told) && told.Status == http.StatusNotFound {
 		return place{}, false, nil
 	}
-	return item.Value, err == nil && item.Value.Thread != "", err
+	var p place
+	if err != nil || json.Unmarshal(item.Value, &p) != nil { // the user may write there, too
+		return place{}, false, err
+	}
+	return p, p.Thread != "", nil
 }
 
 // remember writes where a key leads from now on.
@@ -100,7 +119,7 @@ func (s *Server) remember(ctx context.Context, key string, p place) error {
 		map[string]any{"namespace": namespace, "key": key, "value": p, "ttl": kept}, nil)
 }
 
-// state is what is read of a thread's.
+// state holds the members of a thread's state that are read.
 type state struct {
 	Values struct {
 		Messages []struct {
@@ -154,7 +173,8 @@ func (s *Server) find(ctx context.Context, v *conversation) (body map[string]any
 	if v.model.chosen != "" {
 		body["context"] = map[string]string{"model_name": v.model.chosen}
 	}
-	messages, known := v.new, v.at.Thread != ""
+	v.sent = v.new
+	known, asked := v.at.Thread != "", v.at.Thread != ""
 	if !known && len(v.past) > 0 {
 		if v.at, known, err = s.recall(ctx, v.key(v.past)); err != nil {
 			return nil, err
@@ -174,17 +194,23 @@ func (s *Server) find(ctx context.Context, v *conversation) (body map[string]any
 	}
 	v.at.artifacts = st.Values.Artifacts
 	switch {
+	case !known && asked:
+		return nil, invalid("previous_response_id", "the conversation of that response was deleted")
 	case !known:
 		v.at = place{Thread: uuid.Must(uuid.NewV7()).String()}
-		messages = append(append([]message{}, v.past...), v.new...)
-	case v.at.Checkpoint != "" && st.last() != v.at.Last:
+		v.sent = append(append([]message{}, v.past...), v.new...)
+	case v.at.Checkpoint != "" && (st.last() != v.at.Last || s.busy(ctx, v.at.Thread)):
 		body["checkpoint"] = map[string]string{"thread_id": v.at.Thread, "checkpoint_id": v.at.Checkpoint}
-	case len(st.Interrupts) > 0:
-		body["command"] = map[string]any{"resume": v.new[len(v.new)-1].text}
+		var then state
+		if s.API.Call(ctx, http.MethodGet, threadPath(v.at.Thread, "state", v.at.Checkpoint), nil, &then) == nil {
+			v.at.artifacts = then.Values.Artifacts
+		}
+	case len(st.Interrupts) > 0 && len(v.new) == 1 && v.new[0].plain():
+		body["command"] = map[string]any{"resume": v.new[0].text}
 	}
 	if body["command"] == nil {
 		list := []any{}
-		for _, m := range messages {
+		for _, m := range v.sent {
 			if m.Role != "" {
 				list = append(list, m.sent())
 			}
@@ -192,6 +218,17 @@ func (s *Server) find(ctx context.Context, v *conversation) (body map[string]any
 		body["input"] = map[string]any{"messages": list}
 	}
 	return body, nil
+}
+
+// busy tells whether a run of a thread works or waits: another message of the same place is a branch then.
+func (s *Server) busy(ctx context.Context, thread string) bool {
+	var row struct{ Status string }
+	return s.API.Call(ctx, http.MethodGet, threadPath(thread), nil, &row) == nil && row.Status == runs.Busy
+}
+
+// plain tells whether a message is nothing but words of the user, which can answer a question.
+func (m *message) plain() bool {
+	return m.Role == "user" && m.text != "" && len(m.images)+len(m.files) == 0
 }
 
 // pathEscaped is an absolute path as part of an address.

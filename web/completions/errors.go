@@ -27,7 +27,7 @@ func (f *failure) Error() string { return f.Message }
 
 // invalid is a 400 about a parameter.
 func invalid(param, message string) error {
-	return &failure{Message: message, Type: "invalid_request_error", Param: &param, status: http.StatusBadRequest}
+	return &failure{Message: param + ": " + message, Type: "invalid_request_error", Param: &param, status: http.StatusBadRequest}
 }
 
 // kinds are the types of errors by status; those of the server's own are "server_error".

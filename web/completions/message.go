@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"mime/multipart"
@@ -59,6 +60,32 @@ type part struct {
 	} `json:"input_audio"`
 }
 
+// Most messages of a request, and most parts of a message: far more than a conversation has.
+const (
+	maxMessages = 20_000
+	maxParts    = 1_000
+)
+
+// bounded decodes a list one element at a time and refuses more than most: a short text can stand for millions.
+func bounded[T any](b []byte, most int) ([]T, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return nil, errors.New("want a list")
+	}
+	var out []T
+	for d.More() {
+		if len(out) == most {
+			return nil, fmt.Errorf("want at most %d entries", most)
+		}
+		var one T
+		if err := d.Decode(&one); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
 // read fills in what a message says. at is its place, for errors.
 func (m *message) read(at string) error {
 	switch m.Type {
@@ -79,7 +106,7 @@ func (m *message) read(at string) error {
 		m.Role = "system"
 	case "system", "user", "assistant":
 	case "tool", "function":
-		m.Role, m.text = "user", "The result of the client's tool "+m.Name+m.Call+": "+textOf(m.Content)
+		m.Role, m.text = "user", strings.TrimSpace("The result of the client's tool "+m.Name+" "+m.Call)+": "+textOf(m.Content)
 		return nil
 	default:
 		return invalid(at+".role", "want system, developer, user, assistant or tool, got "+route.Cut(m.Role, 40))
@@ -92,11 +119,14 @@ func (m *message) read(at string) error {
 		return invalid(at+".content", "is required")
 	}
 	if json.Unmarshal(m.Content, &m.text) == nil {
+		if m.text == "" && m.Role == "assistant" {
+			m.text = textOf(m.Calls)
+		}
 		return nil
 	}
-	var parts []part
-	if json.Unmarshal(m.Content, &parts) != nil {
-		return invalid(at+".content", "want text or a list of parts")
+	parts, err := bounded[part](m.Content, maxParts)
+	if err != nil {
+		return invalid(at+".content", "want text or a list of parts: "+err.Error())
 	}
 	var texts []string
 	for i, p := range parts {

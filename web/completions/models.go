@@ -3,7 +3,6 @@ package completions
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -26,7 +25,7 @@ type modelJSON struct {
 	chosen    string // name of the model that it answers with, "" as configured
 }
 
-// available lists what may be asked for: the built-in agent, the asker's own, and models where the owner allows it.
+// available lists the names that a request may give: the built-in agent, the asker's own, and models where the owner allows it.
 func (s *Server) available(ctx context.Context) ([]modelJSON, error) {
 	var agents []struct {
 		ID          string    `json:"assistant_id"`
@@ -61,7 +60,7 @@ func (s *Server) available(ctx context.Context) ([]modelJSON, error) {
 	return out, nil
 }
 
-// resolve finds what a request names.
+// resolve finds the agent or model that a request names.
 func (s *Server) resolve(ctx context.Context, id string) (modelJSON, error) {
 	if !s.Config().File.OpenAIAPI.Enabled {
 		return modelJSON{}, &failure{Message: "The OpenAI-compatible API is switched off (openai_api.enabled in the config)",
@@ -96,11 +95,7 @@ func (s *Server) models(c echo.Context) error {
 }
 
 func (s *Server) model(c echo.Context) error {
-	id, err := url.PathUnescape(c.Param("*"))
-	if err != nil {
-		id = c.Param("*")
-	}
-	m, err := s.resolve(c.Request().Context(), id)
+	m, err := s.resolve(c.Request().Context(), route.Param(c, "*"))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package completions
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,13 +13,14 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/web/httpx"
+	"fawn/web/inproc"
 	"fawn/web/route"
 )
 
 // responsePrefix makes the id of a response of its run's.
 const responsePrefix = "resp_"
 
-// responseRequest is what is read of a request for a response.
+// responseRequest holds the fields of a request for a response that have an effect.
 type responseRequest struct {
 	Model        string          `json:"model"`
 	Input        json.RawMessage `json:"input"`
@@ -42,9 +42,11 @@ func (q *responseRequest) messages() ([]message, error) {
 		return nil, invalid("input", "is required")
 	case json.Unmarshal(q.Input, &text) == nil:
 		list = []message{{Role: "user", text: text}}
-	case json.Unmarshal(q.Input, &list) != nil:
-		return nil, invalid("input", "want text or a list of items")
 	default:
+		var err error
+		if list, err = bounded[message](q.Input, maxMessages); err != nil {
+			return nil, invalid("input", "want text or a list of items: "+err.Error())
+		}
 		for i := range list {
 			if err := list[i].read(fmt.Sprintf("input[%d]", i)); err != nil {
 				return nil, err
@@ -54,13 +56,15 @@ func (q *responseRequest) messages() ([]message, error) {
 	if len(list) == 0 {
 		return nil, invalid("input", "is empty")
 	}
-	if q.Instructions != "" {
-		list = append([]message{{Role: "system", text: q.Instructions}}, list...)
-	}
 	return list, nil
 }
 
 func (s *Server) create(c echo.Context) error {
+	release, err := s.Readers.Acquire(s.Config().File.Server.MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var q responseRequest
 	if err := bind(c, &q); err != nil {
 		return err
@@ -99,11 +103,14 @@ func (s *Server) create(c echo.Context) error {
 		}
 		v.past, v.new = nil, list
 	}
-	release, err := s.Readers.Acquire(s.Config().File.Server.MaxReaders)
-	if err != nil {
-		return err
+	if v.told = q.Instructions; v.told != "" && v.told != v.at.Told { // a thread keeps them
+		system := message{Role: "system", text: v.told}
+		if v.at.Thread == "" && len(v.past) > 0 {
+			v.past = append([]message{system}, v.past...)
+		} else {
+			v.new = append([]message{system}, v.new...)
+		}
 	}
-	defer release()
 	if err := s.start(ctx, v); err != nil {
 		return err
 	}
@@ -122,7 +129,7 @@ func (s *Server) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r.end(w.thoughts, text, o)
+	r.end(w.thoughts.String(), text, o)
 	return httpx.JSON(c, http.StatusOK, r.body)
 }
 
@@ -354,65 +361,35 @@ func (w *events) flush() error {
 	return err
 }
 
-// get tells a response again, from the run that made it.
+// get tells a response again.
 func (s *Server) get(c echo.Context) error {
 	ctx, run := c.Request().Context(), strings.TrimPrefix(route.Param(c, "rid"), responsePrefix)
 	at, known, err := s.recall(ctx, responseKey(run))
 	if err != nil {
 		return err
 	}
-	if !known {
-		return &failure{Message: "There is no response " + route.Cut(responsePrefix+run, 80), Type: "invalid_request_error", status: http.StatusNotFound}
-	}
-	return s.again(c, ctx, at, run)
-}
-
-// again makes the response of a run that has ended.
-func (s *Server) again(c echo.Context, ctx context.Context, at place, run string) error {
-	v := &conversation{at: at, run: run, model: modelJSON{ID: "lead_agent"}}
 	var row struct {
 		usage
-		Status    string    `json:"status"`
-		Assistant string    `json:"assistant_id"`
-		Created   time.Time `json:"created_at"`
+		Status  string    `json:"status"`
+		Reason  *string   `json:"stop_reason"`
+		Created time.Time `json:"created_at"`
 	}
-	if err := s.API.Call(ctx, http.MethodGet, threadPath(at.Thread, "runs", run), nil, &row); err != nil {
-		return err
+	if known {
+		err = s.API.Call(ctx, http.MethodGet, threadPath(at.Thread, "runs", run), nil, &row)
 	}
-	var values struct {
-		Messages json.RawMessage `json:"messages"`
+	var told *inproc.Refusal
+	if !known || errors.As(err, &told) && told.Status == http.StatusNotFound {
+		return &failure{Message: "There is no response " + route.Cut(responsePrefix+run, 80), Type: "invalid_request_error", status: http.StatusNotFound}
 	}
-	if err := s.API.Call(ctx, http.MethodGet, threadPath(at.Thread, "runs", run, "join"), nil, &values); err != nil {
-		return err
-	}
-	if list, err := s.available(ctx); err == nil {
-		for _, m := range list {
-			if m.assistant == row.Assistant {
-				v.model.ID = m.ID
-				break
-			}
-		}
-	}
-	r := newResponse(v, &responseRequest{})
-	r.body["created_at"] = stamp(row.Created)
-	r.end("", answerOf(values.Messages), outcome{status: row.Status, usage: row.usage})
-	return httpx.JSON(c, http.StatusOK, r.body)
-}
-
-// answerOf is what the agent said since the last message of a person.
-func answerOf(raw json.RawMessage) string {
-	messages, err := agent.ParseMessages(raw)
 	if err != nil {
-		return ""
+		return err
 	}
-	said := ""
-	for _, m := range messages {
-		if m.Genuine() {
-			said = ""
-		}
-		if m.Type == agent.TypeAI {
-			said = joined(said, m.Content.String())
-		}
+	r := newResponse(&conversation{run: run, model: modelJSON{ID: at.Model}}, &responseRequest{})
+	r.body["created_at"] = stamp(row.Created)
+	o := outcome{status: row.Status, usage: row.usage}
+	if row.Reason != nil {
+		o.reason = *row.Reason
 	}
-	return said
+	r.end("", at.Text, o)
+	return httpx.JSON(c, http.StatusOK, r.body)
 }

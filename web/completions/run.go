@@ -1,6 +1,7 @@
 package completions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,14 +17,14 @@ import (
 	"fawn/web/httpx"
 )
 
-// usage is what a run took, in tokens.
+// usage counts the tokens of a run.
 type usage struct {
 	Input  int `json:"total_input_tokens"`
 	Output int `json:"total_output_tokens"`
 	Total  int `json:"total_tokens"`
 }
 
-// outcome is what became of a run.
+// outcome says how a run ended.
 type outcome struct {
 	status string // of the run
 	reason string // why it stopped
@@ -34,19 +35,24 @@ type outcome struct {
 
 // start begins the run of a conversation.
 func (s *Server) start(ctx context.Context, v *conversation) error {
+	defer s.turn(v)()
 	body, err := s.find(ctx, v)
 	if err != nil {
 		return err
 	}
-	if err := s.upload(ctx, v.at.Thread, v.new); err != nil {
+	if err := s.upload(ctx, v.at.Thread, v.sent); err != nil {
 		return err
 	}
 	var r struct {
 		ID string `json:"run_id"`
 	}
-	err = s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "runs"), body, &r)
-	v.run = r.ID
-	return err
+	if err = s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "runs"), body, &r); err != nil {
+		return err
+	}
+	if v.run = r.ID; v.name != "" { // also if this answer is stopped
+		return s.remember(ctx, v.key(nil), place{Thread: v.at.Thread, Told: v.at.Told})
+	}
+	return nil
 }
 
 // teller shows a run to a client as it works. Errors are those of the connection.
@@ -130,8 +136,8 @@ func (w *words) event(ev runevent.Event) error {
 	return nil
 }
 
-// settled reads what became of a run and remembers where its conversation stands. What the agent asks and the files
-// that it presented are added to what was said.
+// settled reads the outcome of a run and remembers where its conversation stands. A question of the agent and links to
+// the files that it presented are added to the text.
 func (s *Server) settled(c echo.Context, v *conversation, said string) (text string, o outcome, err error) {
 	ctx := context.WithoutCancel(c.Request().Context())
 	before := v.at
@@ -155,7 +161,15 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 		return said, o, nil
 	}
 	st, there, err := s.state(ctx, v.at.Thread)
-	if err != nil || !there || st.Metadata.Run != v.run { // another run has gone on since
+	if err == nil && there && st.Metadata.Run != v.run { // another run has gone on since
+		var own []state
+		err = s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "history"),
+			map[string]any{"limit": 1, "metadata": map[string]string{"run_id": v.run}}, &own)
+		if there = len(own) > 0; there {
+			st = own[0]
+		}
+	}
+	if err != nil || !there {
 		return said, o, err
 	}
 	text = said
@@ -175,22 +189,24 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 	if len(o.files) > 0 {
 		text = joined(text, strings.Join(o.files, "\n"))
 	}
-	v.at = place{Thread: v.at.Thread, Last: st.last()}
+	v.at = place{Thread: v.at.Thread, Last: st.last(), Told: cmp.Or(v.told, v.at.Told)}
 	if st.Checkpoint != nil {
 		v.at.Checkpoint = st.Checkpoint.ID
 	}
 	answered := append(append(append([]message{}, v.past...), v.new...), message{Role: "assistant", text: text})
-	keys := []string{v.key(answered), responseKey(v.run)}
+	keys := []string{v.key(answered)}
 	if v.name != "" {
 		keys = append(keys, v.key(nil))
 	}
 	for _, key := range keys {
 		err = errors.Join(err, s.remember(ctx, key, v.at))
 	}
-	return text, o, err
+	response := v.at
+	response.Text, response.Model = text, v.model.ID
+	return text, o, errors.Join(err, s.remember(ctx, responseKey(v.run), response))
 }
 
-// question is what the thread waits for, as text.
+// question is the thread's open question as text, "" without one.
 func (st *state) question() string {
 	var out string
 	for _, i := range st.Interrupts {

@@ -2,6 +2,8 @@ package completions
 
 import (
 	"context"
+	"hash/maphash"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -31,11 +33,22 @@ type Options struct {
 type Server struct {
 	Options
 	began time.Time
-	beat  time.Duration // between signs of life while nothing happens
+	seed  maphash.Seed
+	turns [64]sync.Mutex // by conversation: a request finds its place and starts before the next one looks
+	beat  time.Duration  // between signs of life while nothing happens
 }
 
 // New makes the server.
-func New(o Options) *Server { return &Server{Options: o, began: time.Now(), beat: httpx.Heartbeat} }
+func New(o Options) *Server {
+	return &Server{Options: o, began: time.Now(), beat: httpx.Heartbeat, seed: maphash.MakeSeed()}
+}
+
+// turn waits for the conversation's turn and returns the function that ends it.
+func (s *Server) turn(v *conversation) (done func()) {
+	mu := &s.turns[maphash.String(s.seed, v.at.Thread+"\n"+v.name+"\n"+v.key(v.past))%uint64(len(s.turns))]
+	mu.Lock()
+	return mu.Unlock
+}
 
 // Routes adds the routes to g, which is at /v1.
 func (s *Server) Routes(g *echo.Group) {

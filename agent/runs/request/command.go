@@ -153,10 +153,10 @@ func AnswerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 	switch {
 	case json.Unmarshal(resume, &text) == nil:
 		a.Value = text
-	case isDecision:
-		a.Value = decided
 	case json.Unmarshal(resume, &given) == nil && given.Value != nil:
 		a.Value, a.OptionID = *given.Value, given.OptionID
+	case isDecision:
+		a.Value = decided
 	default:
 		a.Value = string(resume)
 	}
@@ -205,7 +205,7 @@ func decision(resume json.RawMessage) (text string, ok bool) {
 		Decisions []one `json:"decisions"`
 	}
 	if json.Unmarshal(resume, &body.Decisions) != nil && json.Unmarshal(resume, &body) != nil ||
-		len(body.Decisions) == 0 {
+		len(body.Decisions) != 1 {
 		return "", false
 	}
 	d := body.Decisions[0]
@@ -220,7 +220,8 @@ func decision(resume json.RawMessage) (text string, ok bool) {
 	case "ignore":
 		return "I don't want to answer that.", true
 	case "edit":
-		return cmp.Or(string(d.Edited.Args), string(d.Args)), true
+		args := cmp.Or(string(Present(d.Edited.Args)), string(Present(d.Args)))
+		return args, args != ""
 	}
 	return "", false
 }
