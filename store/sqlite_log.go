@@ -27,7 +27,7 @@ var errLog = errors.New("what was last written to it is lost")
 // database goes back to what was copied into its file, which is told; it is refused when threads that have files are
 // lost with that.
 func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
-	problem, err := logProblem(filepath.Join(dir, fileName+"-wal"))
+	problem, torn, err := logProblem(filepath.Join(dir, fileName+"-wal"))
 	if err != nil || problem == "" {
 		return err
 	}
@@ -35,9 +35,11 @@ func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 	if err != nil {
 		return nil // opening it tells
 	}
-	lost, err := lostThreads(ctx, dir)
-	if err != nil {
-		return damaged(dir, translate(err))
+	var lost []string
+	if !torn {
+		if lost, err = lostThreads(ctx, dir); err != nil {
+			return damaged(dir, translate(err))
+		}
 	}
 	if len(lost) > 0 {
 		return damaged(dir, fmt.Errorf("%w: %s, and the server before was not stopped in order; %d threads that have "+
@@ -49,24 +51,25 @@ func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 	return nil
 }
 
-// logProblem says what is wrong with a log, "" for nothing.
-func logProblem(path string) (string, error) {
+// logProblem says how a log is damaged, "" for a whole one. torn is a log that is whole up to some commit: the power
+// failed before its end was on the disk, and the database goes on from there by itself.
+func logProblem(path string) (problem string, torn bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "its log " + filepath.Base(path) + " is missing", nil
+		return "its log " + filepath.Base(path) + " is missing", false, nil
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer f.Close()
 	var head [logHead]byte
 	switch _, err := io.ReadFull(f, head[:]); {
 	case errors.Is(err, io.EOF): // it was copied to the end, and cut off
-		return "", nil
+		return "", false, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "its log " + filepath.Base(path) + " is cut off", nil
+		return "its log " + filepath.Base(path) + " is cut off", false, nil
 	case err != nil:
-		return "", err
+		return "", false, err
 	}
 	damage := "its log " + filepath.Base(path) + " is damaged"
 	magic, size := binary.BigEndian.Uint32(head[:]), binary.BigEndian.Uint32(head[8:])
@@ -77,16 +80,16 @@ func logProblem(path string) (string, error) {
 	sum := logSum{order: order}
 	sum.add(head[:24])
 	if magic&^1 != logMagic || size < 512 || size > 1<<16 || size&(size-1) != 0 || !sum.is(head[24:]) {
-		return damage, nil
+		return damage, false, nil
 	}
 	// Frames of this log end where one is not whole. None of it may come behind that.
 	frame, whole := make([]byte, frameHead+size), true
 	for {
 		switch _, err := io.ReadFull(f, frame); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return "", nil
+			return "", false, nil
 		case err != nil:
-			return "", err
+			return "", false, err
 		}
 		own := string(frame[8:16]) == string(head[16:24])
 		if whole {
@@ -98,12 +101,12 @@ func logProblem(path string) (string, error) {
 				continue
 			}
 			if !own { // what follows is of a log before it
-				return "", nil
+				return "", false, nil
 			}
 			continue
 		}
 		if own {
-			return damage, nil
+			return damage, true, nil
 		}
 	}
 }
@@ -152,8 +155,8 @@ func lostThreads(ctx context.Context, dir string) (lost []string, err error) {
 	for seen := 0; seen < maxLost; {
 		names, err := f.Readdirnames(64)
 		for _, name := range names {
-			if seen++; strings.HasPrefix(name, probePrefix) {
-				continue
+			if seen++; strings.HasPrefix(name, probePrefix) || strings.HasPrefix(name, "job-") {
+				continue // made to try the sandbox, or for one conversion
 			}
 			there := 0
 			if made > 0 {

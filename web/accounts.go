@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -12,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/web/account"
 	"fawn/web/account/factor"
+	"fawn/web/httpx"
 	"fawn/web/ui"
 )
 
@@ -24,11 +26,15 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	factors := factor.Factors{DB: a.db}
 	if required {
 		var err error
+		unreadable := 0
 		if factors.Seal, err = a.openSeal(ctx); err == nil {
-			err = factors.SealAll(ctx)
+			unreadable, err = factors.SealAll(ctx)
 		}
 		if err != nil {
 			return fmt.Errorf("second factors: %w", err)
+		}
+		if unreadable > 0 {
+			a.opts.Log.Warn("secrets of authenticator apps can't be read", "count", unreadable, "err", factor.ErrSealed)
 		}
 	}
 	a.factorSeal = factors.Seal
@@ -39,6 +45,9 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 		}
 		if err = factors.Check(ctx, user.ID, code); errors.Is(err, factor.ErrCode) {
 			return account.ErrSecondFactor
+		}
+		if errors.Is(err, factor.ErrSealed) {
+			return httpx.Errorf(http.StatusConflict, "%s", err.Error())
 		}
 		return err
 	}

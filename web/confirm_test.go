@@ -131,3 +131,31 @@ func TestTheCSRFTokenBelongsToTheSession(t *testing.T) {
 		t.Errorf("after the next page: %d %s", a.status, a.body)
 	}
 }
+
+// TestOldSessionsDontManageAccounts: a session of a while ago neither lets others in nor takes accounts over.
+func TestOldSessionsDontManageAccounts(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, "").owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleUser)
+	id := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	old := ann.since(t, decodeAs[struct{ ID string }](t, ann.do(t, "GET", "/api/v1/auth/me", "").body).ID, time.Hour)
+	for _, c := range [][3]string{
+		{"POST", "/api/v1/auth/users", `{"email":"eve@x.org","role":"admin"}`},
+		{"PATCH", "/api/v1/auth/users/" + id, `{"role":"admin"}`},
+		{"POST", "/api/v1/auth/users/" + id + "/reset", ""},
+		{"DELETE", "/api/v1/auth/users/" + id, ""},
+	} {
+		if a := old.do(t, c[0], c[1], c[2]); a.status != http.StatusForbidden || !strings.Contains(a.body, "reauthentication_required") {
+			t.Errorf("%s %s: %d %s", c[0], c[1], a.status, a.body)
+		}
+	}
+	for path, form := range map[string]url.Values{"/ui/users": {"email": {"eve@x.org"}, "role": {"admin"}},
+		"/ui/users/" + id + "/role": {"role": {"admin"}}, "/ui/users/" + id + "/reset": {}} {
+		if a := old.form(t, path, form); a.status != http.StatusSeeOther || !strings.HasSuffix(a.header.Get("Location"), "#confirm") {
+			t.Errorf("%s: %d, to %s", path, a.status, a.header.Get("Location"))
+		}
+	}
+	if a := bob.do(t, "GET", "/api/v1/auth/me", ""); a.status != http.StatusOK || !strings.Contains(a.body, `"system_role":"user"`) {
+		t.Errorf("the other account: %d %s", a.status, a.body)
+	}
+}

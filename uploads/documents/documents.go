@@ -230,7 +230,8 @@ func (s *Service) ReadAs(ctx context.Context, thread, name, encoding string) err
 	}
 	s.last = max(s.last+1, time.Now().UnixNano())
 	r.Conversion = uploads.Conversion{State: uploads.Pending, Encoding: known, Chosen: known != ""}
-	r.Tries, r.Asked, r.Server = 0, s.last, s.cfg.Server
+	r.Tries, r.Again, r.Most = 0, 0, 0
+	r.Asked, r.Server = s.last, s.cfg.Server
 	if err := s.put(ctx, key(thread, name), &r); err != nil {
 		return err
 	}

@@ -70,10 +70,10 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 				if err != nil {
 					return err // it was there a moment ago
 				}
+				s.renewCSRF(c, cookie.Value, x.Lasting) // also for a page from before an update, whose next try counts
 				if err := checkCSRF(r, cookie.Value); err != nil {
 					return err
 				}
-				s.renewCSRF(c, cookie.Value, x.Lasting)
 				if s.touch(ctx, x, clientIP(r)) && x.Lasting {
 					s.setCookie(c, CookieSession, cookie.Value, Lifetime, true)
 				}

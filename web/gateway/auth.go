@@ -316,6 +316,7 @@ func (g *Gateway) changePassword(c echo.Context) error {
 	var in struct {
 		Current  string  `json:"current_password"`
 		New      string  `json:"new_password"`
+		Code     string  `json:"totp"`
 		Email    *string `json:"new_email"`
 		Remember *bool   `json:"remember_me"`
 	}
@@ -325,6 +326,9 @@ func (g *Gateway) changePassword(c echo.Context) error {
 	r := c.Request()
 	who := principal.Of(r.Context())
 	u, err := g.Accounts.CheckPassword(r.Context(), proxy.Of(r).IP(), who.Email, in.Current)
+	if err == nil && g.Accounts.Confirmed(r.Context(), who) != nil { // the new session counts as one with both factors
+		u, err = g.Accounts.Login(r.Context(), proxy.Of(r).IP(), who.Email, in.Current, in.Code)
+	}
 	if errors.Is(err, account.ErrCredentials) {
 		return coded(http.StatusBadRequest, "invalid_credentials", "Current password is incorrect")
 	}

@@ -189,6 +189,9 @@ func (g *Gateway) inviteUser(c echo.Context) error {
 		in.Role = account.RoleUser
 	}
 	ctx := c.Request().Context()
+	if err := g.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
+		return authError(err)
+	}
 	if err := account.May(principal.Of(ctx), store.User{Role: account.RoleUser}, in.Role); err != nil {
 		return authError(err)
 	}
@@ -199,9 +202,12 @@ func (g *Gateway) inviteUser(c echo.Context) error {
 	return httpx.JSON(c, http.StatusCreated, linkJSON{proxy.Of(c.Request()).Root() + account.SetupPath(token), token})
 }
 
-// managed is the user of a path, if the asker may change it and give it a role.
+// managed is the user of a path, if the asker may change it and give it a role, in a session that began lately.
 func (g *Gateway) managed(c echo.Context, role string) (store.User, error) {
 	ctx := c.Request().Context()
+	if err := g.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
+		return store.User{}, authError(err)
+	}
 	u, err := g.Accounts.ByID(ctx, route.Param(c, "uid"))
 	if err == nil {
 		err = account.May(principal.Of(ctx), u, role)

@@ -18,8 +18,9 @@ func Reference(text string) (string, bool) {
 
 // Default returns NAME and the text behind :- when the whole text is ${NAME:-text}.
 func Default(text string) (name, otherwise string, ok bool) {
-	inner, ok := strings.CutPrefix(text, "${")
-	if inner, ok = strings.CutSuffix(inner, "}"); !ok || len(inner) == len(text) {
+	inner, begins := strings.CutPrefix(text, "${")
+	inner, ends := strings.CutSuffix(inner, "}")
+	if !begins || !ends {
 		return "", "", false
 	}
 	name, otherwise, ok = strings.Cut(inner, ":-")

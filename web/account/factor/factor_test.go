@@ -201,7 +201,7 @@ func TestSecretsOfAppsAreSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Seal = seal
-	if err := f.SealAll(ctx); err != nil || bytes.Contains(stored(), []byte(secret)) {
+	if _, err := f.SealAll(ctx); err != nil || bytes.Contains(stored(), []byte(secret)) {
 		t.Errorf("a secret of before is stored as it is: %v", err)
 	}
 	if _, err := f.Confirm(ctx, "ann", c.code(t, secret)); err != nil {
@@ -222,7 +222,7 @@ func TestSecretsOfAppsAreSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := stored()
-	if err := f.SealAll(ctx); err != nil || bytes.Equal(before, stored()) {
+	if _, err := f.SealAll(ctx); err != nil || bytes.Equal(before, stored()) {
 		t.Errorf("a secret of an older key keeps it: %v", err)
 	}
 	f.Seal = other
@@ -252,7 +252,11 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	if err := os.WriteFile(name, key[:9], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := factor.LocalKey(dir); err == nil {
-		t.Error("a broken key was taken")
+	made, err := factor.LocalKey(dir)
+	if err != nil || len(made) != 32 || bytes.Equal(made[:9], key[:9]) {
+		t.Errorf("a broken key was taken: %v", err)
+	}
+	if kept, err := os.ReadFile(name + ".damaged"); err != nil || !bytes.Equal(kept, key[:9]) {
+		t.Errorf("it was not kept: %v", err)
 	}
 }

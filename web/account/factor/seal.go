@@ -47,20 +47,38 @@ func NewSeal(keys ...[]byte) (*Seal, error) {
 func LocalKey(dir string) ([]byte, error) {
 	name := filepath.Join(dir, KeyFile)
 	key, err := os.ReadFile(name)
-	if err == nil && len(key) != chacha20poly1305.KeySize {
-		return nil, fmt.Errorf("%s has %d bytes instead of %d: restore it from a backup with secrets", name, len(key),
-			chacha20poly1305.KeySize)
+	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, and must not keep everybody out
+		if err = os.Rename(name, name+".damaged"); err == nil {
+			err = fs.ErrNotExist
+		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
 	key = make([]byte, chacha20poly1305.KeySize)
 	rand.Read(key) //nolint:errcheck // never fails
-	// A key of which a part is missing would be worse than none.
-	if err := os.WriteFile(name+".tmp", key, 0o600); err != nil {
-		return nil, err
+	return key, keep(name, key)
+}
+
+// keep writes a file as a whole, or not at all, also when the power fails: what is sealed with a lost key is lost.
+func keep(name string, data []byte) error {
+	f, err := os.OpenFile(name+".tmp", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
 	}
-	return key, os.Rename(name+".tmp", name)
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(name+".tmp", name)
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	_ = dir.Sync() // not every system can
+	return dir.Close()
 }
 
 // close seals a secret of a user.
@@ -97,27 +115,31 @@ func (s *Seal) current(user string, data []byte) bool {
 	return err == nil && len(data) > 0 && data[0] == sealed
 }
 
-// SealAll seals what was stored before secrets were sealed, or is sealed with an older key.
-func (f Factors) SealAll(ctx context.Context) error {
+// SealAll seals what was stored before secrets were sealed, or is sealed with an older key. It counts the secrets that
+// no key opens.
+func (f Factors) SealAll(ctx context.Context) (unreadable int, err error) {
 	users, err := f.DB.Users(ctx)
 	if err != nil || f.Seal == nil {
-		return err
+		return 0, err
 	}
 	for _, u := range users {
 		list, err := f.DB.Factors(ctx, u.ID, kindTOTP)
 		if err != nil {
-			return err
+			return unreadable, err
 		}
 		for _, app := range list {
 			secret, err := f.Seal.open(u.ID, app.Data)
+			if err != nil {
+				unreadable++
+			}
 			if err != nil || f.Seal.current(u.ID, app.Data) { // of another key: its user is told at the next code
 				continue
 			}
 			app.Data = f.Seal.close(u.ID, secret)
 			if err := f.DB.UseFactor(ctx, app, app.Step); err != nil && !errors.Is(err, store.ErrConflict) {
-				return err
+				return unreadable, err
 			}
 		}
 	}
-	return nil
+	return unreadable, nil
 }

@@ -119,10 +119,11 @@ func (h *Handlers) changeAccount(c echo.Context) error {
 	return do(c, user, form)
 }
 
-// proves checks the password of whoever sits at an open browser. An account without one needs none.
+// proves checks the password of the person at an open browser. An account without one needs a session that began lately.
 func (h *Handlers) proves(c echo.Context, user store.User, password string) error {
 	if user.Password == "" {
-		return nil
+		ctx := c.Request().Context()
+		return h.Accounts.Confirmed(ctx, principal.Of(ctx))
 	}
 	_, err := h.Accounts.CheckPassword(c.Request().Context(), h.clientIP(c), user.Email, password)
 	return err
@@ -130,6 +131,9 @@ func (h *Handlers) proves(c echo.Context, user store.User, password string) erro
 
 // wrongForm shows a form again with why it was refused.
 func (h *Handlers) wrongForm(c echo.Context, form string, err error, edit func(*views.Account)) error {
+	if errors.Is(err, account.ErrConfirm) {
+		return h.unconfirmed(c, "account", err)
+	}
 	text, other := accountText(c, err)
 	if other != nil {
 		return other
@@ -226,6 +230,9 @@ func (h *Handlers) changeTOTP(c echo.Context, user store.User, form url.Values) 
 	ctx := c.Request().Context()
 	if err := h.proves(c, user, form.Get("current")); err != nil {
 		return h.wrongForm(c, "totp-off", err, nil)
+	}
+	if err := h.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil { // the password is only one of the two
+		return h.unconfirmed(c, "account", err)
 	}
 	if form.Get("do") == "totp-off" {
 		if err := h.factors().Off(ctx, user.ID); err != nil {

@@ -68,6 +68,9 @@ func (h *Handlers) invite(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
+	if err := h.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {
+		return h.unconfirmed(c, "account", err)
+	}
 	email, role := strings.TrimSpace(form.Get("email")), form.Get("role")
 	if err = account.May(principal.Of(ctx), store.User{Role: account.RoleUser}, role); err == nil {
 		var token string
@@ -104,6 +107,9 @@ func (h *Handlers) changeUser(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	me, id := principal.Of(ctx), page.Param(c, "id")
+	if err := h.Accounts.Confirmed(ctx, me); err != nil {
+		return h.unconfirmed(c, "account", err)
+	}
 	user, err := h.Accounts.ByID(ctx, id)
 	if err != nil {
 		return err
