@@ -9,8 +9,10 @@ import (
 	"strings"
 )
 
-// maxSpread bounds a message that goes on over several lines, in bytes.
-const maxSpread = 1 << 20
+const (
+	maxSpread = 1 << 20 // bytes of a message that goes on over several lines
+	maxTries  = 16      // places in a line where a message may begin
+)
 
 // messages are what a server writes, as one whole message in each line. What is none, such as a banner or a line
 // of a log, goes to the server's log and ends nothing.
@@ -22,6 +24,7 @@ type messages struct {
 
 	out    []byte // read and healed, to be handed on
 	spread []byte // the beginning of a message that goes on in the next line
+	depth  int    // brackets that are open there
 	err    error
 }
 
@@ -76,29 +79,63 @@ func (m *messages) take(line []byte) {
 		}
 		return
 	}
-	if len(m.spread) > 0 || line[0] == '{' && !json.Valid(line) {
-		m.spread = append(append(m.spread, line...), '\n')
-		if m.all(m.spread) {
-			m.spread = nil
-		} else if len(m.spread) > maxSpread || json.Valid(m.spread) {
-			m.strays(m.spread)
-			m.spread = nil
+	begun := len(m.spread) > 0
+	if begun || line[0] == '{' {
+		more := m.goesOn(line)
+		if begun || more {
+			m.spread = append(append(m.spread, line...), '\n')
 		}
-		return
+		switch {
+		case more && len(m.spread) <= maxSpread:
+			return
+		case begun:
+			if more || !m.all(m.spread) {
+				m.strays(m.spread)
+			}
+			m.spread = nil
+			return
+		}
+		m.spread = nil
 	}
 	// a message may stand behind words without an end of their line
-	for from := 1; from < len(line); {
+	for from, tries := 1, 0; from < len(line) && tries < maxTries; from++ {
 		at := bytes.IndexByte(line[from:], '{')
 		if at < 0 {
 			break
 		}
-		if from += at; m.all(line[from:]) {
+		from += at
+		if key := bytes.TrimLeft(line[from+1:], " \t"); len(key) == 0 || key[0] != '"' {
+			continue
+		}
+		if tries++; m.all(line[from:]) {
 			m.strays(line[:from])
 			return
 		}
-		from++
 	}
 	m.strays(line)
+}
+
+// goesOn tells whether a message that is spread over lines can go on behind this one: brackets are open, and no
+// text is.
+func (m *messages) goesOn(line []byte) bool {
+	if len(m.spread) == 0 {
+		m.depth = 0
+	}
+	quoted := false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{', c == '[':
+			m.depth++
+		case c == '}', c == ']':
+			m.depth--
+		}
+	}
+	return !quoted && m.depth > 0
 }
 
 // all takes a text that is nothing but messages, one or more; false if it is not.

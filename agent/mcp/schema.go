@@ -44,7 +44,7 @@ func mended(raw json.RawMessage) (_ json.RawMessage, renamed names, err error) {
 	if t := m.types(root["type"]); root["type"] != nil && len(t) > 0 && !slices.Contains(t, any("object")) {
 		return nil, nil, fmt.Errorf("has no schema of an object: its arguments are of type %v", t[0])
 	}
-	m.flatten(root)
+	m.flatten(root, 0)
 	root["type"] = "object"
 	renamed = m.schema(root, 0)
 	if root["properties"] == nil {
@@ -110,18 +110,23 @@ func (n names) rename(v any) any {
 	return v
 }
 
-// maxCopies bounds how often what a reference leads to is put in its place.
-const maxCopies = 100
+// Bounds of what references lead to and is put in their place, as references can lead back to where they stand.
+const (
+	maxCopies = 100           // of references below the top, and of those at the top
+	maxCopied = maxSchema / 2 // bytes of all copies below the top
+	maxMerged = 4 * maxSchema // bytes of all that is merged at the top
+)
 
 type mender struct {
-	root   map[string]any
-	copies int
+	root           map[string]any
+	copies, merges int
+	copied, merged int // bytes
 }
 
 // flatten makes one object of alternatives at the top, which providers refuse: of each its properties, and as
 // required those that all of them require.
-func (m *mender) flatten(root map[string]any) {
-	props := properties(root["properties"])
+func (m *mender) flatten(root map[string]any, level int) {
+	props := maps.Clone(properties(root["properties"])) // a reference may lead to them
 	required := m.required(root["required"])
 	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
 		list, ok := root[word].([]any)
@@ -134,10 +139,18 @@ func (m *mender) flatten(root map[string]any) {
 			branch, _ := one.(map[string]any)
 			if ref, ok := branch["$ref"].(string); ok {
 				branch, _ = m.find(ref).(map[string]any)
+				m.merges++
+				m.merged += weight(branch, maxMerged)
+				if m.merges > maxCopies || m.merged > maxMerged {
+					if word != "allOf" { // what is left out may require nothing
+						common = nil
+					}
+					continue
+				}
 			}
 			branch = maps.Clone(branch)
-			if branch["anyOf"] != nil || branch["oneOf"] != nil || branch["allOf"] != nil {
-				m.flatten(branch)
+			if level < maxLevels && (branch["anyOf"] != nil || branch["oneOf"] != nil || branch["allOf"] != nil) {
+				m.flatten(branch, level+1)
 			}
 			inner, _ := branch["properties"].(map[string]any)
 			for key, schema := range inner {
@@ -249,8 +262,8 @@ func (m *mender) schema(s map[string]any, level int) names {
 			}
 		} else {
 			delete(s, "$ref")
-			if target, ok := m.find(text).(map[string]any); isText && ok && level <= maxLevels && text != "#" && m.copies < maxCopies {
-				m.copies++
+			if target, ok := m.find(text).(map[string]any); isText && ok && level <= maxLevels && strings.Trim(text, "#/") != "" &&
+				m.copy(target) {
 				copied, _ := clone(target).(map[string]any)
 				delete(copied, "$ref")
 				for k, v := range copied {
@@ -597,6 +610,46 @@ func (m *mender) words(s map[string]any) {
 			delete(s, word)
 		}
 	}
+}
+
+// copy tells whether there is room for a copy of a schema, and takes it.
+func (m *mender) copy(target map[string]any) bool {
+	if m.copies == maxCopies {
+		return false
+	}
+	m.copies++
+	n := weight(target, maxCopied-m.copied)
+	if m.copied+n > maxCopied {
+		return false
+	}
+	m.copied += n
+	return true
+}
+
+// weight is about how many bytes a value has as JSON. Beyond most it is not counted any further.
+func weight(v any, most int) int {
+	n := 4
+	switch v := v.(type) {
+	case map[string]any:
+		for key, below := range v {
+			if n > most {
+				break
+			}
+			n += len(key) + 4 + weight(below, most-n)
+		}
+	case []any:
+		for _, below := range v {
+			if n > most {
+				break
+			}
+			n += weight(below, most-n)
+		}
+	case string:
+		n += len(v)
+	case json.Number:
+		n += len(v)
+	}
+	return n
 }
 
 func clone(v any) any {

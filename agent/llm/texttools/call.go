@@ -133,9 +133,11 @@ func (r *reader) mayBeCall(text string) bool {
 	if !slices.Contains(known, key) {
 		return false
 	}
-	if m := nameInside().FindStringSubmatch(text); slices.Contains(nameKeys(), key) && m != nil {
-		_, ok := r.tools[r.named(m[1])]
-		return ok
+	if slices.Contains(nameKeys(), key) {
+		if m := nameInside().FindStringSubmatch(text[:min(len(text), maxNamed)]); m != nil {
+			_, ok := r.tools[r.named(m[1])]
+			return ok
+		}
 	}
 	value := strings.TrimLeft(behind, " \t\r\n:")
 	return key != "name" || value == "" || value[0] == '"' || value[0] == '\''

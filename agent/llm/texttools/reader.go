@@ -11,10 +11,12 @@ import (
 	"fawn/agent/llm/marks"
 )
 
-// Bounds in bytes: of the text of one call, and of the head of a channel. More than that is neither.
+// Bounds in bytes: of the text of one call, and of the head of a channel. More than that is neither. The last is how
+// far a call without marks has its name from its beginning.
 const (
-	maxHeld = 4 << 20
-	maxHead = 300
+	maxHeld  = 4 << 20
+	maxHead  = 300
+	maxNamed = 1 << 10
 )
 
 // reader finds calls and thoughts in the text of an answer, and leaves marks of templates out. Text in
@@ -33,6 +35,8 @@ type reader struct {
 	closers []string
 	body    strings.Builder // of a call, or of a value
 	seen    int             // so much of it has no closing mark
+	scanned int             // so much of it was looked at for its end
+	quoted  bool            // there it is in a string
 	plain   bool            // the answer begins with no value that is a call
 
 	text, thought strings.Builder // to be passed on
@@ -281,7 +285,8 @@ func (r *reader) meet(mark, behind string) string {
 }
 
 func (r *reader) begin(open, to string, closers []string) {
-	r.state, r.open, r.to, r.closers, r.seen = inCall, open, to, closers, 0
+	r.state, r.open, r.to, r.closers = inCall, open, to, closers
+	r.seen, r.scanned, r.quoted = 0, 0, false
 	r.body.Reset()
 }
 
@@ -360,12 +365,12 @@ func again(mark string) string {
 func (r *reader) call(piece string) string {
 	r.body.WriteString(piece)
 	in := r.body.String()
+	n := nearest{in: in, marks: r.closers}
 	for {
-		at, mark := first(in[r.seen:], r.closers)
+		at, mark := n.from(r.seen)
 		if at < 0 {
 			break
 		}
-		at += r.seen
 		inside := in[:at]
 		if r.unfinished(inside) {
 			r.seen = at + len(mark)
@@ -418,17 +423,19 @@ func (r *reader) unfinished(inside string) bool {
 	case s == "":
 		return false
 	case s[0] == '{' || s[0] == '[':
-		open := false
-		for i := 0; i < len(s); i++ {
-			if s[i] == '\\' {
-				i++
-			} else if s[i] == '"' {
-				open = !open
+		for ; r.scanned < len(inside); r.scanned++ {
+			if inside[r.scanned] == '\\' {
+				r.scanned++
+			} else if inside[r.scanned] == '"' {
+				r.quoted = !r.quoted
 			}
 		}
-		return open
+		return r.quoted
 	case strings.HasPrefix(s, "<function="):
-		return !strings.Contains(s, "</function>")
+		const end = "</function>"
+		from := max(0, r.scanned-len(end))
+		r.scanned = len(inside)
+		return !strings.Contains(inside[from:], end)
 	}
 	return false
 }
@@ -494,6 +501,25 @@ func (r *reader) rest() string {
 // unless the answer was cut off.
 func (r *reader) flush(finish string) {
 	whole := finish != "length"
+	r.settle(whole)
+	r.held, r.state = "", silent
+	if r.calls == 0 && !r.started && !r.own && whole {
+		r.take(r.inThoughts())
+	}
+	if r.calls == 0 {
+		r.text.WriteString(r.gap)
+	}
+	r.gap = ""
+	if !r.own {
+		r.deltas = append(r.deltas, r.found...)
+	} else if r.native {
+		r.calls = 0
+	}
+	r.found = nil
+}
+
+// settle passes on what the reader's state is about.
+func (r *reader) settle(whole bool) {
 	before := r.state
 	body := r.body.String()
 	r.body.Reset()
@@ -511,25 +537,11 @@ func (r *reader) flush(finish string) {
 		}
 	case inValue:
 		if plain := withoutEnds(body); !r.known(plain) || !r.take(r.block("", unfenced(plain), whole)) {
-			r.plain = true
+			r.plain = true // so that it is no value again
 			r.feed(body)
-			r.write(withoutEnds(r.held))
+			r.settle(whole)
 		}
 	}
-	r.held, r.state = "", silent
-	if r.calls == 0 && !r.started && !r.own && whole {
-		r.take(r.inThoughts())
-	}
-	if r.calls == 0 {
-		r.text.WriteString(r.gap)
-	}
-	r.gap = ""
-	if !r.own {
-		r.deltas = append(r.deltas, r.found...)
-	} else if r.native {
-		r.calls = 0
-	}
-	r.found = nil
 }
 
 // inThoughts are calls with which a thought ends that nothing follows: the model forgot to end it.
@@ -575,6 +587,33 @@ func first(in string, list []string) (at int, mark string) {
 	for _, m := range list {
 		if i := strings.Index(in, m); i >= 0 && (at < 0 || i < at) {
 			at, mark = i, m
+		}
+	}
+	return at, mark
+}
+
+// nearest finds marks in a text from its beginning to its end, and reads it once for each of them.
+type nearest struct {
+	in    string
+	marks []string
+	at    []int // where each is next, the end of the text if nowhere
+}
+
+// from is where the first mark stands from a place on, -1 if none does.
+func (n *nearest) from(i int) (at int, mark string) {
+	if n.at == nil {
+		n.at = slices.Repeat([]int{-1}, len(n.marks))
+	}
+	at = -1
+	for k, m := range n.marks {
+		if n.at[k] < i {
+			n.at[k] = len(n.in)
+			if j := strings.Index(n.in[i:], m); j >= 0 {
+				n.at[k] = i + j
+			}
+		}
+		if n.at[k] < len(n.in) && (at < 0 || n.at[k] < at) {
+			at, mark = n.at[k], m
 		}
 	}
 	return at, mark

@@ -242,6 +242,37 @@ func TestAFailureKeepsWhatWasHeldBack(t *testing.T) {
 	}
 }
 
+func TestNothingIsLostBehindAValue(t *testing.T) {
+	const in = `{"id": 1} is what <tool_call>{`
+	m := texttools.Always(&agenttest.Script{Replies: []agenttest.Reply{said("length", in)}})
+	if got := spell(answer(t, m, request(offered()))); got != in {
+		t.Errorf("%q became %q", in, got)
+	}
+}
+
+// TestLongCallsAreReadOnce, not again for each of their pieces or closing marks.
+func TestLongCallsAreReadOnce(t *testing.T) {
+	run := func(pieces ...string) *agent.Message {
+		m := texttools.Always(&agenttest.Script{Replies: []agenttest.Reply{said("stop", pieces...)}})
+		return answer(t, m, request(offered()))
+	}
+	marks := strings.Repeat("</tool_call>", 1<<17)
+	got := run(`<tool_call>{"name":"write_file","arguments":{"content":"` + marks + `"}}</tool_call>`)
+	if len(got.ToolCalls) != 1 || !strings.Contains(string(got.ToolCalls[0].Args), marks) {
+		t.Errorf("marks in a string: %.100q, %d calls", got.Content.Text, len(got.ToolCalls))
+	}
+	got = run("<tool_call><function=write_file><parameter=content>" + marks + "</parameter></function></tool_call>")
+	var args struct{ Content string }
+	if len(got.ToolCalls) != 1 || json.Unmarshal(got.ToolCalls[0].Args, &args) != nil || args.Content != marks {
+		t.Errorf("marks in a parameter: %.100q, %d calls", got.Content.Text, len(got.ToolCalls))
+	}
+	pieces := append([]string{`{"function":{"text":"`}, slices.Repeat([]string{strings.Repeat("long ", 20)}, 1<<14)...)
+	if got := run(pieces...); got.Content.Text != strings.TrimRight(strings.Join(pieces, ""), " ") &&
+		got.Content.Text != strings.Join(pieces, "") {
+		t.Errorf("no call became %d bytes, %d calls", len(got.Content.Text), len(got.ToolCalls))
+	}
+}
+
 // FuzzReader checks that where an answer is cut into pieces changes nothing, and that text
 // without a call comes out as it went in.
 func FuzzReader(f *testing.F) {
