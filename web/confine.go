@@ -14,6 +14,7 @@ import (
 	"fawn/agent/mcp"
 	"fawn/sandbox"
 	"fawn/sandbox/egress"
+	"fawn/store"
 )
 
 // confinedTime is how long an MCP server may run in a sandbox. Sessions that nobody uses end sooner.
@@ -38,6 +39,13 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 		return err
 	}
 	ref := sandbox.ThreadRef{ID: j.Thread}
+	if ref.ID != "" { // its place counts as one of the thread's owner
+		t, err := a.db.Thread(ctx, ref.ID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		ref.Owner = t.Owner
+	}
 	if ref.ID == "" {
 		ref.ID = "job-" + rand.Text()
 		defer func() {

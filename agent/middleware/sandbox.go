@@ -23,7 +23,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 				if c.Name != "bash" {
 					return next(ctx, t, c)
 				}
-				_, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, policy())
+				_, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID, Owner: t.Owner}, policy())
 				if err == nil { // it never hands one out
 					return next(ctx, t, c)
 				}
@@ -40,7 +40,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 	}
 	if !lazy {
 		m.BeforeAgent = func(ctx context.Context, t *agent.Turn) (agent.State, error) {
-			if _, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID}, policy()); err != nil {
+			if _, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID, Owner: t.Owner}, policy()); err != nil {
 				if ctx.Err() != nil {
 					return agent.State{}, context.Cause(ctx)
 				}
