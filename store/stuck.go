@@ -146,7 +146,7 @@ func (s *slowness) tell(w *watcher) {
 
 // OnWait calls tell with true when a commit has been under way for two seconds, at once if that is so already, and
 // with false when commits are quick again. Calls come one after the other from a goroutine of their own, so they may
-// block. What it returns ends that, after a call that is under way.
+// block. stop ends the calls, after one that is under way.
 func (db *DB) OnWait(tell func(waiting bool)) (stop func()) {
 	s, w := &db.w.slow, &watcher{tell: tell}
 	s.mu.Lock()

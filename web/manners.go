@@ -31,7 +31,7 @@ func unpacked(r *http.Request) error {
 	}
 }
 
-// gunzip reads a compressed body. What can't be unpacked is a 400.
+// gunzip reads a compressed body. A body that can't be unpacked is a 400.
 type gunzip struct {
 	from io.ReadCloser
 	zr   *gzip.Reader

@@ -14,7 +14,7 @@ const (
 	maxTries  = 16      // places in a line where a message may begin
 )
 
-// messages are what a server writes, as one whole message in each line. What is none, such as a banner or a line
+// messages are what a server writes, as one whole message in each line. Other output, such as a banner or a line
 // of a log, goes to the server's log and ends nothing.
 type messages struct {
 	io.Closer

@@ -392,7 +392,7 @@ func properties(v any) map[string]any {
 	return props
 }
 
-// properties mends those of an object. Those that are marked as required in their own schemas are added.
+// properties mends the properties of an object and adds the ones marked as required in their own schemas to required.
 func (m *mender) properties(s map[string]any, level int, required *[]any) (out names) {
 	raw, there := s["properties"]
 	if !there {

@@ -2,7 +2,7 @@ package pool
 
 import "slices"
 
-// places are those that boxes run in. Who waits for one gets it in order of arrival, but owners
+// places are the ones that boxes run in. Callers get one in order of arrival, but owners
 // with fewer boxes come first. Where several people share them none has all: with three of four
 // places at most, whatever one of them starts leaves others some.
 type places struct {

@@ -136,7 +136,7 @@ func (p *mailPart) parse(b []byte, label string) (*html.Node, error) {
 }
 
 // webArchive reads a page that was saved with all it needs in one file (MHTML), or all pages that are in
-// there, as of a workbook. What stands in front, for programs, is no part of it.
+// there, as of a workbook. The text in front, for programs, is no part of it.
 func webArchive(d *draft, data []byte, sheets bool) error {
 	m, err := mail.ReadMessage(bytes.NewReader(data))
 	if err != nil {

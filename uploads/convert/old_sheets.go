@@ -8,7 +8,7 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// Records of a workbook. Those with a number in their names are of older versions.
+// Records of a workbook. A number in a name is that of an older version.
 const (
 	recInteger2 = 0x02
 	recNumber2  = 0x03
@@ -45,7 +45,7 @@ const (
 	recBegin    = 0x809
 )
 
-// What a stream begins with is for.
+// Kinds of streams, by their first record.
 const (
 	forSheet     = 0x10
 	forWorkspace = 0x100

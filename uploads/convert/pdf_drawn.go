@@ -10,7 +10,7 @@ import (
 	"github.com/klippa-app/go-pdfium/structs"
 )
 
-// What is looked at of what a page draws. Asking for it takes time, and pages with more are plans and
+// Bounds on the drawn objects of a page that are read. Reading takes time, and pages with more are plans and
 // charts rather than tables.
 const (
 	maxObjects  = 3000

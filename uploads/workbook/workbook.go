@@ -19,7 +19,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// What is kept of the texts that sheets share.
+// Bounds on the texts that sheets share.
 const (
 	maxTexts     = 2_000_000
 	maxTextBytes = 64 << 20
@@ -67,7 +67,7 @@ type Sheet struct {
 // Book is an opened workbook.
 type Book struct {
 	Sheets []Sheet
-	// Damaged says that a part ended in the middle. What came before it was read.
+	// Damaged says that a part ended in the middle. The rows before that were read.
 	Damaged bool
 	// Cut says that there are more texts than are kept.
 	Cut bool

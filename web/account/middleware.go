@@ -145,8 +145,8 @@ func bearer(r *http.Request) (string, bool) {
 	return "", false
 }
 
-// csrfOf is what a script of ours reads from a cookie and repeats. It belongs to one session: whoever
-// can set cookies for this host, as another host of its domain can, does not know it.
+// csrfOf returns the token that a page's script reads from a cookie and repeats. It belongs to one session: another
+// host of the domain, which can set cookies for this one, does not know it.
 func csrfOf(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	mac.Write([]byte("csrf"))

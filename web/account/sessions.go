@@ -98,7 +98,7 @@ func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
 	return true
 }
 
-// Confirmed is nil if whoever asks has proved lately who they are: only they may add another way
+// Confirmed returns nil if a principal has proved lately who they are: only they may add another way
 // in, such as a token or a passkey, which would outlive a borrowed browser or a stolen cookie. Else it is
 // ErrConfirm. Without a session it is for the proxy that vouches.
 func (s *Service) Confirmed(ctx context.Context, who principal.Principal) error {

@@ -64,7 +64,7 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// worded gives errors of the routes the form of OpenAI's. Those without a status of their own are left to the
+// worded gives errors of the routes the form of OpenAI's. Errors without a status of their own are left to the
 // server's handler, which logs them.
 func (s *Server) worded(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

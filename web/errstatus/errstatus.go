@@ -27,7 +27,7 @@ import (
 // statusGone is what proxies log when the client left before the answer.
 const statusGone = 499
 
-// retryAfter is when whoever gets a 503 may ask again, in seconds, unless the error says so itself.
+// retryAfter is the number of seconds after which a client may ask again that got a 503, unless the error names one.
 const retryAfter = "5"
 
 // For is what a request is answered with: [Of] the error, or 499 when it failed since its client has left.

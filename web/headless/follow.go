@@ -40,8 +40,8 @@ type follower struct {
 // errSilent ends a connection on which nothing comes: its server stands still, or can't be reached any more.
 var errSilent = errors.New("nothing came from the server for 30 seconds")
 
-// open makes a request whose answer is a stream, and lets go of that when nothing comes for too long. What may begin a
-// run is answered when that is stored, however long it takes.
+// open makes a request whose answer is a stream, and lets go of that when nothing comes for too long. A request that may begin
+// a run is answered once the run is stored, however long that takes.
 func (s Server) open(ctx context.Context, method, path string, h http.Header, body io.Reader) (
 	*http.Response, error) {
 	one, stop := context.WithCancelCause(ctx)

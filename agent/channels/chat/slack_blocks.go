@@ -159,7 +159,7 @@ func slackRaw(text string) slackObject {
 	return slackObject{"type": "raw_text", "text": cmp.Or(text, "–")}
 }
 
-// slackCell is a cell and its size. Those of the head are bold.
+// slackCell returns a cell of a table and its size in characters. A cell of the head is bold.
 func slackCell(n ast.Node, src []byte, head bool) (slackObject, int) {
 	w := &slackSpans{src: src}
 	style := slackObject{}

@@ -10,7 +10,7 @@ import (
 )
 
 // Parse reads MCP servers from the JSON of Claude Desktop, Cursor, VS Code and others: whole
-// files, or only the object with the servers. What it refuses is a *Bad, beside the servers that are good.
+// files, or only the object with the servers. An entry that it refuses is a *Bad; the other servers are returned.
 func Parse(text string) (List, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -12,7 +12,7 @@ type dialect struct {
 	opening, closing []string
 }
 
-// dialects are all forms in use. What stands between the marks is told apart by its own looks, see
+// dialects lists the forms in use. The text between two marks is recognised by its own form, see
 // [reader.block]: models mix the marks of one family with the inside of another.
 func dialects() []dialect {
 	pair := func(open string, closing ...string) dialect { return dialect{[]string{open}, closing} }

@@ -42,7 +42,7 @@ type source struct {
 	MimeType  string `json:"mimeType"`
 }
 
-// ReadPart reads a block in the shape of any client. What is of no kind that models know becomes text that says so.
+// ReadPart reads a block in the shape of any client. A block of a kind that no model knows becomes text that says so.
 func ReadPart(raw json.RawMessage) Part {
 	var b Block
 	if json.Unmarshal(raw, &b) != nil {
