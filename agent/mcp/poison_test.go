@@ -195,7 +195,7 @@ func TestNoPoisonOverHTTPEndsASession(t *testing.T) {
 			}
 			t.Run(p.name+" "+kind, func(t *testing.T) {
 				t.Parallel()
-				n := 0
+				n, p := 0, p
 				p.log = ""
 				p.survives(t, mcp.Server{Name: "s", Type: mcp.HTTP, StartTimeout: patience,
 					URL: listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
