@@ -77,7 +77,7 @@ func (m *discordMessage) files() []discordAttachment {
 	return all
 }
 
-// words are the text, and the words of what was forwarded or is asked in a poll.
+// words returns the text of a message, of forwarded messages in it and of its poll.
 func (m *discordMessage) words(bot string) string {
 	parts := []string{discordWords(m.Content, bot, m.Mentions)}
 	for _, s := range m.Snapshots {

@@ -39,7 +39,7 @@ func TestEveryRecordedCallIsMade(t *testing.T) {
 			s := c.setup(t)
 			in := chattest.NewInbox()
 			ch := run(t, s, in)
-			in.WaitStatus(t, func(err error) bool { return err == nil }) // or what is said goes to whoever checks
+			in.WaitStatus(t, func(err error) bool { return err == nil }) // before it, messages go to the check of the connection
 			if _, err := ch.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}

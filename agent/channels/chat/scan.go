@@ -19,5 +19,5 @@ type Scanned struct {
 	// Problem is network, invalid_response, verification_rejected, verification_blocked or already_bound; empty for
 	// none.
 	Problem string
-	Keys    map[string]string // what is to be configured, when it is done
+	Keys    map[string]string // keys to configure, once signed in
 }

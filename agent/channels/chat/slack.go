@@ -315,7 +315,7 @@ func (s *Slack) Edit(ctx context.Context, at Ref, p Post) error {
 	body := s.body(at.Address, p)
 	body["ts"] = at.Message
 	if body["blocks"] == nil {
-		body["blocks"] = []any{} // or those that are there would stay
+		body["blocks"] = []any{} // an update without blocks keeps the old ones
 	}
 	return s.write(ctx, "chat.update", body, nil)
 }

@@ -101,7 +101,7 @@ func (f *Discord) Tell(frame string) {
 	}
 }
 
-// Sessions counts the sessions that began, and those that were resumed.
+// Sessions counts new sessions and resumed ones.
 func (f *Discord) Sessions() (began, resumed int) {
 	f.state.mu.Lock()
 	defer f.state.mu.Unlock()

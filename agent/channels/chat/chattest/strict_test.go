@@ -36,7 +36,7 @@ func (l *ledger) take() string {
 // A refusal is a request that is right but for one thing.
 type refusal struct {
 	app, method, path, kind, body string
-	why                           string // part of what is said; empty if the request is right
+	why                           string // part of the expected refusal; empty for a valid request
 }
 
 func refusals() []refusal {
