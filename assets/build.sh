@@ -20,6 +20,7 @@ script enter enter esm
 script edit edit esm
 script preview preview esm
 script trail trail esm
+script voice voice esm
 script account account iife
 style app
 style pages

@@ -137,6 +137,8 @@ type Composer struct {
 	Chats       []TaskChat // other chats that it can be sent to
 	Servers     bool       // there are MCP servers, whose tools have a menu
 	ToolsOff    bool       // some of those tools are switched off for the chat
+	Dictate     bool       // a model transcribes what is said; else the browser may
+	Speech      bool       // a model reads aloud; else the browser may
 	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
 }
 

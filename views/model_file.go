@@ -52,6 +52,9 @@ func (f File) Installs() bool {
 // ThumbURL is a small version of a picture.
 func (f File) ThumbURL() string { return f.ViewURL() + "?thumb=96" }
 
+// PreviewURL is a version of a picture as large as a conversation shows it.
+func (f File) PreviewURL() string { return f.ViewURL() + "?thumb=480" }
+
 // InlineURL is ViewURL, at the page of a PDF that it opens at.
 func (f FileView) InlineURL() string {
 	if n, ok := strings.CutPrefix(f.At, "page-"); ok && f.Kind == KindPDF {

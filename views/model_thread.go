@@ -288,12 +288,22 @@ type Step struct {
 	Sites  []string        // names of the sites that a search found, each once
 	Web    *Web            // what a search found or a page says; nil for other tools
 	Helper Helper          // of a call that sent a helper
+	Made   *Pictures       // pictures that a model made; nil for other tools
 
 	Retry Retry // of a StepRetry
 
 	// Of reasoning and notes.
 	Text string // Markdown
 	Open bool   // Text is still growing
+}
+
+// Pictures are those of one call, with what makes others like them.
+type Pictures struct {
+	Prompt string
+	Model  string
+	Seed   string // empty if none was chosen
+	Edit   bool   // of a picture that was there before
+	Files  []File
 }
 
 // Retry is a wait for the model's provider.

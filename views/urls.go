@@ -58,6 +58,14 @@ func SourceURL(id, message string) string {
 	return ActionURL(id, "messages/"+url.PathEscape(message)+"/raw")
 }
 
+// TranscribeURL writes down a recording: the part "audio" of a form.
+const TranscribeURL = "/ui/transcribe"
+
+// SpeechURL is an answer read aloud, as MP3, or with ?text=1 what would be read.
+func SpeechURL(id, message string) string {
+	return ActionURL(id, "messages/"+url.PathEscape(message)+"/speech")
+}
+
 // QueueURL is an action on a message that waits: edit, remove or send.
 func QueueURL(id, run, action string) string {
 	return ActionURL(id, "queue/"+url.PathEscape(run)+"/"+action)

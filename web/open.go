@@ -39,6 +39,7 @@ import (
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/files"
+	"fawn/sandbox/netguard"
 	"fawn/sandbox/render"
 	"fawn/store"
 	"fawn/store/trees"
@@ -255,7 +256,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.openMCP(snap)
 	a.switches = switches.New(a.db)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
-		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
+		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) },
+			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
 			Audit: a.trail.Judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents,
 			Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
 			Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff})

@@ -44,7 +44,7 @@ func (a *App) routes() error {
 		Backups: a.backupState,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
-		Aside: a.builder, Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
+		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
 		Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err

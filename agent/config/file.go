@@ -53,6 +53,9 @@ type File struct {
 	InputPolish   InputPolish                  `yaml:"input_polish"`
 	AgentsAPI     Switch                       `yaml:"agents_api"`
 	OpenAIAPI     OpenAIAPI                    `yaml:"openai_api"`
+	Images        Endpoint                     `yaml:"images"`        // makes and edits pictures
+	Speech        Speech                       `yaml:"speech"`        // reads aloud
+	Transcription Endpoint                     `yaml:"transcription"` // writes down what is said
 
 	LoopDetection      middleware.LoopOptions   `yaml:"loop_detection"`
 	ToolProgress       ToolProgress             `yaml:"tool_progress"`
@@ -96,6 +99,21 @@ type OpenAIAPI struct {
 	Enabled bool   `yaml:"enabled"`
 	Models  bool   `yaml:"models"`                        // offer the models beside the agents: the built-in agent answers with them
 	Steps   string `yaml:"steps" enum:"reasoning|hidden"` // how clients see thoughts and tool calls
+}
+
+// Endpoint is a model of an OpenAI-compatible API beside chat.
+type Endpoint struct {
+	BaseURL string `yaml:"base_url" alias:"api_base"` // root, or root + /v1; empty = OpenAI
+	APIKey  Secret `yaml:"api_key"`
+	Model   string `yaml:"model"` // the provider's name; empty = off
+}
+
+// Speech is a model that speaks.
+type Speech struct {
+	BaseURL string `yaml:"base_url" alias:"api_base"` // root, or root + /v1; empty = OpenAI
+	APIKey  Secret `yaml:"api_key"`
+	Model   string `yaml:"model"` // the provider's name; empty = off
+	Voice   string `yaml:"voice"` // empty = alloy
 }
 
 // Logging says how log lines look.

@@ -70,7 +70,8 @@ func checkTool(t config.Tool) error {
 // toolNames are all tools that models can be offered.
 func toolNames() []string {
 	names := append(community.Names(), "bash", tools.Todos().Name)
-	for _, t := range tools.Builtin(nil, tools.DefaultLimits(), nil) {
+	own := append(tools.Builtin(nil, tools.DefaultLimits(), nil), tools.Media(nil, tools.Models{})...)
+	for _, t := range own {
 		names = append(names, t.Name)
 	}
 	slices.Sort(names)

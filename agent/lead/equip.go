@@ -119,7 +119,7 @@ func (b *Builder) equip(f config.File, o agent.Options, window int, without func
 		case tools.AskClarification:
 			return o.NonInteractive
 		}
-		return false
+		return modelless(f, t)
 	})
 	if bash := b.bash(); bash != nil {
 		e.tools = append([]*agent.Tool{bash}, e.tools...)

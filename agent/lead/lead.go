@@ -18,6 +18,7 @@ import (
 	"fawn/agent/tools"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
+	"fawn/sandbox/netguard"
 	"fawn/uploads"
 )
 
@@ -58,6 +59,7 @@ type Builder struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
+	guard   func() *netguard.Guard
 	models  connected
 	windows windows
 	ask     func(context.Context, config.Model) int // a model's server for its window; nil asks nobody
@@ -78,6 +80,8 @@ type Options struct {
 	Documents uploads.Documents
 	// Pictures makes images fit for models; nil leaves them as they are.
 	Pictures uploads.Pictures
+	// Guard judges the addresses of pictures that models name; nil reaches public ones.
+	Guard func() *netguard.Guard
 	// Tools are offered beside the built-in ones, which win when names are equal.
 	Tools []*agent.Tool
 	// More gives tools that may come and go while runs work, beside all others, which win
@@ -143,7 +147,10 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	if b.show = o.Pictures; b.show == nil {
 		b.show = uploads.NoPictures{}
 	}
-	b.tools = tools.Builtin(open, limits, b.docs)
+	b.tools = append(tools.Builtin(open, limits, b.docs), tools.Media(open, b.Media())...)
+	if b.guard = o.Guard; b.guard == nil {
+		b.guard = func() *netguard.Guard { return &netguard.Guard{} }
+	}
 	if b.audit == nil {
 		b.audit = logAudit(log)
 	}

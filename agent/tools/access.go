@@ -32,7 +32,7 @@ func named(c agent.ToolCall) []string {
 		return nil
 	}
 	var found []string
-	for _, key := range []string{"path", "image_path", "filepaths", "file_paths"} {
+	for _, key := range []string{"path", "image_path", "mask_path", "audio_path", "filepaths", "file_paths"} {
 		var one string
 		var list []string
 		if json.Unmarshal(args[key], &one) == nil {

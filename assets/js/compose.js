@@ -242,6 +242,15 @@ const pick = (e) => {
   if (/^[1-9]$/.test(e.key)) e.target.closest('.quest').querySelectorAll('[name=option]')[e.key - 1]?.click();
 };
 
+// insert puts a text where the cursor is, with a space between words.
+const insert = (text) => {
+  const before = box.value.slice(0, box.selectionStart);
+  box.setRangeText((/\S$/.test(before) ? ' ' : '') + text, box.selectionStart, box.selectionEnd, 'end');
+  keep();
+  fit();
+  box.focus();
+};
+
 export const start = () => {
   on(document, 'submit', sendForm);
   on(document, 'keydown', pick);
@@ -251,8 +260,12 @@ export const start = () => {
   on(document, 'fawn:idle', () => problem());
   on(document, 'click', followUp);
   on(document, 'click', (e) => {
+    const b = e.target.closest('#dictate,[data-act=speak]');
+    if (b) later('voice').then((m) => (b.id ? m.dictate(b, form, (text) => { insert(text); }) : m.speak(b, form)));
+  });
+  on(document, 'click', (e) => {
     const s = e.target.closest('[data-starter]');
-    if (!s) return;
+    if (!s || !box) return;
     e.preventDefault();
     box.value = s.dataset.starter;
     keep();
@@ -270,6 +283,8 @@ export const bind = () => {
   box = $('q');
   if (!form || !box) return;
   upload.bind(form, problem);
+  const d = $('dictate');
+  if ('dictate' in form.dataset ? navigator.mediaDevices && window.MediaRecorder : window.SpeechRecognition ?? window.webkitSpeechRecognition) d.hidden = false;
   on(form, 'submit', submit);
   on(box, 'keydown', keydown);
   on(box, 'input', () => {

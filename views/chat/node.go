@@ -59,7 +59,7 @@ func Nodes(steps []views.Step) []Node {
 // groupable tells whether a step may be one of a group. Helpers are worth a line each.
 func groupable(s *views.Step) bool {
 	return s.Kind != views.StepReasoning && s.Kind != views.StepNote && s.Kind != views.StepRetry &&
-		stateOf(*s) == views.StepDone && s.Tool != "task"
+		stateOf(*s) == views.StepDone && s.Tool != "task" && !alone[s.Tool]
 }
 
 // summarize says what the calls of a group did together.
@@ -89,3 +89,6 @@ func summarize(ctx context.Context, n Node) line {
 	}
 	return l
 }
+
+// alone are tools whose calls each have a line of their own.
+var alone = map[string]bool{"generate_image": true, "edit_image": true, "generate_speech": true, "transcribe_audio": true}

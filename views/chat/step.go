@@ -32,6 +32,7 @@ type line struct {
 // that is missing or of another type stays empty: models write what they like.
 type args struct {
 	Path, Command, Pattern, Query, URL, Description string
+	Text                                            string // to be read aloud
 	Helper, Prompt                                  string // the kind of a helper, and what it is told
 	Start, End                                      int
 	Files                                           []string
@@ -70,10 +71,10 @@ func readArgs(raw json.RawMessage) args {
 		return 0
 	}
 	a := args{
-		Path: text("path", "file_path", "filepath", "filename", "dir", "directory"), Command: text("command", "cmd"),
+		Path: text("path", "file_path", "filepath", "filename", "dir", "directory", "audio_path"), Command: text("command", "cmd"),
 		Pattern: text("pattern", "regex", "glob"), Query: text("query", "q"), URL: text("url"),
 		Description: text("description", "instruction", "title", "name"),
-		Helper:      text("subagent_type"), Prompt: text("prompt"),
+		Text:        text("text"), Helper: text("subagent_type"), Prompt: text("prompt"),
 		Start: number("start_line", "offset"), End: number("end_line"), Name: text("name"), Action: text("action"),
 	}
 	for _, n := range []string{"filepaths", "file_paths", "files", "paths"} {
@@ -149,6 +150,12 @@ func describe(ctx context.Context, s views.Step) line {
 		l = line{verb: verb("web_fetch"), target: shortURL(a.URL), mono: true}
 	case "image_search":
 		l = line{verb: verb("image_search"), target: oneLine(a.Query), mono: true}
+	case "generate_image", "edit_image":
+		l = line{verb: verb(s.Tool), target: oneLine(a.Prompt)}
+	case "generate_speech":
+		l = line{verb: verb(s.Tool), target: oneLine(first(a.Name, a.Text))}
+	case "transcribe_audio":
+		l = line{verb: verb(s.Tool), target: shortPath(a.Path), mono: true}
 	case "setup_agent", "update_agent":
 		l = line{verb: verb(s.Tool), target: oneLine(a.Description)}
 	case "skill_manage":

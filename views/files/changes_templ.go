@@ -386,7 +386,7 @@ func changes(c views.Changes) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, opens(one.File))
+				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Opens(one.File))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

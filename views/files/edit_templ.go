@@ -201,7 +201,7 @@ func edit(p views.Panel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, opens(f.File))
+		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Opens(f.File))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

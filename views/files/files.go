@@ -109,8 +109,8 @@ func neighbours(p views.Panel) (prev, next *views.File, pos int) {
 	return nil, nil, 0
 }
 
-// opens lets the script load a file into the panel; pages for readers of a link have none.
-func opens(f views.File) templ.Attributes {
+// Opens lets the script load a file into the panel; pages for readers of a link have none.
+func Opens(f views.File) templ.Attributes {
 	if f.Share != "" {
 		return nil
 	}
@@ -126,7 +126,7 @@ func panelLink(f *views.File, page bool) templ.Attributes {
 	if page {
 		return nil
 	}
-	return opens(*f)
+	return Opens(*f)
 }
 
 // listLink lets the script load the list of files into the panel.

@@ -291,7 +291,7 @@ func Card(f views.File) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, opens(f))
+		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Opens(f))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

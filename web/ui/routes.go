@@ -30,6 +30,8 @@ func (u *UI) routes() []page.Route {
 		page.Post("/ui/sample", page.User, u.sample),
 		page.Post("/ui/threads/:id/messages", page.User, u.OnThread(u.send)),
 		page.Get("/ui/threads/:id/messages/:message/raw", page.User, u.OnThread(u.source)),
+		page.Get("/ui/threads/:id/messages/:message/speech", page.User, u.OnThread(u.speech)),
+		page.Post("/ui/transcribe", page.User, u.transcribe),
 		page.Get("/ui/threads/:id/messages/:message", page.User, u.own(false)),
 		page.Get("/ui/threads/:id/messages/:message/edit", page.User, u.own(true)),
 		page.Post("/ui/threads/:id/regenerate", page.User, u.OnThread(u.regenerate)),

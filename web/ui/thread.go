@@ -80,7 +80,8 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 // message has brought yet, or that changed since. t is nil for a new thread.
 func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[string]int64) (views.Composer, error) {
 	limits := u.Uploads()
-	box := views.Composer{ThreadID: thread,
+	file := u.Config.Current().File
+	box := views.Composer{ThreadID: thread, Dictate: file.Transcription.Model != "", Speech: file.Speech.Model != "",
 		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize,
 			Files: limits.MaxFiles}}
 	if t == nil {

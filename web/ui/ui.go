@@ -24,6 +24,7 @@ import (
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
 	"fawn/agent/threads"
+	"fawn/agent/tools"
 	"fawn/assets"
 	"fawn/memory"
 	"fawn/uploads"
@@ -67,6 +68,7 @@ type Deps struct {
 	Fetch    *http.Client                    // for skills at an address; nil reaches the public internet only
 	MCP      *mcp.Pool                       // nil has no MCP servers
 	Bots     *bots.Service                   // of chat apps; nil has none
+	Media    tools.Models                    // read aloud and transcribe; nil functions do neither
 	Switches *switches.Service               // which of their tools are off in which threads; nil with MCP
 	Aside    Aside                           // suggests what to say next; may be nil
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured

@@ -69,7 +69,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Name == "" {
 		cfg.Name = cfg.Model
 	}
-	base, query, err := endpoint(cfg.BaseURL)
+	base, query, err := Endpoint(cfg.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
@@ -89,9 +89,9 @@ func New(cfg Config) (*Model, error) {
 	return m, nil
 }
 
-// endpoint finds the address that go-openai appends /chat/completions to, and the query
-// each request carries.
-func endpoint(raw string) (base, query string, err error) {
+// Endpoint finds the address that go-openai appends /chat/completions and its other paths to, and the query
+// each request carries. Empty is OpenAI's.
+func Endpoint(raw string) (base, query string, err error) {
 	if raw == "" {
 		return "https://api.openai.com/v1", "", nil
 	}

@@ -59,6 +59,7 @@ func Finish(s *views.Step, m *agent.Message) {
 		s.Sites = sites(text)
 	}
 	s.Web = webOf(m)
+	s.Made = pictures(s.ThreadID, m)
 	exit, _ := m.Kwargs[tools.ExitCodeKey].(float64)
 	switch {
 	case text == agent.InterruptedResult:
