@@ -261,7 +261,7 @@ export const start = () => {
   on(document, 'click', followUp);
   on(document, 'click', (e) => {
     const b = e.target.closest('#dictate,[data-act=speak]');
-    if (b) later('voice').then((m) => (b.id ? m.dictate(b, form, (text) => { insert(text); }) : m.speak(b, form)));
+    if (b) later('voice').then((m) => (b.id ? m.dictate : m.speak)(b, form, {insert, say, toast}));
   });
   on(document, 'click', (e) => {
     const s = e.target.closest('[data-starter]');

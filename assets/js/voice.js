@@ -1,5 +1,4 @@
 // Dictation and reading aloud: by the server's models where they are configured, else by the browser.
-import {say, toast} from './dom.js';
 
 const press = (b, on) => {
   b.ariaPressed = String(on);
@@ -14,9 +13,9 @@ const press = (b, on) => {
 let stop; // ends what goes on
 
 // dictate writes what is said into the message box.
-export const dictate = async (b, form, insert) => {
+export const dictate = async (b, form, {insert, say, toast}) => {
   if (stop) { stop(); return; }
-  if (!('dictate' in form.dataset)) { listen(b, insert); return; }
+  if (!('dictate' in form.dataset)) { listen(b, insert, toast); return; }
   let mic;
   try {
     mic = await navigator.mediaDevices.getUserMedia({audio: true});
@@ -47,7 +46,7 @@ export const dictate = async (b, form, insert) => {
   press(b, true);
 };
 
-const listen = (b, insert) => {
+const listen = (b, insert, toast) => {
   const r = new (window.SpeechRecognition ?? window.webkitSpeechRecognition)();
   r.lang = document.documentElement.lang;
   r.continuous = true;
@@ -60,7 +59,7 @@ const listen = (b, insert) => {
 };
 
 // speak reads an answer aloud.
-export const speak = async (b, form) => {
+export const speak = async (b, form, {toast}) => {
   const own = b.ariaPressed === 'true';
   if (stop) stop();
   if (own) return;
