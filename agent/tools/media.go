@@ -211,7 +211,7 @@ func (m *mediaSet) draw(ctx context.Context, t *agent.Turn, art Pictures, name s
 	}
 	art.Model, art.Revised = c.Model(), made[0].Revised
 	var said strings.Builder
-	fmt.Fprintf(&said, "Made %s with %s. The user sees it here; present_files is not needed.\n",
+	fmt.Fprintf(&said, "Made %s with %s, shown to the user; present_files is not needed.\n",
 		count(len(made), "picture"), c.Model())
 	for _, p := range made {
 		at, res, err := m.keep(ctx, t, stem(name, r.Prompt, "picture")+p.Ext, p.Data)
@@ -349,7 +349,7 @@ func (m *mediaSet) generateSpeech(ctx context.Context, t *agent.Turn, a generate
 	if err != nil || res.IsError {
 		return res, err
 	}
-	res = agent.TextResult(fmt.Sprintf("Made %s with %s (%d KB). The user can play it here; present_files is not needed.", at,
+	res = agent.TextResult(fmt.Sprintf("Made %s with %s (%d KB). The user can play it; present_files is not needed.", at,
 		c.Model(), max(len(sound)>>10, 1)))
 	res.Patch.Artifacts = []string{at}
 	return res, nil

@@ -65,20 +65,18 @@ test('pictures stand in the chat with what made them, and Again asks for another
   await ask(page, fawn.base, scripted({ tool_calls: [{ name: 'generate_image', args: { prompt: 'A red sun over a calm sea, flat colours', count: 2, seed: 7 } }] }, { text: 'Here are two suns.' }));
   await finished(page);
   const figure = page.locator('figure.made');
-  await until('the trail is open', async () => {
-    await page.evaluate(() => document.querySelectorAll('.trail details, details.trail').forEach((d) => { d.open = true; }));
-    return figure.isVisible();
-  });
+  await page.waitForSelector('details.trail:not([open])'); // it folds when the answer has ended
+  await page.locator('details.trail > summary').click();
+  await figure.waitFor();
   await until('two pictures', () => figure.locator('img').evaluateAll((all) => all.length === 2 && all.every((i) => i.naturalWidth > 100)));
   assert.match(await figure.innerText(), /A red sun over a calm sea, flat colours[\s\S]*pic-1[\s\S]*seed 7/);
-  if (shots) {
-    for (const [name, scheme, w] of [['light', 'light', 1440], ['dark', 'dark', 1440], ['phone', 'light', 390]]) {
-      await page.emulateMedia({ colorScheme: scheme });
-      await page.setViewportSize({ width: w, height: 900 });
-      await page.screenshot({ path: join(shots, `media-${name}.png`) });
-    }
-    await page.setViewportSize({ width: 1440, height: 900 });
+  for (const [name, scheme, w] of [['light', 'light', 1440], ['dark', 'dark', 1440], ['phone', 'light', 390]]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width: w, height: 900 });
+    assert.ok(await figure.evaluate((el) => el.scrollWidth <= el.clientWidth && el.getBoundingClientRect().right <= innerWidth), `${name} is cut`);
+    if (shots) await page.screenshot({ path: join(shots, `media-${name}.png`) });
   }
+  await page.setViewportSize({ width: 1440, height: 900 });
   await figure.getByRole('button', { name: 'Again' }).click();
   assert.equal(await page.inputValue('#q'), 'Generate this picture again with another seed: A red sun over a calm sea, flat colours');
   await figure.locator('a').first().click();
