@@ -58,6 +58,7 @@ import mmap, time
 m = mmap.mmap(-1, 600 << 20)
 for i in range(0, 600 << 20, 4096): m[i] = 1
 time.sleep(600)`), want: `memory limit exceeded \(`},
+		{name: "memory that many share", shell: `for i in 1 2 3 4; do python3 -c 'import mmap, time; m = mmap.mmap(-1, 90 << 20); [m.__setitem__(i, 1) for i in range(0, 90 << 20, 4096)]; time.sleep(600)' & done; wait -n; kill $(jobs -p)`, want: `memory limit exceeded \(`},
 		{name: "page tables", plain: true, shell: python(`
 import mmap, time
 m = mmap.mmap(-1, 120 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
