@@ -188,21 +188,6 @@ func TestRequestListsAreItsOwn(t *testing.T) {
 	}
 }
 
-func BenchmarkBuildRequest(b *testing.B) {
-	var s agent.State
-	for i := range 500 { // a question, a call, its result, an answer
-		id := func(kind string) string { return fmt.Sprint(kind, i) }
-		a := ai(id("a"), "")
-		a.AddCall(id("c"), "f", `{"path":"`+strings.Repeat("x", 300)+`"}`)
-		s.Messages = append(s.Messages, human(id("h"), "q"), a, result(id("r"), id("c"), "x"), ai(id("z"), "ok"))
-		s.Notes = append(s.Notes, agent.Note{ID: id("n"), Message: id("h"), Place: agent.Prefix, Text: "note"})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		agent.BuildRequest("", &s, nil, agent.ModelOptions{})
-	}
-}
-
 // TestRequestsHaveNoBlankAnswers: some providers refuse them.
 func TestRequestsHaveNoBlankAnswers(t *testing.T) {
 	thought := &agent.Message{ID: "b", Type: agent.TypeAI, Kwargs: map[string]any{"reasoning_content": "hm"}}

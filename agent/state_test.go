@@ -360,31 +360,6 @@ func TestAppendDoesNotCopyTheThread(t *testing.T) {
 	}
 }
 
-func BenchmarkApplyAppend(b *testing.B) {
-	for _, n := range []int{20, 200, 2000, 20000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			var s agent.State
-			for i := range n {
-				s.Messages = append(s.Messages, human(fmt.Sprint("old", i), "x"))
-			}
-			if err := s.Apply(agent.State{Messages: []*agent.Message{human("first", "x")}}); err != nil {
-				b.Fatal(err)
-			}
-			fresh := make([]agent.State, b.N)
-			for i := range fresh {
-				fresh[i].Messages = []*agent.Message{human(fmt.Sprint("new", i), "x")}
-			}
-			b.ResetTimer()
-			b.ReportAllocs()
-			for i := range b.N {
-				if err := s.Apply(fresh[i]); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 func TestImagesThatClientsSendAreBounded(t *testing.T) {
 	var s agent.State
 	half := strings.Repeat("A", 20<<20)

@@ -3,7 +3,6 @@ package store_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,43 +166,5 @@ func (s suite) ALongFileGoesInSmallCommits(t *testing.T) {
 	}
 	if left != 0 || commits != 9 {
 		t.Errorf("%d passages are left after %d commits", left, commits)
-	}
-}
-
-// BenchmarkFindPassages is a search over ten files of 300 pages each, in a store where other
-// threads have as many.
-func BenchmarkFindPassages(b *testing.B) {
-	db := open(b)
-	zipf := rand.NewZipf(rand.New(rand.NewSource(1)), 1.1, 3, 50_000)
-	word := func() string { return fmt.Sprintf("w%x", zipf.Uint64()) }
-	for _, thread := range []string{"other", "t"} {
-		for file := range 10 {
-			for chunk := range 50 {
-				var list []store.Passage
-				for i := range 15 {
-					words := make([]string, 250)
-					for j := range words {
-						words[j] = word()
-					}
-					list = append(list, store.Passage{File: fmt.Sprint(file, ".pdf"), Kind: "page",
-						Page: (15*chunk + i) * 2 / 5, Text: strings.Join(words, " ")})
-				}
-				if err := db.AddPassages(b.Context(), thread, fmt.Sprint(file, ".pdf"), "s", list); err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-	}
-	for name, query := range map[string]string{"rare": "wfff w1abc", "common": "w0 w1 w2 w3 w4",
-		"question": "w0 w1 w5 w20 w150 w2f0 w3", "prefix": "w12345 w2"} {
-		for _, files := range [][]string{nil, {"3.pdf", "7.pdf"}} {
-			b.Run(fmt.Sprint(name, len(files)), func(b *testing.B) {
-				for b.Loop() {
-					if _, err := db.FindPassages(b.Context(), "t", query, files, 6); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
 	}
 }

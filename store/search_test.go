@@ -2,8 +2,6 @@ package store_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,28 +98,4 @@ func FuzzContainmentIsReflexiveAndMonotone(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkSearchMetadata(b *testing.B) {
-	db := open(b)
-	var wg sync.WaitGroup
-	for k := range 10 {
-		wg.Go(func() {
-			for i := range 1000 {
-				th := store.Thread{ID: fmt.Sprint(k, "-", i),
-					Metadata: fmt.Appendf(nil, `{"graph_id":"lead_agent","user":"u%d","n":12}`, i%20)}
-				if err := db.Commit(b.Context(), store.Batch{Thread: &th}); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for b.Loop() {
-		_, n, err := db.Threads(b.Context(),
-			store.ThreadQuery{Owner: "default", Metadata: json.RawMessage(`{"user":"u1"}`), Limit: 10})
-		if err != nil || n != 500 {
-			b.Fatal(n, err)
-		}
-	}
 }

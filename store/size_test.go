@@ -142,15 +142,3 @@ func TestStorageGrowsWithContentNotWithSteps(t *testing.T) {
 	snap := must(db.Snapshot(t.Context(), "0197c0de-0000-7000-8000-000000000001", ""))(t)
 	same(t, "live messages", len(snap.Messages), 2000)
 }
-
-func BenchmarkSnapshot2000(b *testing.B) {
-	db := open(b)
-	raw := longThread(b, db, 2000)
-	b.SetBytes(raw)
-	for b.Loop() {
-		snap, err := db.Snapshot(b.Context(), "0197c0de-0000-7000-8000-000000000001", "")
-		if err != nil || len(snap.Messages) != 2000 {
-			b.Fatal(err)
-		}
-	}
-}

@@ -447,3 +447,15 @@ func TestWishesOfOlderRunsAreMadeUp(t *testing.T) {
 	same(t, "wishes", got, map[string]string{"ended": "", "active": "rollback", "queued": "rollback", "newest": "",
 		"held": " held", "later": ""})
 }
+
+func (s suite) RowsOfNobodyAreRefused(t *testing.T) {
+	db := s.open(t)
+	newThread(t, db, "t")
+	for _, b := range []store.Batch{{Thread: &store.Thread{}}, {Run: &store.Run{ID: "r"}},
+		{Messages: []store.MessageRow{{N: 1}}}, {Patch: &store.ThreadPatch{}},
+		{ThreadID: "t", Patch: &store.ThreadPatch{Merge: json.RawMessage("[")}}} {
+		if err := db.Commit(t.Context(), b); err == nil {
+			t.Errorf("%+v was written", b)
+		}
+	}
+}

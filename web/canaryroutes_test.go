@@ -24,6 +24,9 @@ import (
 	"fawn/web/e2e/scriptmodel"
 )
 
+// canary is a secret; each place has one of its own, so that what shows says where from.
+func canary(place string) string { return "cAnArY-" + place + "-7f3aQz19" }
+
 // strangers is the other side of all secrets: it notes those that reach it, and repeats them.
 type strangers struct {
 	mu   sync.Mutex
@@ -109,8 +112,9 @@ llm_call: {retry_max_attempts: 1}
 models:
   - {name: script, use: openai, model: script, base_url: %q, api_key: $SCRIPT_API_KEY, headers: {X-Extra: %s}}
   - {name: closed, use: openai, model: closed, base_url: "%s/v1", api_key: %s, headers: {X-Extra: %s}}
+  - {name: userinfo, use: openai, model: userinfo, base_url: "http://me:%s@127.0.0.1:1/v1", api_key: key}
 `, canary("metrics"), canary("tracing"), canary("sandbox"), model+"/v1", canary("model-header"), x.url, canary("model"),
-		canary("closed-model-header"))
+		canary("closed-model-header"), canary("userinfo"))
 }
 
 // TestNoRouteAnswersWithASecret: with secrets of all kinds configured, used, and repeated by those who
@@ -120,7 +124,8 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	t.Setenv("OTHER_API_KEY", canary("environment"))
 	x, model, data := newStrangers(t), scriptmodel.Start(t), t.TempDir()
 	log := &agenttest.Log{}
-	s := start(t, secretPlaces(t, data, model.URL, x), func(o *web.Options) { o.Data, o.Log = data, web.NewLog(log) })
+	conf := secretPlaces(t, data, model.URL, x)
+	s := start(t, conf, func(o *web.Options) { o.Data, o.Log = data, web.NewLog(log) })
 	for _, name := range []string{"notes_tell", "far_say", "token_say", "fresh_say"} {
 		s.offeredTool(t, "warm", name)
 	}
@@ -134,9 +139,11 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	run := ran.header.Get("Content-Location")
 	run = run[strings.LastIndex(run, "/")+1:]
 	answers := map[string]answer{"the stream": ran,
-		"a failure":           s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("go", `"context":{"model_name":"closed"}`)),
-		"a bad configuration": s.send(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"far":{"type":"http","url":"ftp://x?k=***"}}}`),
-		"a reset":             s.send(t, "POST", "/api/mcp/servers/closed/reconnect", ""),
+		"a failure":                  s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("go", `"context":{"model_name":"closed"}`)),
+		"a bad configuration":        s.send(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"far":{"type":"http","url":"ftp://x?k=***"}}}`),
+		"an address with a password": s.send(t, "POST", "/threads/"+thread+"/runs/wait", human("go", `"context":{"model_name":"userinfo"}`)),
+		"a token in a query":         s.send(t, "GET", "/metrics?token="+canary("query"), ""),
+		"a reset":                    s.send(t, "POST", "/api/mcp/servers/closed/reconnect", ""),
 	}
 	if !strings.Contains(ran.body, "Done.") || !strings.Contains(ran.body, "my token is ****") {
 		t.Fatalf("the run is %s", ran.body)
@@ -150,8 +157,12 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	for what, a := range answers {
 		tells(t, what, fmt.Sprint(a.header)+a.body)
 	}
+	s.configure(t, strings.Replace(conf, "log_level: debug", "log_level: debug\nmisspelt_key: "+canary("misspelt"), 1))
 	if err := s.stop(); err != nil {
 		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "run failed") {
+		t.Errorf("the failures were not logged, so this test shows nothing:\n%s", log)
 	}
 	tells(t, "the log", log.String())
 	for _, file := range mentions(t, data, "cAnArY") {

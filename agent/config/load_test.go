@@ -378,25 +378,3 @@ func TestMergeKeysAndAliasesWork(t *testing.T) {
 		t.Errorf("got %+v", b)
 	}
 }
-
-func BenchmarkLoadNothing(b *testing.B) {
-	o := config.Options{DataDir: b.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }}
-	for b.Loop() {
-		if _, err := config.Load(o); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkLoadDeerFlowFile(b *testing.B) {
-	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(older), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	o := config.Options{DataDir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
-	for b.Loop() {
-		if _, err := config.Load(o); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

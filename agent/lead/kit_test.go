@@ -63,22 +63,6 @@ func TestToolsComeAndGoWhileARunWorks(t *testing.T) {
 	}
 }
 
-// TestToolsThatStayAreTheSameTools: without a change no step makes its tools or its prompt anew.
-func TestToolsThatStayAreTheSameTools(t *testing.T) {
-	var g guests
-	again := tool("again", func(agent.ToolCall) agent.Result { return agent.TextResult("once more") })
-	g.set(again)
-	a, _ := build(t, config.Default(), lead.Options{More: g.now})
-	before := a.Toolset()
-	if a.Toolset() != before {
-		t.Error("the tools were made anew")
-	}
-	g.set(again)
-	if a.Toolset() == before {
-		t.Error("a new version changed nothing")
-	}
-}
-
 // TestFoundToolsThatCome: where schemas must be found, so must that of a tool which came
 // meanwhile, and the prompt names it.
 func TestFoundToolsThatCome(t *testing.T) {

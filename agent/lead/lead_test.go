@@ -87,39 +87,6 @@ func TestModelIsTheOneAskedForElseTheFirstUsable(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsReadAtEachRun: a model added later is there for the next run.
-func TestConfigurationIsReadAtEachRun(t *testing.T) {
-	snap := &config.Snapshot{File: config.Default()}
-	b := lead.New(func() *config.Snapshot { return snap }, files.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler))
-	for _, want := range []string{lead.OfflineModel, "new"} {
-		o := agent.Options{}
-		if _, err := b.Build(t.Context(), runs.Spec{Options: &o}); err != nil || o.ModelName != want {
-			t.Errorf("model %s, want %s; %v", o.ModelName, want, err)
-		}
-		file := config.Default()
-		file.Models = []config.Model{model("new")}
-		snap = &config.Snapshot{File: file}
-	}
-}
-
-// TestOfflineModelAnswersThroughTheChain needs neither key nor network.
-func TestOfflineModelAnswersThroughTheChain(t *testing.T) {
-	b, _ := builder(t, nil)
-	sink := &agenttest.Sink{}
-	turn := agenttest.Turn("hello", sink)
-	a, err := b.Build(t.Context(), runs.Spec{ThreadID: turn.ThreadID, Options: &turn.Options})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Run(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
-	last := turn.State.Messages[len(turn.State.Messages)-1]
-	if last.Type != agent.TypeAI || last.Content.Text == "" {
-		t.Errorf("answer: %+v", last)
-	}
-}
-
 // noRewrites fails when a step stores a message under an id that an earlier step has
 // stored: each time costs the whole message again.
 func noRewrites(t *testing.T, steps []agenttest.Step, known map[string]bool) {

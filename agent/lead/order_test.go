@@ -48,16 +48,6 @@ func TestTheStagesStandInTheirOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkSharedPrefix prints how much of a request is the same as that of the turn
-// before, in a thread of 20 turns with tools. Providers charge little for that part.
-func BenchmarkSharedPrefix(b *testing.B) {
-	var part float64
-	for b.Loop() {
-		part = sharedPrefix(b)
-	}
-	b.ReportMetric(part*100, "%shared")
-}
-
 func TestTurnsShareMostOfTheirRequests(t *testing.T) {
 	if part := sharedPrefix(t); part < 0.95 {
 		t.Errorf("%.1f %% of a request are those of the turn before", part*100)

@@ -3,7 +3,6 @@ package runs_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -141,84 +140,5 @@ func (s suite) LiveAndStoredReadersSeeTheSame(t *testing.T) {
 	snap, err := w.db.Snapshot(t.Context(), "t1", "")
 	if err != nil || len(snap.Messages) != 4 {
 		t.Fatalf("snapshot: %d messages, %v", len(snap.Messages), err)
-	}
-}
-
-func (s suite) QueueRunsInOrderAndRejectRefuses(t *testing.T) {
-	gate := make(chan struct{})
-	first := agenttest.Say("one")
-	first.Before = gate
-	w := s.open(t, t.TempDir(),
-		&agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{first, agenttest.Say("two")}}})
-	a := w.start(t, "t1", "1")
-	b := w.start(t, "t1", "2")
-	_, err := w.m.Start(t.Context(), runs.Request{Thread: "t1", Input: json.RawMessage(`{"messages":"3"}`),
-		Multitask: "reject"})
-	if !errors.Is(err, runs.ErrBusy) {
-		t.Fatalf("reject: %v", err)
-	}
-	close(gate)
-	for _, id := range []string{a.ID, b.ID} {
-		if r, err := w.m.Wait(t.Context(), id); err != nil || r.Status != runs.Success {
-			t.Fatalf("%+v %v", r, err)
-		}
-	}
-	snap, _ := w.db.Snapshot(t.Context(), "t1", "")
-	var texts []string
-	for _, m := range snap.Messages {
-		msg, _ := agent.ParseMessage(m.Body)
-		texts = append(texts, msg.Content.Text)
-	}
-	if got := strings.Join(texts, " "); got != "1 one 2 two" {
-		t.Errorf("messages = %s", got)
-	}
-	if n := w.m.Live(); n != 0 {
-		t.Errorf("%d runs still held", n)
-	}
-}
-
-func (s suite) CancelKeepsPartialAnswer(t *testing.T) {
-	w := s.open(t, t.TempDir(), &agent.Agent{Model: &agenttest.Script{Replies: []agenttest.Reply{
-		{Chunks: []agent.Chunk{{Text: "half an "}}, Hang: true},
-	}}})
-	run := w.start(t, "t1", "hi")
-	r, err := w.m.Follow(t.Context(), run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for after, seen := int64(0), false; !seen; {
-		evs, err := r.Next(t.Context(), after)
-		if err != nil || evs == nil {
-			t.Fatal("no text", err)
-		}
-		for _, e := range evs {
-			seen = seen || e.Kind == runevent.KindText
-			after = e.To
-		}
-	}
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Fatal(err)
-	}
-	if got := shape(w.read(t, run.ID, 0)); got != "meta step(__input__) msg text(half an ) step(model) end" {
-		t.Errorf("events = %s", got)
-	}
-	cp, err := w.db.Checkpoint(t.Context(), "t1", "", "")
-	if err != nil || strings.Join(cp.Next, ",") != "model" {
-		t.Errorf("next = %v, %v", cp.Next, err)
-	}
-	if err := w.m.Cancel(t.Context(), "t1", run.ID, true); err != nil {
-		t.Errorf("second cancel: %v", err)
-	}
-	th, _ := w.db.Thread(t.Context(), "t1")
-	if th.Status != runs.ThreadInterrupted {
-		t.Errorf("thread = %s", th.Status)
-	}
-	// going on from there needs no input
-	again, err := w.m.Start(t.Context(), runs.Request{Thread: "t1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if row, err := w.m.Wait(t.Context(), again.ID); err != nil || row.Status != runs.Success {
-		t.Fatalf("continue: %+v %v", row, err)
 	}
 }

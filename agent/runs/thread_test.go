@@ -37,39 +37,6 @@ func told(t *testing.T, r *runs.ThreadReader) string {
 	return reader.Run().ID
 }
 
-func (s suite) AThreadIsFollowedFromBeforeItsFirstRunToTheNextOnes(t *testing.T) {
-	w := s.open(t, t.TempDir(), parrotAgent())
-	r, err := w.m.FollowThread(t.Context(), "t1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make(chan string)
-	go func() {
-		defer close(got)
-		for range 20 {
-			reader, err := r.Next(t.Context())
-			if err != nil {
-				return
-			}
-			got <- reader.Run().ID
-		}
-	}()
-	for i := range 20 {
-		run := w.startAs(t, "t1", fmt.Sprint("word ", i), "enqueue")
-		select {
-		case id := <-got:
-			if id != run.ID {
-				t.Fatalf("run %d: got %s, want %s", i, id, run.ID)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("run %d was not told", i)
-		}
-	}
-	if _, ok := <-got; ok {
-		t.Error("more runs than there are")
-	}
-}
-
 func (s suite) AThreadIsFollowedInTheOrderOfItsRuns(t *testing.T) {
 	w := s.open(t, t.TempDir(), parrotAgent())
 	old := w.startAs(t, "t1", "old", "")
@@ -123,20 +90,5 @@ func (s suite) ACursorChoosesWhatIsFollowed(t *testing.T) {
 				t.Errorf("then: %v", err)
 			}
 		})
-	}
-}
-
-// WhoWaitsForTheNextRunIsLetGoByAStop, not only who reads one.
-func (s suite) WhoWaitsForTheNextRunIsLetGoByAStop(t *testing.T) {
-	w := s.open(t, t.TempDir(), parrotAgent())
-	r, err := w.m.FollowThread(t.Context(), "t1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.m.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := r.Next(ctx); !errors.Is(err, runs.ErrClosed) {
-		t.Errorf("told %v", err)
 	}
 }

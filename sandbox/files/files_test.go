@@ -387,20 +387,3 @@ func TestCloseEndsFilesAndKeepsOpenedOnes(t *testing.T) {
 		t.Errorf("file opened before: %q %v", b.String(), err)
 	}
 }
-
-func BenchmarkOpenReadClose(b *testing.B) {
-	dirs := files.Dirs{Root: b.TempDir()}
-	if err := dirs.Create(thread); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		f, err := dirs.Open(thread)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := f.Stat("/mnt/user-data/outputs"); err != nil {
-			b.Fatal(err)
-		}
-		f.Close()
-	}
-}

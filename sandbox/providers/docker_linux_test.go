@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -207,16 +206,9 @@ func TestContainerEndsEveryDescendant(t *testing.T) {
 func TestContainerCancelKeepsOutput(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(...func(*sandbox.Config)) *world) {
 		w, m := open(), mark()
+		cancelKeepsOutput(t, w)
 		s := w.thread("a", withMark(m))
-		ctx, cancel := context.WithCancelCause(context.Background())
-		res, err := s.Exec(ctx, sandbox.ExecReq{Command: "echo partial; sleep 1000",
-			OnOutput: func(sandbox.Stream, []byte) { cancel(errors.New("the user said stop")) }})
-		if err != nil || !res.Cancelled || res.TimedOut || res.ExitCode != 137 || string(res.Output) != "partial\n" {
-			t.Errorf("%v %+v", err, res)
-		}
-		noneLeft(t, m)
-		// Before it has begun.
-		for i := range 4 {
+		for i := range 4 { // before it has begun
 			res := do(t, s, sandbox.ExecReq{Command: "exec sleep 1000", Timeout: time.Duration(i)*time.Millisecond + 1})
 			if !res.TimedOut || res.ExitCode != 137 {
 				t.Errorf("%+v", res)
@@ -253,14 +245,15 @@ func TestContainerKeepsBackgroundProcesses(t *testing.T) {
 
 func TestContainerTamperingRestartsTheSandbox(t *testing.T) {
 	eachEngine(t, func(t *testing.T, open func(...func(*sandbox.Config)) *world) {
-		w, m := open(), mark()
-		s := w.thread("a", withMark(m))
 		for name, command := range map[string]string{
 			"kill the parent": "sleep 1000 & kill -9 $PPID; sleep 1000",
 			"kill all":        "sleep 1000 & kill -9 -1; sleep 1000",
 			"stop the parent": "sleep 1000 & kill -STOP $PPID; echo stopped; sleep 1000",
 		} {
+			m := mark()
+			s := open().thread("a", withMark(m))
 			t.Run(name, func(t *testing.T) {
+				t.Parallel() // most of it waits
 				bash(t, s, "echo lost > /tmp/x; echo kept > x")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -277,6 +270,7 @@ func TestContainerTamperingRestartsTheSandbox(t *testing.T) {
 			})
 		}
 		// Process 1 hears no signal of anybody inside.
+		s := open().thread("a")
 		res := bash(t, s, "for i in 1 2 3 9 10 12 15 17 19; do kill -$i 1 2>/dev/null; done; echo sent")
 		if string(res.Output) != "sent\n" || res.SandboxRestarted || bash(t, s, "echo next").SandboxRestarted {
 			t.Errorf("%+v", res)

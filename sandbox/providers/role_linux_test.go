@@ -335,9 +335,9 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, tail(out, 8000))
 	}
-	if !bytes.Contains(out, []byte("--- PASS: TestAttacksFromInside")) {
+	if !bytes.Contains(out, []byte("--- PASS: TestTimeoutEndsEveryDescendant")) {
 		needs(t, "python3, pgrep, ps")
-		t.Errorf("the attacks did not run:\n%s", tail(out, 4000))
+		t.Errorf("the commands did not run:\n%s", tail(out, 4000))
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,11 +50,20 @@ func TestManyThreadsAtOnceStayApart(t *testing.T) {
 // TestStartsLeaveNothing counts what belongs to this process before and after
 // many starts and ends.
 func TestStartsLeaveNothing(t *testing.T) {
-	w := newWorld(t)
+	t.Run("namespace", func(t *testing.T) { startsLeaveNothing(t, newWorld(t)) })
+	t.Run("landlock", func(t *testing.T) {
+		gate.In(t, gate.Attack, "make test starts sandboxes with namespaces")
+		startsLeaveNothing(t, newPlainWorld(t))
+	})
+}
+
+func startsLeaveNothing(t *testing.T, w *world) {
+	t.Helper()
+	m := mark()
 	cycles := gate.Pick(15, 50, 1000)
 	cycle := func(i int) {
 		id := sandbox.ThreadRef{ID: fmt.Sprint("t", i%5)}
-		s := w.thread(id.ID)
+		s := w.thread(id.ID, withMark(m))
 		command := []string{"true", "setsid -f sleep 300", "kill -9 $PPID; sleep 300", "sleep 300 & (sleep 300 &)",
 			"head -c 300000 /dev/zero"}[i%5]
 		res := do(t, s, sandbox.ExecReq{Command: command, Timeout: time.Minute})
@@ -104,6 +111,7 @@ func TestStartsLeaveNothing(t *testing.T) {
 		return after.files <= before.files && after.mounts <= before.mounts && after.routines <= before.routines &&
 			after.children <= before.children
 	})
+	noneLeft(t, m)
 	if n := strays(t, w); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
@@ -154,50 +162,4 @@ func TestThreadsHaveUsersOfTheirOwn(t *testing.T) {
 	if after := ownerOf(t, w.cfg.Dirs.Root+"/threads/a/user-data"); after != before {
 		t.Errorf("the user changed from %d to %d", before, after)
 	}
-}
-
-func BenchmarkWarmCommand(b *testing.B) {
-	w := newWorld(b)
-	s := w.thread("a")
-	bash(b, s, "true")
-	measure(b, func() { bash(b, s, "true") })
-}
-
-func BenchmarkColdCommand(b *testing.B) {
-	w := newWorld(b)
-	s := w.thread("a", func(p *sandbox.Policy) { p.Lifetime = sandbox.LifetimeCall })
-	measure(b, func() { bash(b, s, "true") })
-}
-
-func BenchmarkBareBash(b *testing.B) {
-	measure(b, func() {
-		if out, err := exec.Command("bash", "-c", "true").CombinedOutput(); err != nil {
-			b.Fatal(err, out)
-		}
-	})
-}
-
-// measure reports the median besides the mean, which a busy machine spoils.
-func measure(b *testing.B, do func()) {
-	var all []time.Duration
-	for b.Loop() {
-		start := time.Now()
-		do()
-		all = append(all, time.Since(start))
-	}
-	slices.Sort(all)
-	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
-}
-
-func BenchmarkBubblewrap(b *testing.B) {
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		b.Skip(err)
-	}
-	measure(b, func() {
-		out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "bash", "-c", "true").CombinedOutput()
-		if err != nil {
-			b.Fatal(err, out)
-		}
-	})
 }

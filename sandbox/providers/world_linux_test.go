@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,6 +18,8 @@ import (
 	"fawn/sandbox/files"
 	"fawn/sandbox/providers"
 )
+
+const denied = "Permission denied"
 
 const (
 	roleVariable = "FAWN_SANDBOX_TEST_ROLE"
@@ -176,8 +177,6 @@ func kill(t testing.TB, pids []string) {
 		}
 	}
 }
-
-func isAMD64() bool { return runtime.GOARCH == "amd64" }
 
 func ownerOf(t testing.TB, name string) uint32 {
 	t.Helper()

@@ -43,6 +43,7 @@ for n in range(12):
 print(sorted(n for n in os.listdir(fd) if n in ("mnt", "root", "boot")))
 END`, want: `(Invalid cross-device link\n){3}(.|\n)*\['mnt'\]`},
 		{name: "use descriptors that were left open", shell: `for d in /proc/self/fd /proc/$PPID/fd /proc/1/fd; do for f in $d/*; do readlink $f; done; done | grep -v -E '^(/dev/null|pipe:|/proc/|anon_inode|/mnt/user-data|/dev/pts)' | sort -u; echo listed`, want: `^listed$`},
+		{name: "read accounts and keys of the system", shell: `cat /etc/shadow /etc/gshadow /etc/sudoers; ls -A /root; ls -A /boot; ls -A /etc/ssl/private/`, want: `((` + missing + `|` + denied + `)(.|\n)*){6}`, always: true},
 		{name: "write into system folders", shell: `for d in / /usr /usr/bin /usr/local/bin /bin /lib /opt /etc /etc/cron.d /run /var /home /mnt /mnt/user-data/.. /proc/sys /dev /.sbx; do echo x > $d/$MARK; done; touch "$OUTSIDE/$MARK" "$DATA/$MARK"`, want: `(` + readOnly + `(.|\n)*){8}` + missing},
 		{name: "change accounts and start-up files", shell: `echo "x::0:0::/:/bin/sh" >> /etc/passwd; echo x > /etc/ld.so.preload; echo x > /etc/profile.d/$MARK; sed -i s/agent/root/ /etc/passwd /etc/group; id -u`, want: `(` + readOnly + `|` + denied + `)(.|\n)*\n1000$`},
 		{name: "overwrite own program", shell: `cp /bin/true /.sbx/init; : > /proc/1/exe; : > /proc/$PPID/exe; exec 9<>/.sbx/init; rm -f /.sbx/init; ls /.sbx | wc -l`, want: `(` + readOnly + `|` + denied + `|busy)(.|\n)*\n1$`},
@@ -50,6 +51,13 @@ END`, want: `(Invalid cross-device link\n){3}(.|\n)*\['mnt'\]`},
 			shell: `mkdir -p ~/bin ~/.local/bin; for n in bash sh ls python3; do printf '#!/proc/self/exe\n' > ~/bin/$n; chmod 755 ~/bin/$n; done; echo 'echo HIJACKED' > ~/.bashrc; cp ~/.bashrc ~/.profile; cp ~/.bashrc ~/.bash_profile; ./$MARK; /home/agent/bin/ls; echo planted`,
 			uses:  []use{tool("bash", "command", "ls >/dev/null; echo clean")}, want: `planted\nclean$`},
 		{name: "plant a program for other users", shell: `cp /bin/bash s; chmod u+s s; chmod 6755 s; install -m 4755 /bin/true t; python3 -c 'import os; os.mknod("m", 0o104755)'; tar --version >/dev/null && ln /usr/bin/su hard; stat -c %a s t m`, want: notPerm + `(.|\n)*7[0-7]5\n`},
+		{name: "plant a program by every call", shell: python(`
+import os
+for f in (lambda: os.open("a", os.O_CREAT | os.O_WRONLY, 0o4755), lambda: os.open(".", os.O_TMPFILE | os.O_WRONLY, 0o4755),
+        lambda: os.fchmod(os.open("b", os.O_CREAT | os.O_RDWR), 0o6755), lambda: os.mknod("c", 0o14755),
+        lambda: os.setxattr("b", "security.capability", b"\1\0\0\2" + b"\xff" * 16)):
+    try: f(); print("made")
+    except OSError as e: print(e.strerror)`), want: `^(` + notPerm + `\n?){5}`, always: true},
 		{name: "plant a program by an archive", shell: `python3 - <<'END'
 import io, tarfile, os
 t = tarfile.open("a.tar", "w")

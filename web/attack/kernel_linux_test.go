@@ -86,6 +86,7 @@ import os
 try: fd = os.memfd_create("x"); print("made")
 except OSError as e: print(e.strerror)`) + `cp /bin/true /dev/shm/x; /dev/shm/x; echo $?`, want: `^` + notPerm + `\n`},
 		{name: "processors, ports and tables", shell: call(`173, 0, 1024, 1`) + call(`172, 3`) + call(`154, 1, ctypes.create_string_buffer(16), 16`) + call(`135, 0x0400000`) + call(`256, 0, 8, 0, 0`) + call(`279, 1, 0, 0, 0, 0, 0`), want: `^(-1 ` + notPerm + `\n?){6}`},
+		{name: "raise limits", shell: `echo -1000 > /proc/self/oom_score_adj; ulimit -Hu unlimited; ulimit -Hn 100000; ulimit -Hf unlimited; nice -n -10 true`, want: denied + `(.|\n)*(cannot modify limit(.|\n)*){3}`, always: true},
 		{name: "watch files of all", shell: call(`300, 0, 0`) + call(`301, 3, 1, 0x20, -100, b"/"`) + call(`443, 0, b"/", 0, 0`), want: `^(-1 ` + notPerm + `\n?){3}`},
 	}
 }

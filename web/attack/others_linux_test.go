@@ -89,6 +89,11 @@ pid = int(os.environ["HOSTPID"])
 for f in (lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)), lambda: os.setpriority(os.PRIO_PROCESS, pid, 19)):
     try: f(); print("changed")
     except OSError as e: print(e.strerror)`), want: `^(No such process\n?){2}`},
+		{name: "limits of others", shell: python(`
+import os, resource
+for name in ("HOSTPID", "SERVERPID"):
+    try: resource.prlimit(int(os.environ[name]), resource.RLIMIT_CORE, (0, 0)); print("CANARY" "-limited")
+    except OSError as e: print(e.strerror)`), want: `^(No such process\n?){2}`},
 		{name: "numbers of the server's files", shell: `[ "$(ls /proc/$SERVERPID/fd 2>/dev/null | wc -l)" = 0 ] || printf 'CANARY%s\n' -descriptors; ls /proc/$SERVERPID/fd`, want: missing},
 	}
 }
@@ -139,7 +144,7 @@ func ask(requests ...string) string {
 // onNetwork are attacks through and around the proxy.
 func onNetwork() []attack {
 	return []attack{
-		{name: "ports of the host", shell: `for p in $PORT $SERVER 22 2375 6443; do for a in 127.0.0.1 0.0.0.0 ::1 ::ffff:127.0.0.1 169.254.169.254 10.0.0.1 192.168.0.1; do (echo "GET / HTTP/1.0"; echo) 2>/dev/null > /dev/tcp/$a/$p && echo reached $a $p; done; done 2>/dev/null; echo tried`, want: `^tried$`},
+		{name: "ports of the host", shell: `for p in $PORT $SERVER 22 2375 6443; do for a in 127.0.0.1 0.0.0.0 ::1 ::ffff:127.0.0.1 169.254.169.254 10.0.0.1 192.168.0.1; do (echo "GET / HTTP/1.0"; echo) 2>/dev/null > /dev/tcp/$a/$p && echo reached $a $p; done; done 2>/dev/null; echo tried`, want: `^tried\b`, always: true},
 		{name: "sockets of the host", shell: python(`
 import os, socket
 for at in ("\0" + os.environ["ABSTRACT"], os.environ["OUTSIDE"] + "/s", "/run/docker.sock", "/var/run/docker.sock", "/run/dbus/system_bus_socket", "/run/systemd/private"):
@@ -150,7 +155,7 @@ for at in ("\0" + os.environ["ABSTRACT"], os.environ["OUTSIDE"] + "/s", "/run/do
 import socket
 for f, k, p in ((17, 3, 3), (40, 1, 0), (38, 5, 0), (31, 3, 1), (29, 3, 1), (15, 3, 2), (44, 3, 0), (16, 3, 9), (16, 3, 16), (16, 3, 15), (2, 3, 1), (2, 3, 255), (10, 3, 58), (30, 1, 0), (21, 5, 0), (2, 1, 132), (39, 2, 0)):
     try: socket.socket(f, k, p); print("made", f, k, p)
-    except OSError as e: print("refused")`), want: `^(refused\n?){17}$`},
+    except OSError as e: print("refused")`), want: `^(refused\n?){17}`, always: true},
 		{name: "datagrams and names",
 			shell: `echo x > /dev/udp/8.8.8.8/53; echo x > /dev/udp/1.1.1.1/443; getent hosts example.com; echo $?; ` + python(`
 import socket

@@ -60,22 +60,7 @@ const gestures = (w) => {
     await page.getByRole('button', { name: 'Disconnect: ' + name }).waitFor();
   };
 
-  // group lets the bot answer in a group that somebody is in; its result says something there.
-  const group = async (id, from, name, more = {}) => {
-    const say = (text, extra = {}) => w.chat.say(from, name, text, { Chat: id, Group: true, ...more, ...extra });
-    await say('/allow');
-    await until('the group may write', async () => (await texts(id)).length > 0);
-    return say;
-  };
-
-  const speak = async (page, lang) => {
-    await page.goto(w.fawn.base + '/workspace/settings/appearance');
-    await page.selectOption('#lang', lang);
-    await page.locator('form', { has: page.locator('#lang') }).getByRole('button').first().click();
-    await page.locator(`html[lang="${lang}"]`).waitFor({ state: 'attached' });
-  };
-
-  return { app, texts, says, visit, connectBot, connectAccount, group, speak };
+  return { app, texts, says, visit, connectBot, connectAccount };
 };
 
 // fits says that a page is no wider than its window.

@@ -1,5 +1,5 @@
 // Documents in the browser: a PDF is dropped, an answer cites a page of it, and the
-// citation opens that page; with a model and without one.
+// citation opens that page.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -8,11 +8,11 @@ import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const path = '/mnt/user-data/uploads/report.pdf';
-let fawn, bare, browser, pdf;
+let fawn, browser, pdf;
 
 before(async () => {
   if (skip) return;
-  [fawn, bare, browser] = await Promise.all([start(), start({ model: false }), launch({ whole: true })]);
+  [fawn, browser] = await Promise.all([start(), launch({ whole: true })]);
   const page = await browser.newPage();
   page.setDefaultTimeout(90_000);
   const pages = Array.from({ length: 9 }, (_, i) => `<section style="break-after:page"><h1>Part ${i + 1}</h1>
@@ -21,7 +21,7 @@ before(async () => {
   pdf = await page.pdf({ format: 'A5' });
   await page.close();
 });
-after(async () => { await browser?.close(); await Promise.all([fawn?.stop(), bare?.stop()]); });
+after(async () => { await browser?.close(); await fawn?.stop(); });
 
 // drop starts a chat with the PDF and a message.
 const drop = async (page, base, text) => {
@@ -57,13 +57,5 @@ test('a question about page 7 is answered from it, and the citation opens it', {
   await page.reload();
   await page.waitForSelector('#panel iframe');
   assert.match(await page.getAttribute('#panel iframe', 'src'), /report\.pdf#page=7$/);
-  clean(page);
-});
-
-test('the same without a model', { skip }, async () => {
-  const page = await open(browser, bare.base);
-  await drop(page, bare.base, 'What is on page 7?');
-  assert.match(await page.innerText('article.turn.last .ans'), /lighthouse number 7[^]*isn.t an AI/);
-  assert.match(await follow(page), /report\.pdf#page=7$/);
   clean(page);
 });

@@ -111,36 +111,3 @@ test('an answer to a message from the browser is sent to the chat as well, when 
   clean(page);
   await page.context().close();
 });
-
-test('a disconnected account gets no results, and the page says so, without JavaScript and in Chinese', { skip }, async () => {
-  const page = await open(w.browser, w.fawn.base, { javaScriptEnabled: false, locale: 'zh-CN' });
-  await form(page, '新建任务');
-  await page.getByLabel('标题').fill('晨报');
-  await page.getByLabel('消息').fill(words(3));
-  await page.getByLabel('将结果发送到').selectOption('Telegram · Ada');
-  const value = await page.getByLabel('将结果发送到').inputValue();
-  await page.getByRole('button', { name: '创建任务' }).click();
-  const row = page.locator('summary', { hasText: '晨报' });
-  await row.waitFor();
-  const [mine] = (await fetch(w.fawn.base + '/api/channels/connections').then((r) => r.json())).connections;
-  assert.equal((await fetch(`${w.fawn.base}/api/channels/connections/${mine.id}`, { method: 'DELETE' })).status, 204);
-  const before = (await texts('7')).length;
-  await page.goto(w.fawn.base + tasks);
-  await row.click();
-  await page.getByRole('button', { name: '立即运行: 晨报' }).click();
-  const facts = page.locator('.mrow', { has: row }).locator('.facts');
-  await until('the run is over, and what became of its result is told', async () => {
-    await page.goto(w.fawn.base + tasks);
-    await row.click();
-    const told = await facts.innerText();
-    return told.includes('完成') && /此聊天已断开连接[^]*结果未发送[^]*当时聊天已断开连接/.test(told);
-  });
-  assert.equal((await texts('7')).length, before);
-  await shot(page, 'deliver-gone');
-  const { status } = await page.request.post(w.fawn.base + '/ui/tasks', { form: { title: 'x', prompt: 'y', every: 'hour', zone: 'UTC', deliver: value } }).then((r) => ({ status: r.status() }));
-  assert.equal(status, 422, 'a chat that is not connected is taken');
-  await page.goto(w.fawn.base + '/workspace/settings/channels');
-  await page.getByText('当时聊天已断开连接').waitFor();
-  clean(page);
-  await page.context().close();
-});

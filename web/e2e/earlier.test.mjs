@@ -178,20 +178,6 @@ test('a reader who has gone past a gap stays in place when it fills', { skip }, 
   await page.context().close();
 });
 
-test('without JavaScript links lead to earlier messages, with the newest on the page', { skip }, async () => {
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  await page.goto(fawn.base + path);
-  await page.locator('#earlier').click();
-  assert.ok(await page.locator(`.you:text-is("Question ${turns - 40}")`).count());
-  await page.locator('#earlier').click();
-  await page.locator('#earlier').click();
-  await page.locator('#earlier').click();
-  assert.ok(await page.locator(`.you:text-is("Question ${turns - 100}")`).count());
-  assert.ok(await page.locator('article.turn.last').count());
-  assert.ok(await page.locator('.gap').count() === 2 && await page.locator('article.turn').count() < 130);
-  await page.context().close();
-});
-
 test('the first message is painted with the next frames after Enter, before the server answers', { skip }, async () => {
   const page = await open(browser, fawn.base);
   await page.goto(fawn.base + '/workspace/chats/new');

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, newChat, open } from './browser.mjs';
-import { chromium, lacks, scripted, start, until, words } from './harness.mjs';
+import { ask, clean, finished, launch, open } from './browser.mjs';
+import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const out = '/mnt/user-data/outputs';
@@ -191,40 +191,6 @@ test('a file shows itself while the model writes it, then as what was written', 
   }
   assert.equal(await page.evaluate(async (url) => (await fetch(url)).text(), `/api/threads/${id}/artifacts/${path('long.md')}`), content);
   clean(page);
-});
-
-test('without JavaScript: send with a file, read, open files, stop, change the theme', { skip }, async () => {
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  await page.goto(fawn.base + newChat);
-  await page.setInputFiles('#pick', { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('hello there') });
-  await page.fill('#q', words(2000, 50));
-  await page.click('#send button');
-  await page.waitForURL(/\/workspace\/chats\/(?!new)/);
-  assert.equal(await page.locator('.mine .chip .nm').innerText(), 'note.txt');
-  await page.click('#send [data-stop]');
-  await until('the run has stopped', async () => {
-    await page.reload().catch(() => {}); // the answer to the form may be on its way
-    return page.locator('.card.stopped').count();
-  });
-  await page.click('.mine a.chip');
-  assert.match(await page.innerText('.src .text'), /hello there/);
-  await page.goto(`${fawn.base}/workspace/chats/${thread}`);
-  await page.click('.trail > summary');
-  await page.click('.group > details > summary');
-  await page.click('.group .steps > li:first-child .head');
-  await page.click('.group .steps > li:first-child .body a');
-  assert.match(await page.innerText('.stepdoc'), /report\.md/);
-  await page.goto(`${fawn.base}/workspace/chats/${thread}`);
-  await card(page, 'report.md').locator('a.open').click();
-  await page.waitForURL(/\/files\/mnt\/user-data\/outputs\/report\.md$/);
-  assert.match(await page.innerText('.doc'), /Report/);
-  await page.goto(fawn.base + '/workspace/settings/appearance');
-  await page.check('input[name="theme"][value="dark"]', { force: true });
-  await page.selectOption('#lang', 'zh-CN');
-  await page.click('.section button.primary');
-  assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
-  assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
-  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor).catch(() => 'rgb(16, 20, 18)'), 'rgb(16, 20, 18)');
 });
 
 test('all files come as one archive, from the panel and without JavaScript', { skip }, async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ask, clean, finished, launch, open, send } from './browser.mjs';
-import { chromium, lacks, start, until } from './harness.mjs';
+import { chromium, lacks, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const list = ['What does it cost to run?', 'How loud is it?', 'Which subsidies are there?'];
@@ -96,22 +96,4 @@ test('they go when something else is said, and a stopped answer has none', { ski
   assert.equal(await page.locator('[data-next], [id^=next-]').count(), 0);
   assert.equal(await asked(), before);
   clean(page);
-});
-
-test('without JavaScript the suggestions that are there can be sent', { skip }, async () => {
-  const page = await open(browser, fawn.base);
-  await ask(page, fawn.base, 'Pump or gas, plain?');
-  await suggested(page);
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  context.setDefaultTimeout(90_000);
-  try {
-    const plain = await context.newPage();
-    await plain.goto(page.url());
-    await plain.locator('[data-next]').first().click();
-    await plain.locator('article.turn').nth(1).waitFor();
-    assert.equal(await plain.locator('.turn.last .you').innerText(), list[0]);
-  } finally {
-    await context.close();
-  }
-  await until('the run ends', async () => !(await fetch(`${fawn.base}/ui/threads/${new URL(page.url()).pathname.split('/').pop()}/status`).then((r) => r.json())).running);
 });

@@ -65,14 +65,6 @@ test('the gauge follows the runs, opens what the chat took, and compacts', { ski
   clean(page);
 });
 
-test('a model without a known window shows no gauge', { skip }, async () => {
-  const page = await open(browser, fawn.base);
-  await ask(page, fawn.base, long(1, 900));
-  await finished(page);
-  await gauge(page, '');
-  clean(page);
-});
-
 test('a chat that is too long offers what helps', { skip }, async () => {
   const page = await open(browser, fawn.base);
   const full = scripted({ error: { status: 400, message: "This model's maximum context length is 4000 tokens." }, repeat: 20 });

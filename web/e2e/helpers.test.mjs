@@ -127,26 +127,3 @@ test('the SDK gets the events of helpers, and their frames when it asks for them
     assert.ok(events.some((e) => e.event === 'updates' && e.data.tools?.messages?.[0].additional_kwargs?.subagent_status === 'completed'));
   }
 });
-
-test('a helper goes on after the server was killed, and one that had ended is not asked again', async () => {
-  const { thread_id: id } = await post('/threads', {});
-  const jobs = send(['Slow', look, { text: 'Slowly. ', gate: 'crash', tokens: 1 }], ['Quick', { text: 'Quickly.' }]);
-  const run = await post(`/threads/${id}/runs`, { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content: scripted(jobs, { text: 'Both.' }) }] }, context: helpers });
-  const asked = async (word) => (await fawn.script.requests()).map((r) => JSON.stringify(r)).filter((r) => r.includes('# Your part') && r.includes(word)).length;
-  const events = async () => JSON.stringify(await fetch(`${fawn.base}/api/threads/${id}/runs/${run.run_id}/events?limit=500`).then((r) => r.json()));
-  await until('both helpers are far enough', async () => { return (await events()).includes('task_completed') && await asked('Slowly.') === 2; });
-  await fawn.kill();
-  assert.deepEqual([await asked('Quickly.'), await asked('Slowly.')], [1, 2]);
-  await fawn.restart();
-  await fawn.script.open('crash');
-  const ended = await until('the run has ended', async () => {
-    const r = await fetch(`${fawn.base}/threads/${id}/runs/${run.run_id}`).then((r) => r.json());
-    return r.status !== 'running' && r.status !== 'pending' && r;
-  });
-  assert.equal(ended.status, 'success');
-  const { values } = await fetch(`${fawn.base}/threads/${id}/state`).then((r) => r.json());
-  assert.deepEqual(values.messages.filter((m) => m.type === 'tool').map((m) => [m.additional_kwargs.subagent_status, m.content]),
-    [['completed', 'Task Succeeded. Result: Slowly. lorem'], ['completed', 'Task Succeeded. Result: Quickly.']]);
-  assert.equal(values.messages.at(-1).content, 'Both.');
-  assert.deepEqual([await asked('Quickly.'), await asked('Slowly.')], [1, 3]);
-});

@@ -108,21 +108,6 @@ test('a killed server keeps the question and pauses nothing', { skip }, async (t
   await own.stop();
 });
 
-test('nobody answers: the command goes on after the time that is set, once in a run', { skip }, async (t) => {
-  if (!networked) return t.skip('no sandbox with a network');
-  const own = await start({ config: 'sandbox: {network: {allow_private: [127.77.0.0/16], ask_timeout: 15}}\n' });
-  const page = await open(browser, own.base);
-  const thread = await ask(page, own.base, scripted(bash(knock('127.77.6.1')), bash(knock('127.77.6.2')), { text: 'Blocked.' }));
-  await page.getByText('The command is paused').waitFor();
-  await finished(page);
-  await page.getByText('Then ask the agent to retry').waitFor();
-  const { values } = await fetch(`${own.base}/threads/${thread}/state`).then((r) => r.json());
-  assert.deepEqual(values.messages.filter((m) => m.type === 'tool').map((m) => /^HTTP\/1\.1 403/.test(m.content)), [true, true]);
-  clean(page);
-  await page.context().close();
-  await own.stop();
-});
-
 test('questions of a run that is over wait on the page; no is not asked again', { skip }, async (t) => {
   if (!networked) return t.skip('no sandbox with a network');
   const page = await open(browser, fawn.base, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: 'dark' });

@@ -55,18 +55,3 @@ test('a run is inspected from the menu of its turn, down to a prompt', { skip },
     await other.context().close();
   }
 });
-
-test('usage is shown for a period, by day, model and agent', { skip }, async () => {
-  const page = await open(browser, fawn.base);
-  await page.goto(`${fawn.base}/workspace/usage`);
-  await page.click('nav a:has-text("7 days")');
-  await page.waitForURL(/days=7/);
-  await page.click('summary:has-text("Show as table")');
-  const text = await page.locator('#main').innerText();
-  for (const want of [new Date().toISOString().slice(0, 10), 'lead_agent', 'Per run']) assert.ok(text.includes(want), `${want}: ${text}`);
-  assert.ok(await page.locator('.chart rect.k-model').count() === 7);
-  assert.deepEqual(await violations(page), []);
-  await shot(page, 'usage');
-  clean(page);
-  await page.context().close();
-});

@@ -76,36 +76,6 @@ test('a run of the chat on screen leaves nothing to be read', { skip }, async ()
   await page.context().close();
 });
 
-test('what starts by itself later is told, taken back, and seen when it has started', { skip }, async () => {
-  await run('later', scripted({ text: 'First.' }));
-  await run('later', 'In an hour', { after_seconds: 3600 });
-  await until('the first has ended', async () => (await (await fetch(fawn.base + '/threads/later')).json()).status === 'idle');
-  const page = await open(browser, fawn.base);
-  await page.goto(fawn.base + '/workspace/chats/later');
-  await page.getByRole('heading', { name: 'Scheduled' }).waitFor();
-  await shot(page, 'later');
-  await page.getByRole('button', { name: 'Cancel this run' }).click();
-  await page.waitForSelector('#later', { state: 'detached' });
-  await run('later', scripted({ text: 'Here I am.' }), { after_seconds: 4 });
-  await page.reload();
-  await page.waitForSelector('article.turn.last .ans >> text=Here I am.');
-  clean(page);
-  await page.context().close();
-});
-
-test('a run at a breakpoint says so and goes on', { skip }, async () => {
-  await run('stops', scripted({ tool_calls: [{ name: 'ls', args: { description: 'look', path: '/mnt/user-data' } }] }, { text: 'Looked.' }), { interrupt_before: ['tools'] });
-  await until('it stops', async () => (await (await fetch(fawn.base + '/threads/stops')).json()).status === 'interrupted');
-  const page = await open(browser, fawn.base);
-  await page.goto(fawn.base + '/workspace/chats/stops');
-  await page.getByText('This run is paused at a breakpoint. Continue when you’re ready.').waitFor();
-  await shot(page, 'breakpoint');
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.waitForSelector('article.turn.last .ans >> text=Looked.');
-  clean(page);
-  await page.context().close();
-});
-
 test('the menu of a row renames in place, pins, shares and deletes without leaving the page', { skip }, async () => {
   await run('row-a', scripted({ text: 'A.' }));
   await run('row-b', scripted({ text: 'B.' }));

@@ -102,16 +102,3 @@ test('on the smallest screens mode and model are signs with names', { skip }, as
   clean(page);
   await page.context().close();
 });
-
-test('without JavaScript the pickers are part of the form', { skip }, async () => {
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  await page.goto(fawn.base + newChat);
-  await page.click('[popovertarget=models]');
-  await page.click('#models .pickrow:has([value=thinker])');
-  await page.keyboard.press('Escape');
-  await page.fill('#q', words(2));
-  await page.click('#send button');
-  await page.waitForURL(/\/workspace\/chats\/(?!new)/);
-  assert.equal(await page.innerText('#model-name'), 'Deep Thinker');
-  assert.equal((await lastRun(new URL(page.url()).pathname.split('/').pop())).model_name, 'thinker');
-});

@@ -61,26 +61,6 @@ test('who types when a question comes goes on typing', { skip }, async () => {
   clean(page);
 });
 
-test('a form is answered without JavaScript', { skip }, async () => {
-  const page = await open(browser, fawn.base);
-  await ask(page, fawn.base, question(house));
-  await finished(page);
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  context.setDefaultTimeout(90_000);
-  try {
-    const plain = await context.newPage();
-    await plain.goto(page.url());
-    await plain.fill('.quest [type=number]', '120');
-    await plain.selectOption('.quest select', { label: 'Terraced' });
-    await plain.check('.quest label:has-text("Bath") input');
-    await plain.click('.quest .primary');
-    await plain.waitForSelector('.quest.calm');
-    assert.match(await plain.locator('.turn').last().locator('.you').innerText(), /Size in square metres: 120\nKind of house: Terraced\nRooms to heat: Bath/);
-  } finally {
-    await context.close();
-  }
-});
-
 const tabTo = async (page, what) => {
   const there = () => page.evaluate((w) => document.activeElement.matches(w), what);
   for (let i = 0; i < 300 && !await there(); i++) await page.keyboard.press('Tab'); // past the list of chats

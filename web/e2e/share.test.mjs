@@ -91,23 +91,3 @@ test('whoever has the link reads the chat and its files, and nothing else', { sk
     await page.context().close();
   }
 });
-
-test('without JavaScript, too, until the link is taken back', { skip }, async () => {
-  const visitor = await open(browser, fawn.base, { javaScriptEnabled: false });
-  await visitor.goto(link);
-  await visitor.locator('.file .open').first().click();
-  await visitor.waitForURL(/\/files\/mnt/);
-  const page = await open(browser, fawn.base, { javaScriptEnabled: false });
-  await page.goto(`${fawn.base}/workspace/chats/${thread}`);
-  await page.click('#share-btn');
-  assert.equal(await page.getByLabel('Link').inputValue(), link);
-  await page.getByRole('button', { name: 'Stop sharing' }).click();
-  await page.getByRole('button', { name: 'Create link' }).waitFor();
-  assert.equal((await visitor.reload()).status(), 404);
-  assert.equal((await visitor.goto(link)).status(), 404);
-  await visitor.getByText('This link no longer works').waitFor();
-  await shot(visitor, 'share-gone');
-  clean(page, visitor);
-  await page.context().close();
-  await visitor.context().close();
-});

@@ -6,7 +6,7 @@ export const gate = ['account', 'hosts', 'compose', 'files', 'stop', 'thread', '
   'share', 'actions', 'python', 'sdk', 'tls'];
 
 // sdks are the tests of clients, which nightly runs against one server and against three.
-const sdks = ['agui', 'docs', 'methods', 'openai', 'protocol', 'python', 'react', 'records', 'runs', 'sdk'];
+const sdks = ['agui', 'docs', 'methods', 'openai', 'protocol', 'python', 'react', 'runs', 'sdk'];
 
 export const nightly = {
   // The pages of a chat.
@@ -15,7 +15,7 @@ export const nightly = {
   // The other pages, and what holds for all of them.
   pages: ['account', 'agents', 'budget', 'channels', 'chats', 'deliver', 'first', 'harness', 'hostile', 'insight', 'job', 'keys', 'look', 'mcp', 'mcpask',
     'mcpextras', 'mcplogin', 'mcpserver', 'mcptools', 'media', 'memory', 'network', 'notify', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',
-    'undelivered', 'webtools'],
+    'undelivered'],
   sdk: sdks,
   servers: ['cluster', ...sdks.filter((f) => f !== 'docs').map((f) => f + '@3')],
   // What is handed out and what stands around it.

@@ -118,30 +118,6 @@ test('what a model writes cannot become code', { skip }, async () => {
   clean(page);
 });
 
-test('after kill -9 in mid-answer the thread is there with its text', { skip }, async () => {
-  const own = await start();
-  try {
-    const page = await open(browser, own.base);
-    const id = await ask(page, own.base, words(400, 50));
-    await atLeast(page, 40);
-    await own.kill();
-    await own.restart();
-    const fresh = await open(browser, own.base);
-    await fresh.goto(`${own.base}/workspace/chats/${id}`);
-    assert.match(await fresh.innerText('article.turn .you'), /echo 400 tokens/);
-    // Resumed, the answer becomes whole; marked, the part that was shown stays.
-    await finished(fresh);
-    assert.ok(count(await fresh.innerText('#turns')) >= 40);
-    await send(fresh, words(6));
-    await fresh.waitForFunction(() => document.querySelectorAll('article.turn').length === 2);
-    await finished(fresh);
-    assert.equal(count(await answer(fresh)), 6);
-    clean(fresh);
-  } finally {
-    await own.stop();
-  }
-});
-
 test('a page that lost the server finds it again by itself', { skip }, async () => {
   const own = await start();
   try {

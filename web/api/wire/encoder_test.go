@@ -46,32 +46,6 @@ func TestTextFramesNeedNoMemory(t *testing.T) {
 	t.Errorf("%v allocations for %d frames", n, len(evs))
 }
 
-func BenchmarkTextFrame(b *testing.B) {
-	e := testEncoder(ModeMessages)
-	evs := deltas(1000)
-	ctx := b.Context()
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if i%len(evs) == 0 {
-			e.buf = e.buf[:0]
-		}
-		if err := e.Add(ctx, evs[i%len(evs)]); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkUnwantedFrame(b *testing.B) {
-	e := testEncoder(ModeValues)
-	evs := deltas(1000)
-	ctx := b.Context()
-	for i := 0; b.Loop(); i++ {
-		if err := e.Add(ctx, evs[i%len(evs)]); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func FuzzQuoted(f *testing.F) {
 	for _, s := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "\u2028\u2029", "🦌é\xff\xfe", "\xed\xa0\x80",
 		"\ufffd"} {
