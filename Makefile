@@ -72,12 +72,13 @@ race: ## the race detector on the packages that changed since BASE, and those th
 fuzz: ## each fuzz target for FUZZTIME, with new questions each time
 	@.ci/fuzz $(FUZZTIME)
 
-lint: ## formatting, vet, staticcheck, a build without WeChat, fresh generated files, tidy modules
+lint: ## formatting, vet, staticcheck, a build without WeChat and its tests, fresh generated files, tidy modules
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; fi
 	go vet ./... ./.ci/report
 	go tool staticcheck ./...
 	go build -tags nowechat -o /dev/null .
+	go vet -tags nowechat ./agent/channels/...
 	@.ci/fresh
 	go mod tidy -diff
 

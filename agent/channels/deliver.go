@@ -18,6 +18,7 @@ const (
 	mostWait  = 5 * time.Minute
 	slowest   = 10 * time.Second // between edits, however often the platform complains
 	calmAfter = time.Minute
+	unhurried = 20 // after a minute, edits come every 3 seconds; after 200 seconds, every 10
 )
 
 // delivery writes the answer of one run to its chat. It belongs to its goroutine, but for what mu guards.
@@ -49,6 +50,7 @@ type delivery struct {
 	slow   time.Duration // between edits, 0 is the platform's own
 	rated  time.Time     // when the platform last complained
 	edited time.Time
+	grows  time.Time // when its text was first shown
 	failed time.Time // first of the failures in a row
 	tries  int
 }

@@ -153,7 +153,7 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 	if text == placeholder {
 		return 0, nil
 	}
-	if wait := d.next(row); wait > 0 {
+	if wait := d.next(row, v.final); wait > 0 {
 		return wait, nil
 	}
 	err := d.call(ctx, "edit", func(ctx context.Context) error {
@@ -185,15 +185,24 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 	return 0, d.put(ctx, row)
 }
 
-// next is how long the next edit has to wait. The first text may come at once.
-func (d *delivery) next(row *store.Outbound) time.Duration {
+// next is how long the next edit has to wait. The first text may come at once, and the last one waits for the platform
+// only. In between, the longer a run has worked, the rarer its edits are: nobody reads along for ten minutes, and all
+// chats of a bot share what a platform allows it.
+func (d *delivery) next(row *store.Outbound, final bool) time.Duration {
 	if row.Hash == "" {
 		return 0
 	}
 	if d.slow > 0 && time.Since(d.rated) > calmAfter {
 		d.slow = 0
 	}
-	return time.Until(d.edited.Add(max(d.slow, d.every())))
+	every := max(d.slow, d.every())
+	if d.grows.IsZero() {
+		d.grows = d.edited
+	}
+	if !final {
+		every = max(every, min(d.edited.Sub(d.grows)/unhurried, slowest))
+	}
+	return time.Until(d.edited.Add(every))
 }
 
 // create sends a new message.

@@ -23,13 +23,16 @@ func channels() views.Channels {
 			Fields: []views.ChannelField{{Name: "bot_token", Secret: true}, {Name: "app_token", Secret: true}},
 			Test: &views.ChannelTest{Why: &views.Trouble{App: "slack", Label: "Slack", Cause: "token",
 				Need: "app_token", Raw: "apps.connections.open: invalid_auth"}}},
+		{Name: "slack", Label: "Slack", State: views.ChannelNew, MayChange: true, Open: true,
+			Fields: []views.ChannelField{{Name: "bot_token", Secret: true}, {Name: "app_token", Secret: true}},
+			Test: &views.ChannelTest{OK: true, Bot: "fawn", Took: "120", App: "slack", Lacks: []views.ChannelLack{
+				{Need: "files:read", Loses: "filesin"}, {Need: "reactions:read", Loses: "stop"}}}},
 		{Name: "discord", Label: "Discord", State: views.ChannelFailed, MayChange: true, Open: true, Public: true,
 			Fields: token[:1], Error: &views.Trouble{App: "discord", Label: "Discord", Cause: "token",
 				Raw: "Discord does not accept the bot token."}},
 		{Name: "feishu", Label: "Feishu", State: views.ChannelOff, MayChange: true, InFile: true},
 		{Name: "wechat", Label: "WeChat", State: views.ChannelNew, MayChange: true, Open: true, Fields: token[:1], Trial: true,
-			Test: &views.ChannelTest{OK: true, Bot: "fawn", Took: "120", App: "slack", Lacks: []views.ChannelLack{
-				{Need: "files:read", Loses: "filesin"}, {Need: "reactions:read", Loses: "stop"}}}},
+			Test: &views.ChannelTest{OK: true, Bot: "fawn", Took: "120", App: "wechat"}},
 	}, Undelivered: []views.Undelivered{{Run: "r1", App: "Telegram", Chat: "Ada Lovelace",
 		Why: &views.Trouble{App: "telegram", Label: "Telegram", Cause: "chat",
 			Raw: "Forbidden: bot was blocked"}, At: now()}}}

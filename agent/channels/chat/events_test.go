@@ -28,15 +28,17 @@ func heardOf(u chat.Update) heard {
 		Mentioned: u.Mentioned, Stops: u.Stops}
 }
 
-// TestEventsAreReadAsThePlatformsSendThem has each adapter read samples of events, among them fields that it does not
-// know. over are the fields that differ from a plain message; the stand-ins check the whole against descriptions.
-func TestEventsAreReadAsThePlatformsSendThem(t *testing.T) {
-	nothing := heard{Nothing: true}
-	for _, app := range []struct {
-		name    string
-		setup   func(t *testing.T) chattest.Setup
-		samples []sample
-	}{
+// events are samples of what a platform sends, among them fields that no adapter knows.
+type events struct {
+	name    string
+	setup   func(t *testing.T) chattest.Setup
+	samples []sample
+}
+
+var nothing = heard{Nothing: true}
+
+func eventsOf() []events {
+	return append([]events{
 		{"telegram", func(t *testing.T) chattest.Setup { _, s := telegram(t); return s }, []sample{
 			{"unknown fields", `{"text":"a","of_tomorrow":{"x":[1]},"effect_id":"5"}`, heard{Text: "a"}},
 			{"forwarded by a person", `{"text":"a","forward_origin":{"type":"user","date":1,"sender_user":{"id":9,"is_bot":false,"first_name":"Bob"}}}`,
@@ -137,12 +139,13 @@ func TestEventsAreReadAsThePlatformsSendThem(t *testing.T) {
 				heard{Text: "a", Files: "image-1"}},
 			{"a kind of tomorrow", `{"msgtype":"hologram","text":null,"hologram":{}}`, heard{Unread: chat.Other}},
 		}},
-		{"wechat", func(t *testing.T) chattest.Setup { _, s := weChat(t); return s }, []sample{
-			{"unknown fields", `{"of_tomorrow":1,"session_id":"s"}`, heard{Text: "plain"}},
-			{"a voice message, which WeChat writes down", `{"item_list":[{"type":3,"voice_item":{"text":"hello"}}]}`, heard{Text: "hello"}},
-			{"a voice message without words", `{"item_list":[{"type":3,"voice_item":{}}]}`, heard{Unread: chat.Voice}},
-		}},
-	} {
+	}, weChatEvents()...)
+}
+
+// TestEventsAreReadAsThePlatformsSendThem has each adapter read samples of events. Their over are the fields that differ
+// from a plain message; the stand-ins check the whole against descriptions.
+func TestEventsAreReadAsThePlatformsSendThem(t *testing.T) {
+	for _, app := range eventsOf() {
 		t.Run(app.name, func(t *testing.T) {
 			t.Parallel()
 			s := app.setup(t)

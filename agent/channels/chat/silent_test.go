@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -12,19 +13,25 @@ import (
 )
 
 // setups are all platforms.
-var setups = map[string]func(*testing.T) chattest.Setup{
-	"telegram": func(t *testing.T) chattest.Setup { _, s := telegram(t); return s },
-	"slack":    func(t *testing.T) chattest.Setup { _, s := slack(t); return s },
-	"discord":  func(t *testing.T) chattest.Setup { _, s := discord(t, false); return s },
-	"feishu":   func(t *testing.T) chattest.Setup { _, s := feishu(t); return s },
-	"dingtalk": func(t *testing.T) chattest.Setup { _, s := dingTalk(t); return s },
-	"wecom":    func(t *testing.T) chattest.Setup { _, s := weCom(t); return s },
-	"wechat":   func(t *testing.T) chattest.Setup { _, s := weChat(t); return s },
+func setups() map[string]func(*testing.T) chattest.Setup {
+	all := weChatSetups()
+	if all == nil {
+		all = map[string]func(*testing.T) chattest.Setup{}
+	}
+	maps.Copy(all, map[string]func(*testing.T) chattest.Setup{
+		"telegram": func(t *testing.T) chattest.Setup { _, s := telegram(t); return s },
+		"slack":    func(t *testing.T) chattest.Setup { _, s := slack(t); return s },
+		"discord":  func(t *testing.T) chattest.Setup { _, s := discord(t, false); return s },
+		"feishu":   func(t *testing.T) chattest.Setup { _, s := feishu(t); return s },
+		"dingtalk": func(t *testing.T) chattest.Setup { _, s := dingTalk(t); return s },
+		"wecom":    func(t *testing.T) chattest.Setup { _, s := weCom(t); return s },
+	})
+	return all
 }
 
 // TestASilentConnectionIsMadeAnew: nothing says that it is dead, as after a machine has slept.
 func TestASilentConnectionIsMadeAnew(t *testing.T) {
-	for name, setup := range setups {
+	for name, setup := range setups() {
 		t.Run(name, func(t *testing.T) {
 			s := setup(t)
 			wire := chattest.NewWire(t, s.Fake.State())

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -93,33 +92,10 @@ func FuzzSlackBlocks(f *testing.F) {
 // TestSlackBlocksAreThoseOfItsSDK has the models of slack-sdk read and judge the blocks.
 func TestSlackBlocksAreThoseOfItsSDK(t *testing.T) {
 	gate.In(t, gate.Cluster, "it installs slack-sdk from PyPI")
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("FAWN_CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	env := t.TempDir()
-	record := filepath.Join("chattest", "record")
-	list, err := os.ReadFile(filepath.Join(record, "requirements.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sdk := ""
-	for line := range strings.Lines(string(list)) {
-		if strings.HasPrefix(line, "slack-sdk==") {
-			sdk = strings.TrimSpace(line)
-		}
-	}
-	for _, args := range [][]string{{python, "-m", "venv", env}, {filepath.Join(env, "bin", "pip"), "install", "-q", sdk}} {
-		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", args, err, out)
-		}
-	}
-	judge := exec.CommandContext(ctx, filepath.Join(env, "bin", "python"), filepath.Join(record, "blocks.py"))
+	python := pythonWith(ctx, t, "slack-sdk")
+	judge := exec.CommandContext(ctx, python, filepath.Join("chattest", "record", "blocks.py"))
 	judge.Stdin = bytes.NewReader(blocksOf(t))
 	if out, err := judge.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

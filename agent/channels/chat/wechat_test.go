@@ -57,3 +57,19 @@ func TestWeChatTokensAreJudged(t *testing.T) {
 		t.Error("files may be anywhere")
 	}
 }
+
+func weChatSetups() map[string]func(*testing.T) chattest.Setup {
+	return map[string]func(*testing.T) chattest.Setup{
+		"wechat": func(t *testing.T) chattest.Setup { _, s := weChat(t); return s },
+	}
+}
+
+func weChatEvents() []events {
+	return []events{
+		{"wechat", func(t *testing.T) chattest.Setup { _, s := weChat(t); return s }, []sample{
+			{"unknown fields", `{"of_tomorrow":1,"session_id":"s"}`, heard{Text: "plain"}},
+			{"a voice message, which WeChat writes down", `{"item_list":[{"type":3,"voice_item":{"text":"hello"}}]}`, heard{Text: "hello"}},
+			{"a voice message without words", `{"item_list":[{"type":3,"voice_item":{}}]}`, heard{Unread: chat.Voice}},
+		}},
+	}
+}

@@ -226,6 +226,19 @@ func (s *State) own(method, path string, v any) {
 	}
 }
 
+// event checks an event of the stand-in, under its name alone and with its kind. Fields that no SDK reads are faults,
+// unless a test laid some over the message.
+func (s *State) event(name, kind string, v any, m Said) {
+	if m.Broken {
+		return
+	}
+	for _, path := range []string{name, name + " " + kind} {
+		for _, wrong := range s.rules.checkSaid("EVENT", path, v, m.Over != nil) {
+			s.T.Errorf("the stand-in is not as the platform: %s", wrong)
+		}
+	}
+}
+
 // Do runs f under the lock and wakes whoever waits.
 func (s *State) do(f func()) {
 	s.mu.Lock()

@@ -97,7 +97,9 @@ func (f *DingTalk) Say(m Said) {
 		msg := map[string]any{"msgId": id, "msgtype": "text", "conversationId": "cid" + m.From, "conversationType": "1",
 			"senderStaffId": m.From, "senderNick": m.Name, "senderId": "$:" + m.From, "senderCorpId": "corp1",
 			"chatbotUserId": "$:bot", "createAt": time.Now().UnixMilli(), "text": map[string]any{"content": m.Text},
-			"robotCode": DingTalkClient}
+			"robotCode": DingTalkClient, "chatbotCorpId": "corp1", "isAdmin": false,
+			"sessionWebhook":            "https://oapi.dingtalk.com/robot/sendBySession?session=1",
+			"sessionWebhookExpiredTime": time.Now().Add(time.Hour).UnixMilli()}
 		if m.Group {
 			msg["conversationId"], msg["conversationType"], msg["conversationTitle"] = m.Chat, "2", "A group"
 			msg["isInAtList"] = m.Mention
@@ -115,6 +117,8 @@ func (f *DingTalk) Say(m Said) {
 		if m.Broken {
 			msg["createAt"] = "now"
 		}
+		kind, _ := msg["msgtype"].(string)
+		f.state.event("/v1.0/im/bot/messages/get", kind, msg, m)
 		f.q.push(m.Text, msg)
 	})
 }
@@ -140,7 +144,8 @@ func (f *DingTalk) heard(_ *websocket.Conn, data []byte) bool {
 	if err := json.Unmarshal(data, &answer); err != nil || answer.Code != 200 {
 		f.state.errorf("it said %s", data)
 	}
-	if answer.Headers["messageId"] == "p1" && answer.Data != `{"opaque":"x"}` {
+	var echo struct{ Opaque string }
+	if answer.Headers["messageId"] == "p1" && (json.Unmarshal([]byte(answer.Data), &echo) != nil || echo.Opaque != "x") {
 		f.state.errorf("a ping was answered by %s", data)
 	}
 	f.state.do(func() { f.q.ack(answer.Headers["messageId"]) })

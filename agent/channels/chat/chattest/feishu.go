@@ -121,10 +121,13 @@ func (f *Feishu) Say(m Said) {
 		if m.Bot || m.Self {
 			sender["sender_type"] = "app"
 		}
-		f.q.push(m.Text, map[string]any{"schema": "2.0",
-			"header": map[string]any{"event_id": "ev" + strconv.Itoa(f.state.id()),
-				"event_type": "im.message.receive_v1", "tenant_key": "t1", "app_id": FeishuApp},
-			"event": map[string]any{"sender": sender, "message": msg}})
+		event := map[string]any{"schema": "2.0",
+			"header": map[string]any{"event_id": "ev" + strconv.Itoa(f.state.id()), "token": "",
+				"create_time": msg["create_time"], "event_type": "im.message.receive_v1", "tenant_key": "t1",
+				"app_id": FeishuApp},
+			"event": map[string]any{"sender": sender, "message": msg}}
+		f.state.event("im.message.receive_v1", "", event, m)
+		f.q.push(m.Text, event)
 	})
 }
 
@@ -159,7 +162,8 @@ func (f *Feishu) frame(it *item) (websocket.MessageType, []byte) {
 		parts = [][]byte{payload[:third], payload[third : 2*third], payload[2*third:]}
 	}
 	for i, part := range parts {
-		b := feishuHeaders(feishuFrame(1), "type", "event", "message_id", it.envelope, "sum", strconv.Itoa(len(parts)),
+		b := feishuHeaders(feishuFrame(1), "type", "event", "message_id", it.envelope,
+			"trace_id", "trace-"+it.envelope, "sum", strconv.Itoa(len(parts)),
 			"seq", strconv.Itoa(i))
 		b = protowire.AppendBytes(protowire.AppendTag(b, 8, protowire.BytesType), part)
 		if i == len(parts)-1 {
@@ -202,10 +206,14 @@ func (f *Feishu) heard(c *websocket.Conn, data []byte) bool {
 			payload = string(v)
 		}
 	}
+	var answer struct{ Code int }
+	if method == 1 {
+		_ = json.Unmarshal([]byte(payload), &answer)
+	}
 	switch {
 	case method == 0 && headers["type"] == "ping":
 		_ = c.Write(f.state.T.Context(), websocket.MessageBinary, feishuControl("pong"))
-	case method == 1 && strings.Contains(payload, `"code":200`):
+	case method == 1 && answer.Code == http.StatusOK:
 		f.state.do(func() { f.q.ack(headers["message_id"]) })
 	default:
 		f.state.errorf("it said %v %s", headers, payload)

@@ -254,6 +254,12 @@ func TestStandInsSpeakAsThePlatforms(t *testing.T) {
 	slack := map[string]any{"type": "message", "channel": "C1", "channel_type": "channel", "user": "U1", "text": "a",
 		"ts": "1.2", "event_ts": "1.2"}
 	discord := DiscordMessage("7", "5", DiscordUser("1", "Ada", false), "a")
+	weCom := map[string]any{"msgid": "m", "aibotid": "b", "chattype": "single", "from": map[string]any{"userid": "u"},
+		"msgtype": "text", "text": map[string]any{"content": "a"}}
+	dingTalk := map[string]any{"conversationId": "c", "chatbotCorpId": "c", "chatbotUserId": "b", "msgId": "m", "senderNick": "Ada",
+		"isAdmin": false, "senderStaffId": "s", "sessionWebhookExpiredTime": 1, "createAt": 1, "senderCorpId": "c",
+		"conversationType": "1", "senderId": "s", "sessionWebhook": "", "robotCode": "r", "msgtype": "text",
+		"text": map[string]any{"content": "a"}}
 	for _, c := range []struct {
 		app, method, path string
 		right             map[string]any
@@ -271,6 +277,10 @@ func TestStandInsSpeakAsThePlatforms(t *testing.T) {
 		{"discord", "POST", "/channels/5/messages", discord, "flags", nil},
 		{"discord", "GET", "/channels/5", discordChannel("5"), "name", nil},
 		{"discord", "GET", "/channels/5", discordThread("5", "6"), "thread_metadata", nil},
+		{"wecom", "EVENT", "aibot_msg_callback", weCom, "chattype", nil},
+		{"wecom", "EVENT", "aibot_msg_callback text", weCom, "text", nil},
+		{"dingtalk", "EVENT", "/v1.0/im/bot/messages/get", dingTalk, "isAdmin", nil},
+		{"dingtalk", "EVENT", "/v1.0/im/bot/messages/get text", dingTalk, "text", nil},
 	} {
 		r, wrap := newRules(c.app), c.wrap
 		if wrap == nil {
@@ -284,6 +294,36 @@ func TestStandInsSpeakAsThePlatforms(t *testing.T) {
 		delete(wrong, c.lacks)
 		if got := r.checkOwn(c.method, c.path, wrap(wrong)); len(got) != 1 || c.path != "/channels/5" && !strings.Contains(got[0], c.lacks) {
 			t.Errorf("%s %s of %s without %s: %q", c.method, c.path, c.app, c.lacks, got)
+		}
+	}
+}
+
+// TestInventedFieldsOfEventsAreFound checks what the SDKs' own classes read: a field that they don't know, or one of
+// another type, is no event of the platform.
+func TestInventedFieldsOfEventsAreFound(t *testing.T) {
+	for _, c := range []struct{ app, event, body, fault string }{
+		{"feishu", "im.message.receive_v1", `{"schema":"2.0","event":{"message":{"message_id":"m","mentions":[{"key":"k"}]}}}`, ""},
+		{"feishu", "im.message.receive_v1", `{"event":{"message":{"id":"m"}}}`, "event.message.id is unknown"},
+		{"feishu", "im.message.receive_v1", `{"event":{"message":{"mentions":{}}}}`, "event.message.mentions is object"},
+		{"feishu", "im.message.receive_v1", `{"header":{"event":"e"}}`, "header.event is unknown"},
+		{"dingtalk", "/v1.0/im/bot/messages/get", `{"conversationTitle":"t","content":{"downloadCode":"c"}}`, ""},
+		{"dingtalk", "/v1.0/im/bot/messages/get", `{"title":"t"}`, "title is unknown"},
+		{"dingtalk", "/v1.0/im/bot/messages/get", `{"atUsers":"u"}`, "atUsers is string"},
+		{"wecom", "aibot_msg_callback text", `{"msgid":"m","user":"u"}`, "user is unknown"},
+		{"wecom", "aibot_msg_callback", `{"from":"u"}`, "from is string"},
+	} {
+		v, err := decodeOne([]byte(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wrong []string
+		for _, one := range newRules(c.app).checkSaid("EVENT", c.event, v, false) {
+			if !strings.Contains(one, missingField) {
+				wrong = append(wrong, one)
+			}
+		}
+		if all := strings.Join(wrong, "\n"); (all == "") != (c.fault == "") || !strings.Contains(all, c.fault) {
+			t.Errorf("%s of %s: %q, want %q", c.body, c.app, all, c.fault)
 		}
 	}
 }

@@ -75,11 +75,18 @@ func (f *WeCom) Repeat() { f.q.repeat() }
 
 // Replace tells the bot that another connection took its place.
 func (f *WeCom) Replace() {
+	body := map[string]any{"msgid": "e1", "create_time": time.Now().Unix(), "aibotid": WeComBot, "from": map[string]any{"userid": ""},
+		"msgtype": "event", "event": map[string]any{"eventtype": "disconnected_event"}}
+	f.state.event("aibot_event_callback", "", body, Said{})
+	frame, err := json.Marshal(map[string]any{"cmd": "aibot_event_callback", "headers": map[string]any{"req_id": "e1"}, "body": body})
+	if err != nil {
+		f.state.T.Error(err)
+	}
 	f.state.mu.Lock()
 	defer f.state.mu.Unlock()
 	for c := range f.q.conns {
 		_ = c.Write(f.state.T.Context(), websocket.MessageText,
-			[]byte(`{"cmd":"aibot_event_callback","headers":{"req_id":"e1"},"body":{"msgtype":"event","event":{"eventtype":"disconnected_event"}}}`))
+			frame)
 	}
 }
 
@@ -110,6 +117,8 @@ func (f *WeCom) Say(m Said) {
 		if m.Broken {
 			msg["from"] = "nobody"
 		}
+		kind, _ := msg["msgtype"].(string)
+		f.state.event("aibot_msg_callback", kind, msg, m)
 		f.q.push(m.Text, msg)
 	})
 }

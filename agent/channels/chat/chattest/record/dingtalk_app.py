@@ -31,6 +31,49 @@ class Echo(dingtalk_stream.ChatbotHandler):
         return dingtalk_stream.AckMessage.STATUS_OK, "OK"
 
 
+def known(parse):
+    """The names that a parser of the SDK compares each field with."""
+    names = set()
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            names.add(other)
+            return False
+
+    class Fields(dict):
+        def items(self):
+            return [(Name("?"), None)]
+
+    parse(Fields())
+    return sorted(names)
+
+
+def message():
+    """What ChatbotMessage reads: each name with the kinds of values that it takes."""
+    kinds = {"string": "1", "integer": 1, "boolean": True, "null": None, "object": {"a": 1}, "array": [{}]}
+    parse, shapes = dingtalk_stream.ChatbotMessage.from_dict, {}
+
+    def takes(name, value):
+        try:
+            parse({name: value})
+        except Exception:
+            return False
+        return True
+
+    for name in known(parse):
+        shapes[name] = {"type": sorted(k for k, v in kinds.items() if takes(name, v)) or ["array", "object"]}
+    shapes["msgtype"] = {"type": ["string"]}
+    for kind, part in (("text", chatbot.TextContent), ("picture", chatbot.ImageContent), ("richText", chatbot.RichTextContent)):
+        try:
+            parse({"msgtype": kind})
+        except KeyError as missing:  # each kind has a field of its own, which other kinds, unknown to the SDK, share
+            one = shapes.setdefault(missing.args[0], {"type": ["object"], "fields": {}, "required": [], "open": True})
+            one["fields"] |= {name: {"type": ["string"] if name != "richText" else ["array"]} for name in known(part.from_dict)}
+    return {"type": ["object"], "fields": shapes, "required": []}
+
+
 async def main():
     def answer(method, path, body):
         if path.endswith("/accessToken"):
@@ -41,6 +84,7 @@ async def main():
 
     r = Recorder("dingtalk", "dingtalk-stream", [], answer, headers=("x-acs-dingtalk-access-token",))
     r.socket = socket
+    r.events[dingtalk_stream.ChatbotMessage.TOPIC] = message()
     r.optional = ("extensions", "localIp", "lastMessage", "searchSupport", "callbackRouteKey", "atUserIds", "recipients",
                   "extension")
     await r.start()

@@ -2,9 +2,10 @@
 
 usage: extract.py FOLDER, with telegram-bot-api.min.json (PaulSonOfLars/telegram-bot-api-spec),
 discord-openapi-part.json (discord/discord-api-spec) and slack-web-api-part.json (slackapi/slack-api-specs) in it, and
-the unpacked npm packages @slack/types, @slack/web-api and discord-api-types as folders types, web-api and discord.
+the unpacked npm packages @slack/types, @slack/web-api, discord-api-types, dingtalk-stream and @wecom/aibot-node-sdk as
+folders types, web-api, discord, dingtalk and wecom. `extract.py FOLDER PLATFORM …` writes those of some platforms only.
 """
-import json, os, sys
+import json, os, re, sys
 
 import dts
 
@@ -275,5 +276,30 @@ def discord():
          version("discord"), "2026-11-29", calls, types)
 
 
-for platform in (telegram, slack, discord):
-    platform()
+def dingtalk():
+    found = dts.interfaces(read("dingtalk", "dist", "constants.d.ts"))
+    types = dts.describe(found, ["RobotMessageBase", "RobotTextMessage"])
+    for one in types.values():
+        one["open"] = True  # it has what all messages have, and nothing of groups and files
+    calls = [{"method": "EVENT", "path": path, "body": {"type": ["object"], "ref": kind}} for path, kind in (
+        ("/v1.0/im/bot/messages/get", "RobotMessageBase"), ("/v1.0/im/bot/messages/get text", "RobotTextMessage"))]
+    save("dingtalk", "dingtalk-stream of npm " + version("dingtalk"), "2026-11-29", calls, types)
+
+
+def wecom():
+    text = read("wecom", "dist", "types", "message.d.ts").replace("[key: string]: any;", "")
+    text += read("wecom", "dist", "types", "event.d.ts").replace("event: EventContent", "event: Happened")
+    text = re.sub(r"(MessageType|EventType)(\.\w+)?( \| string)?;", "string;", text)  # enumerations
+    found = dts.interfaces(text + "interface Happened { eventtype: string; }")
+    events = {"aibot_msg_callback " + kind.lower(): kind + "Message" for kind in (
+        "Text", "Image", "Mixed", "Voice", "File", "Video")}
+    events |= {"aibot_msg_callback": "BaseMessage", "aibot_event_callback": "EventMessage"}
+    types = dts.describe(found, events.values())
+    types["BaseMessage"]["open"] = True  # each kind has a field of its own
+    calls = [{"method": "EVENT", "path": path, "body": {"type": ["object"], "ref": kind}} for path, kind in sorted(events.items())]
+    save("wecom", "@wecom/aibot-node-sdk " + version("wecom"), "2026-11-29", calls, types)
+
+
+for platform in (telegram, slack, discord, dingtalk, wecom):
+    if len(sys.argv) == 2 or platform.__name__ in sys.argv[2:]:
+        platform()

@@ -43,6 +43,19 @@ def calls(url):
         print("feishu: endpoint:", e)
 
 
+def described(kind, types):
+    """The fields of a class of the SDK. It reads none of them as a must, and numbers as they come, which is as text."""
+    if getattr(kind, "__origin__", None) is list:
+        return {"type": ["array"], "items": described(kind.__args__[0], types)}
+    if kind in (str, int, bool):
+        return {"type": {str: ["string"], int: ["integer", "string"], bool: ["boolean"]}[kind]}
+    if kind.__name__ not in types:
+        one = types[kind.__name__] = {"type": ["object"], "fields": {}, "required": []}
+        for name, value in vars(kind()).items():
+            one["fields"][name] = described(kind._types.get(name, dict if value == {} else str), types)
+    return {"type": ["object"], "ref": kind.__name__}
+
+
 async def main():
     def answer(method, path, body):
         if path.endswith("tenant_access_token/internal"):
@@ -55,6 +68,7 @@ async def main():
     r = await Recorder("feishu", "lark-oapi", ids, answer).start()
     r.optional, r.files = ("duration",), ("file", "image")
     await asyncio.to_thread(calls, r.url)
+    r.events["im.message.receive_v1"] = described(P2ImMessageReceiveV1, r.types)
     await r.finish()
     os._exit(0)  # the SDK leaves a thread behind
 

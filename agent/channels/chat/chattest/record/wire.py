@@ -56,6 +56,7 @@ class Recorder:
         self.headers, self.merge, self.calls, self.frames = headers, merge, {}, {}
         self.files = ()  # parts that are files, where the SDK names none
         self.optional = ()  # fields that the SDK always sends and the platform documents as optional
+        self.events, self.types = {}, {}  # as the SDK's own classes read them
         self.socket = None  # async (recorder, ws), which plays the platform
 
     async def handle(self, request):
@@ -129,8 +130,9 @@ class Recorder:
             calls.append({"method": "FRAME", "path": name, "body": shape(values)})
         for c in calls:
             relax(c["body"], self.optional)
+        calls += [{"method": "EVENT", "path": name, "body": body} for name, body in sorted(self.events.items())]
         out = {"source": f"{self.package} {importlib.metadata.version(self.package)}",
-               "date": datetime.date.today().isoformat(), "calls": calls}
+               "date": datetime.date.today().isoformat(), "calls": calls, **({"types": self.types} if self.types else {})}
         at = os.path.join(os.path.dirname(__file__), "..", "contract", self.platform + ".sdk.json")
         os.makedirs(os.path.dirname(at), exist_ok=True)
         with open(at, "w") as f:
