@@ -90,6 +90,7 @@ func serveCommand(c *invocation) func() error {
 		"`PATH` below which a reverse proxy shows Fawn, such as /fawn (default: server.base_path)")
 	c.BoolVar(&c.o.Insecure, "insecure", false,
 		"let everyone in without an account, also on an address that other machines can reach")
+	c.StringVar(&c.o.Pprof, "pprof", "", "`HOST:PORT` serve Go's profiles there, on this machine only")
 	return func() error {
 		if *version {
 			return printVersion(*c.o)

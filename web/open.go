@@ -72,6 +72,7 @@ type Options struct {
 	Addr     string // host:port; empty is DefaultAddr
 	Data     string // data folder; empty is found by the environment
 	Config   string // config file; empty is found by the environment
+	Pprof    string // loopback address of Go's profiles; empty has none
 	Insecure bool   // allow an address other people can reach
 	// Listeners are TCP sockets that the service manager has opened; without any, Addr is opened.
 	Listeners []net.Listener

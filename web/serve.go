@@ -82,6 +82,14 @@ func (a *App) Run(ctx context.Context) error {
 		MaxHeaderBytes: int(server.MaxHeaderBytes),
 		IdleTimeout:    idleTime, ErrorLog: slog.NewLogLogger(a.opts.Log.Handler(), slog.LevelWarn), TLSConfig: a.tls}
 	g, gctx := errgroup.WithContext(ctx)
+	if a.opts.Pprof != "" {
+		server, l, err := profiles(a.opts.Pprof)
+		if err != nil {
+			return err
+		}
+		g.Go(func() error { return serveProfiles(gctx, server, l) })
+		a.opts.Log.Info("profiles are served", "url", "http://"+l.Addr().String()+"/debug/pprof/")
+	}
 	for _, l := range a.listeners {
 		g.Go(func() error {
 			if err := a.server.Serve(a.secured(l, server)); !errors.Is(err, http.ErrServerClosed) {
