@@ -26,7 +26,7 @@ UNWATCHED := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... modernc.org
 GORACE := CGO_ENABLED=1 go test -race -trimpath -vet=off $(UNWATCHED)
 
 .PHONY: help install generate build run gateway dev test race fuzz lint cross format e2e e2e-gate bench bench-cluster \
-  nightly nightly-race nightly-fuzz nightly-cluster nightly-e2e nightly-attack nightly-release nightly-soak docker release clean
+  nightly nightly-race nightly-fuzz nightly-cluster nightly-e2e nightly-attack nightly-release nightly-soak corpus docker release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -160,6 +160,12 @@ nightly-soak: build ## the long versions: hundreds of kills, 10 GB of output, 60
 	go build -o bin/scriptmodel ./web/e2e/scriptmodel/cmd
 	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test corpus.test.mjs earlier.test.mjs stop.test.mjs
 	cd web/e2e && FAWN_CI=1 FAWN_SOAK=1 node --test --test-timeout=5400000 proxy.test.mjs
+
+corpus: build ## measure the converter and markitdown on files of other programs (docs/documents.md); takes an hour
+	@python3 -m venv bin/others && bin/others/bin/pip install -q -r web/e2e/corpus/others/requirements.txt
+	@bin/others/bin/python web/e2e/corpus/others/gather.py bin/corpus/files
+	@bin/others/bin/python web/e2e/corpus/others/markitdown_all.py bin/corpus/files
+	@node web/e2e/corpus/compare.mjs bin/corpus/files bin/others/bin
 
 docker: ## build the image fawn:VERSION
 	docker build --build-arg VERSION=$(VERSION) -t fawn:$(VERSION) .

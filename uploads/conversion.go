@@ -58,6 +58,9 @@ func (c *Conversion) Why() string {
 		return "there is no text in it"
 	case "unsupported":
 		return "its format cannot be read"
+	case "xlsb":
+		return "workbooks in Excel's binary format (.xlsb) cannot be read; opened in Excel or LibreOffice and saved as " +
+			".xlsx it can be uploaded again"
 	case "timeout":
 		return "reading it took too long"
 	}

@@ -44,6 +44,7 @@ func article(d *draft, data []byte) error {
 		}
 	}
 	absolute(doc, base)
+	dropNavigation(doc)
 	title := pageTitle(doc)
 	p := readability.NewParser()
 	p.MaxElemsToParse = maxPageNodes

@@ -29,16 +29,20 @@ func compound(d *draft, data []byte) error {
 	if c.damaged {
 		d.lack(Damaged)
 	}
-	switch {
-	case c.streams[msgProperties] != nil:
+	if c.streams[msgProperties] != nil {
 		return outlookMessage(d, c, "", 0)
-	case c.streams["WordDocument"] != nil:
+	}
+	if c.streams["WordDocument"] != nil {
 		return oldWord(d, c)
-	case c.streams["Workbook"] != nil:
-		return oldWorkbook(d, c.streams["Workbook"])
-	case c.streams["Book"] != nil:
-		return oldWorkbook(d, c.streams["Book"])
-	case c.streams["PowerPoint Document"] != nil:
+	}
+	for _, name := range []string{"Workbook", "Book"} { // as Excel names it; others do in capitals
+		for _, n := range []string{name, strings.ToUpper(name), strings.ToLower(name)} {
+			if b := c.streams[n]; b != nil {
+				return oldWorkbook(d, b)
+			}
+		}
+	}
+	if c.streams["PowerPoint Document"] != nil {
 		return oldSlides(d, c)
 	}
 	return Unsupported

@@ -20,6 +20,7 @@ const (
 	Scanned     Reason = "scanned"     // its pages are pictures
 	Empty       Reason = "empty"       // there is no text in it
 	Unsupported Reason = "unsupported" // nobody here reads this format
+	BinaryBook  Reason = "xlsb"        // it is a workbook in Excel's binary format, for which there is no kept reader in Go
 	Timeout     Reason = "timeout"     // it took too long
 	Crashed     Reason = "crashed"     // the reader died of it
 )
@@ -86,7 +87,7 @@ type format func(d *draft, data []byte) error
 func extensions() map[string]format {
 	return map[string]format{
 		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
-		".xlsx": office, ".xlsm": office, ".xltx": office, ".odt": office, ".ods": office, ".odp": office,
+		".xlsx": office, ".xlsm": office, ".xlsb": office, ".xltx": office, ".odt": office, ".ods": office, ".odp": office,
 		".ott": office, ".fodt": oldName, ".fods": oldName, ".fodp": oldName, ".slk": oldSheetName,
 		".epub": office, ".doc": oldName, ".dot": oldName, ".xls": oldSheetName, ".xlt": oldSheetName,
 		".ppt": oldName, ".pps": oldName, ".msg": oldName, ".mht": oldName, ".mhtml": oldName,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"fawn/uploads/convert"
@@ -39,6 +40,14 @@ func TestOldOfficeFiles(t *testing.T) {
 	same(t, md(t, "old.ppt", old(t, "old.ppt")),
 		"<!-- slide 1 -->\n\n# Erste Folie\n\nPunkt eins\n\nПункт два\n\nNotes: Sag hallo.\n\n"+
 			"<!-- slide 2 -->\n\n# Zweite Folie\n\nEnde\n")
+}
+
+func TestStreamsOfOldWorkbooksMayHaveNamesInCapitals(t *testing.T) {
+	wide := func(s string) []byte { return []byte(strings.Join(strings.Split(s, ""), "\x00")) }
+	book := bytes.ReplaceAll(old(t, "old.xls"), wide("Workbook"), wide("WORKBOOK"))
+	if got := md(t, "a.xls", book); !strings.Contains(got, "## Zahlen") {
+		t.Errorf("got\n%s", got)
+	}
 }
 
 func TestDamagedOldOfficeFilesEndWithAReason(t *testing.T) {

@@ -140,8 +140,15 @@ func (o *odf) inline(n *node) string {
 			b.WriteString(o.formula(k))
 		case "image":
 			b.WriteString("[image]")
-		case "p":
+		case "p", "h":
 			b.WriteString(o.inline(k) + "\n")
+		case "text-box", "custom-shape", "rect", "ellipse", "table", "list":
+			b.WriteString("\n" + o.inline(k) + "\n")
+		case "table-cell":
+			b.WriteString(oneLine(o.inline(k)) + " ")
+		case "table-row":
+			b.WriteString(o.inline(k) + "\n")
+		case "desc", "title": // of what is drawn
 		default:
 			b.WriteString(o.inline(k))
 		}
@@ -182,6 +189,9 @@ func (o *odf) table(t *node) {
 				lines = append(lines, o.inline(p))
 			}
 			text := strings.Join(lines, " ")
+			if len(lines) == 0 {
+				text = unshown(c)
+			}
 			for range repeats(c.attr("number-columns-repeated"), text == "") {
 				row = append(row, text)
 				size += len(text)
@@ -202,6 +212,21 @@ func (o *odf) table(t *node) {
 		}
 	}
 	o.d.table(rows)
+}
+
+// unshown is the value of a cell that the program which wrote it doesn't show as text, or its formula where it has no
+// value either.
+func unshown(cell *node) string {
+	for _, name := range []string{"string-value", "date-value", "time-value", "boolean-value", "value"} {
+		if v := cell.attr("office:" + name); v != "" {
+			return v
+		}
+	}
+	_, formula, _ := strings.Cut(cell.attr("formula"), "=")
+	if formula == "" {
+		return ""
+	}
+	return "=" + formula
 }
 
 func repeats(s string, empty bool) int {

@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"net/mail"
 	"sort"
 	"strings"
 	"time"
@@ -37,8 +39,12 @@ func outlookMessage(d *draft, c *compoundFile, at string, depth int) error {
 			break
 		}
 	}
-	for _, h := range []struct{ name, text string }{{"From", from}, {"To", m.text("0E04")}, {"Cc", m.text("0E03")},
-		{"Date", m.date()}} {
+	if !strings.Contains(from, "@") {
+		from = cmp.Or(m.sent(), from)
+	}
+	to, cc := m.recipients()
+	for _, h := range []struct{ name, text string }{{"From", from}, {"To", cmp.Or(to, m.text("0E04"))},
+		{"Cc", cmp.Or(cc, m.text("0E03"))}, {"Date", m.date()}} {
 		if text := oneLine(h.text); text != "" {
 			d.line("- " + h.name + ": " + text)
 		}
@@ -110,6 +116,55 @@ func (m *outlook) date() string {
 		}
 	}
 	return ""
+}
+
+// sent is the sender as the head with which the message was sent has it, "" if that isn't kept.
+func (m *outlook) sent() string {
+	head, err := mail.ReadMessage(strings.NewReader(strings.TrimSpace(m.text("007D")) + "\r\n\r\n"))
+	if err != nil {
+		return ""
+	}
+	from, err := new(mail.AddressParser).Parse(head.Header.Get("From"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(from.Name + " <" + from.Address + ">")
+}
+
+// recipients lists those of a message with their addresses, "" where no recipient with one is kept.
+func (m *outlook) recipients() (to, cc string) {
+	lists := map[uint32][]string{}
+	addressed := false
+	for i := range 1000 {
+		r := &outlook{c: m.c, at: m.at + fmt.Sprintf("__recip_version1.0_#%08X/", i), page: m.page}
+		b := m.c.streams[r.at+msgProperties]
+		if b == nil {
+			break
+		}
+		kind := uint32(1)
+		for at := 8; at+16 <= len(b); at += 16 {
+			if u32(b, at) == 0x0C150003 {
+				kind = u32(b, at+8) & 3
+			}
+		}
+		who := oneLine(r.text("3001"))
+		for _, p := range []string{"39FE", "3003"} {
+			if address := oneLine(r.text(p)); strings.Contains(address, "@") {
+				addressed = true
+				if who != address && !strings.Contains(who, "<"+address+">") {
+					who = strings.TrimSpace(who + " <" + address + ">")
+				}
+				break
+			}
+		}
+		if who != "" {
+			lists[kind] = append(lists[kind], who)
+		}
+	}
+	if !addressed {
+		return "", ""
+	}
+	return strings.Join(lists[1], "; "), strings.Join(lists[2], "; ")
 }
 
 // text is a property that is one.

@@ -37,12 +37,38 @@ func (r *pageReader) page(i int) ([]textLine, error) {
 	if err != nil {
 		return nil, err
 	}
+	words = r.visible(page.Page, words)
 	r.link(at, words)
 	drawings := r.drawn(at)
 	if mirror(words) {
 		drawings.mirror()
 	}
 	return layout(words, drawings), nil
+}
+
+// visible leaves out words beyond the edges of a page, which no program shows.
+func (r *pageReader) visible(page references.FPDF_PAGE, words []piece) []piece {
+	res, err := r.pdf.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: requests.Page{ByReference: &page}})
+	if err != nil {
+		return words
+	}
+	box := res.Rect
+	left, right := float64(min(box.Left, box.Right)), float64(max(box.Left, box.Right))
+	bottom, top := float64(min(box.Top, box.Bottom)), float64(max(box.Top, box.Bottom))
+	if right-left < 1 || top-bottom < 1 {
+		return words
+	}
+	var kept []piece
+	fresh := false
+	for _, w := range words {
+		fresh = fresh || w.fresh
+		if w.right < left || w.left > right || w.top < bottom || w.bottom > top {
+			continue
+		}
+		w.fresh, fresh = fresh, false
+		kept = append(kept, w)
+	}
+	return kept
 }
 
 // char is a character of a page and its number there.

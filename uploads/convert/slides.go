@@ -35,7 +35,9 @@ func slide(d *draft, a *archive, part string) error {
 	if err != nil {
 		return err
 	}
-	shapes(d, t.kid("sld", "cSld", "spTree"), rel)
+	if err := shapes(d, a, t.kid("sld", "cSld", "spTree"), rel); err != nil {
+		return err
+	}
 	notes := rel.byKind["notesSlide"]
 	if notes == "" {
 		return nil
@@ -57,7 +59,7 @@ func placeholder(sp *node) string {
 	return sp.kid("nvSpPr", "nvPr", "ph").attr("type")
 }
 
-func shapes(d *draft, n *node, rel relations) {
+func shapes(d *draft, a *archive, n *node, rel relations) error {
 	for _, k := range n.kids {
 		switch k.name {
 		case "sp":
@@ -69,17 +71,22 @@ func shapes(d *draft, n *node, rel relations) {
 			default:
 				d.block(strings.Join(text, "\n"))
 			}
-		case "grpSp":
-			shapes(d, k, rel)
-		case "AlternateContent":
-			shapes(d, k.kid("Choice"), rel)
+		case "grpSp", "AlternateContent":
+			if k.name == "AlternateContent" {
+				k = k.kid("Choice")
+			}
+			if err := shapes(d, a, k, rel); err != nil {
+				return err
+			}
 		case "graphicFrame":
 			for _, t := range k.all("tbl") {
 				d.table(slideTable(t, rel))
 			}
-			if len(k.all("chart")) > 0 {
-				d.block("[chart]")
+			text, err := a.graphics(k, rel)
+			if err != nil {
+				return err
 			}
+			d.block(text)
 		case "pic":
 			if alt := oneLine(k.kid("nvPicPr", "cNvPr").attr("descr")); alt != "" {
 				d.block("[image: " + alt + "]")
@@ -88,6 +95,7 @@ func shapes(d *draft, n *node, rel relations) {
 			}
 		}
 	}
+	return nil
 }
 
 // paragraphs are the lines of a shape, as list items where it has several.

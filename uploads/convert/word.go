@@ -338,7 +338,7 @@ func (w *wordReader) run(r *node) string {
 	return before + "**" + word + "**" + after
 }
 
-// picture is the text of a text box, or a word for an image.
+// picture is the text of a text box, a chart or a diagram, or a word for an image.
 func (w *wordReader) picture(n *node) string {
 	var boxes []string
 	for _, box := range n.all("txbxContent") {
@@ -346,6 +346,11 @@ func (w *wordReader) picture(n *node) string {
 	}
 	if len(boxes) > 0 {
 		return strings.Join(boxes, "\n")
+	}
+	if text, err := w.a.graphics(n, w.rel); err != nil {
+		w.d.lack(Damaged)
+	} else if text != "" {
+		return "\n\n" + text + "\n\n"
 	}
 	for _, p := range n.all("docPr") {
 		if alt := oneLine(p.attr("descr")); alt != "" {

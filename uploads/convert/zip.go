@@ -258,8 +258,8 @@ func office(d *draft, data []byte) error {
 		return word(d, a, main)
 	case root == "presentation":
 		return slides(d, a, main)
-	case path.Ext(main) == ".bin": // a workbook in Excel's binary format
-		return Unsupported
+	case path.Ext(main) == ".bin":
+		return BinaryBook
 	case root == "workbook":
 		return workbookOf(d, a)
 	case a.has("META-INF/container.xml"):

@@ -2,6 +2,7 @@ package workbook
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,7 +139,7 @@ func (f format) show(v float64, from1904 bool) string {
 	if f.scientific {
 		s = strconv.FormatFloat(v, 'E', f.most, 64)
 	} else {
-		s = strconv.FormatFloat(v, 'f', f.most, 64)
+		s = fixed(v, f.most)
 		if whole, decimals, cut := strings.Cut(s, "."); cut {
 			for len(decimals) > f.least && strings.HasSuffix(decimals, "0") {
 				decimals = decimals[:len(decimals)-1]
@@ -164,6 +165,19 @@ func (f format) show(v float64, from1904 bool) string {
 		s += "%"
 	}
 	return strings.TrimSpace(sign + f.before + s + f.after)
+}
+
+// fixed writes a number with some decimals. Excel takes a number by its first 15 digits, so that 1.005 is halfway between
+// 1.00 and 1.01, and rounds up what is halfway.
+func fixed(v float64, places int) string {
+	if short := general(v); !strings.Contains(short, "E") {
+		if _, decimals, _ := strings.Cut(short, "."); len(decimals) == places+1 && strings.HasSuffix(decimals, "5") {
+			if exact, ok := new(big.Rat).SetString(short); ok {
+				return exact.FloatString(places)
+			}
+		}
+	}
+	return strconv.FormatFloat(v, 'f', places, 64)
 }
 
 // value writes a number with all its digits, but one that stands for a moment as that, and one with

@@ -3,9 +3,12 @@
 // words are the words of a text; scripts without spaces have one a character.
 export const words = (text) => text.normalize('NFKC').toLowerCase().match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}\p{M}]+/gu) ?? [];
 
-// plain is Markdown without its marks.
+// plain is Markdown without its marks, such as the language of code and what stands in the place of pictures.
 export const plain = (markdown) => markdown
   .replace(/^<!-- \w+ \d+ -->$/gm, '')
+  .replace(/^```\w*$/gm, '')
+  .replace(/\[(image|chart)\]/g, '')
+  .replace(/\[(?:image|chart): ([^\]]*)\]/g, '$1')
   .replace(/\]\([^)\s]*\)/g, ']')
   .replace(/\\([\\|*_`[\]()#+.!-])/g, '$1')
   .replace(/\*\*/g, '');
@@ -34,7 +37,7 @@ export const headings = (want, markdown) => {
 
 // table is the share of rows that are rows of a table, with each cell of its own.
 export const table = (want, markdown) => {
-  const rows = markdown.split('\n').filter((l) => l.startsWith('|'))
+  const rows = markdown.split('\n').map((l) => l.replace(/^(> ?)+/, '')).filter((l) => l.startsWith('|'))
     .map((l) => l.slice(1, -1).split(/(?<!\\)\|/).map((c) => plain(c).trim()).filter((c) => c !== ''));
   return want.filter((w) => rows.some((r) => r.length === w.length && w.every((c, i) => same(c, r[i])))).length / want.length;
 };
