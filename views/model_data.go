@@ -9,6 +9,71 @@ const ExportURL = "/api/export"
 type Data struct {
 	Lang    string
 	Backups *Backups // nil for readers who don't run the installation
+	Imports *Imports // nil where nothing can be imported
+}
+
+// ImportURL takes exports of other apps.
+const ImportURL = "/ui/import"
+
+// Imports is the part about exports of other apps.
+type Imports struct {
+	Problem string // why an export wasn't read, or an action not done
+	Preview *ImportPreview
+	Done    string // import that was just confirmed
+	Undone  bool   // one was just undone
+	Kept    int    // chats of it that stayed
+	Earlier []Import
+}
+
+// Import is one import.
+type Import struct {
+	ID, App string
+	At      time.Time
+	Chats   int
+}
+
+// ImportPreview is what an import will make, and what it leaves out.
+type ImportPreview struct {
+	Import
+	Messages, Files                                         int
+	Existing, Branches, Missing, Refused, Empty, Unreadable int
+	Titles                                                  []ImportTitle
+}
+
+// ImportTitle is one chat of a preview.
+type ImportTitle struct {
+	Title string
+	At    time.Time
+}
+
+// Left are the keys and counts of what is left out.
+func (p *ImportPreview) Left() (out []ImportLeft) {
+	for _, l := range []ImportLeft{{"existing", p.Existing}, {"branches", p.Branches}, {"missing", p.Missing},
+		{"refused", p.Refused}, {"empty", p.Empty}, {"unreadable", p.Unreadable}} {
+		if l.N > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// ImportLeft counts one kind of what is left out.
+type ImportLeft struct {
+	Key string
+	N   int
+}
+
+// AppName is how people call an app whose exports can be imported.
+func AppName(app string) string {
+	switch app {
+	case "chatgpt":
+		return "ChatGPT"
+	case "claude":
+		return "Claude"
+	case "open-webui":
+		return "Open WebUI"
+	}
+	return app
 }
 
 // Backups says how the server backs itself up.

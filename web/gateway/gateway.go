@@ -35,6 +35,7 @@ func Operations() []openapi.Op {
 		describeSkills(),
 		describeMemory(),
 		describeExport(),
+		describeImports(),
 		describeMCP(),
 		describeFeatures(),
 		describeAuth(),

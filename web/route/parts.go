@@ -26,6 +26,7 @@ import (
 	"fawn/web/account"
 	"fawn/web/bots"
 	"fawn/web/httpx"
+	"fawn/web/imports"
 	"fawn/web/network"
 )
 
@@ -79,6 +80,9 @@ type Deps struct {
 
 	// Export writes chats as files; nil cannot.
 	Export Exporter
+
+	// Imports makes chats from exports of other apps; nil cannot.
+	Imports *imports.Service
 
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside

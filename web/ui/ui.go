@@ -32,6 +32,7 @@ import (
 	accounts "fawn/web/account"
 	"fawn/web/account/sso"
 	"fawn/web/bots"
+	"fawn/web/imports"
 	"fawn/web/openapi"
 	"fawn/web/ui/account"
 	"fawn/web/ui/agents"
@@ -90,6 +91,7 @@ type UI struct {
 	*conversation.Handlers
 	account  *account.Handlers
 	settings *settings.Handlers
+	imports  *imports.Service
 	agents   *agents.Handlers
 	chats    *chats.Handlers
 	export   *export.Handlers
@@ -109,6 +111,9 @@ func (u *UI) Providers() []accounts.Provider { return u.account.Providers() }
 
 // Export makes files of chats, for clients of the API.
 func (u *UI) Export() *export.Handlers { return u.export }
+
+// Imports makes chats from exports of other apps, for clients of the API.
+func (u *UI) Imports() *imports.Service { return u.imports }
 
 // New checks that everything the pages load is embedded.
 func New(d Deps) (*UI, error) {
@@ -133,9 +138,11 @@ func New(d Deps) (*UI, error) {
 	if u.account, err = account.New(d.Site, d.SSO, d.Steps); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
+	u.imports = &imports.Service{DB: d.Site.DB, Runs: d.Site.Runs, Dirs: d.Site.Dirs, Documents: d.Documents,
+		Uploads: d.Uploads, Log: d.Site.Log}
 	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,
 		Memory: d.Memory, Bots: d.Bots, Documents: d.Documents, Backups: d.Backups, Version: d.Version,
-		Discover: llm.Discover})
+		Discover: llm.Discover, Imports: u.imports})
 	u.agents = &agents.Handlers{Site: d.Site,
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
 	u.export = export.New(u.Handlers, d.Memory, d.Agents)

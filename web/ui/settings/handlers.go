@@ -13,6 +13,7 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/web/bots"
+	"fawn/web/imports"
 	"fawn/web/ui/account"
 	"fawn/web/ui/page"
 )
@@ -26,6 +27,7 @@ type Deps struct {
 	Bots      *bots.Service
 	Documents uploads.Documents
 	Backups   func() views.Backups // how the server backs itself up
+	Imports   *imports.Service
 	Version   string
 	// Discover looks for servers of models on this machine.
 	Discover func(context.Context) []llm.Found

@@ -73,10 +73,8 @@ func (h *Handlers) settings(c echo.Context) error {
 			return err
 		}
 	case "data":
-		p.Data = views.Data{Lang: page.ReadPrefs(c.Request()).Lang}
-		if h.Backups != nil && page.MayChange(c) {
-			b := h.Backups()
-			p.Data.Backups = &b
+		if p.Data, err = h.dataSection(c); err != nil {
+			return err
 		}
 	case "memory":
 		if p.Memory, err = h.memorySection(c); err != nil {

@@ -1,0 +1,64 @@
+// Package takeout reads the exports of other chat apps: ChatGPT's and Claude's archives, and the
+// chats of Open WebUI. It holds one conversation at a time.
+package takeout
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// Apps whose exports can be read.
+const (
+	ChatGPT   = "chatgpt"
+	Claude    = "claude"
+	OpenWebUI = "open-webui"
+)
+
+// Bounds in bytes.
+const (
+	maxConversation = 64 << 20  // JSON of one conversation
+	maxChats        = 4 << 30   // JSON of all of them, unpacked
+	maxNames        = 8 << 20   // the list of the names of files
+	maxDirectory    = 100 << 20 // names in the directory of an archive
+)
+
+// Sentinels of this package.
+var (
+	// ErrFormat is a file that is no export of an app known here.
+	ErrFormat = errors.New("not an export of ChatGPT, Claude or Open WebUI")
+	// ErrDamaged matches what is an export and cannot be read to its end.
+	ErrDamaged = errors.New("the export can't be read to its end")
+	// ErrTooLarge is an export over the bounds of this package.
+	ErrTooLarge = errors.New("the export is too large")
+)
+
+// Conversation is one chat of an export, with the branch that was shown last.
+type Conversation struct {
+	App, ID, Title   string
+	Created, Updated time.Time // zero if not known
+	Messages         []Message
+	Branches         int // others, which are left out
+}
+
+// Message is what a person or a model said. Neighbouring answers of a model are one message.
+type Message struct {
+	Human bool
+	Text  string
+	Model string // "" if not known
+	At    time.Time
+	Files []File
+}
+
+// File is an attachment. Open is nil when the export does not have its content.
+type File struct {
+	Name string
+	Size int64 // at most, in bytes
+	Open func() (io.ReadCloser, error)
+}
+
+// Unreadable counts conversations that are not what an app writes.
+type Unreadable struct {
+	Count int
+	Title string // of the first that has one
+}

@@ -1,0 +1,227 @@
+package takeout
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Read calls each for every conversation of an export: an archive, or the JSON in it. An error of
+// each ends it and is returned. Errors: ErrFormat, ErrDamaged, ErrTooLarge.
+func Read(src io.ReaderAt, size int64, each func(*Conversation) error) (Unreadable, error) {
+	r := &reader{each: each}
+	var head [4]byte
+	if _, err := src.ReadAt(head[:], 0); err != nil && err != io.EOF {
+		return r.bad, fmt.Errorf("read export: %w", err)
+	}
+	if string(head[:]) == "PK\x03\x04" {
+		return r.bad, r.archive(src, size)
+	}
+	err := r.chats(io.NewSectionReader(src, 0, size))
+	return r.bad, err
+}
+
+type reader struct {
+	each  func(*Conversation) error
+	files assets
+	bad   Unreadable
+	known bool // something was recognised
+}
+
+// archive reads every file of conversations in a ZIP archive.
+func (r *reader) archive(src io.ReaderAt, size int64) error {
+	if directory(src, size) > maxDirectory {
+		return fmt.Errorf("%w: its archive lists too many files", ErrTooLarge)
+	}
+	z, err := zip.NewReader(src, size)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	var chats []*zip.File
+	for _, f := range z.File {
+		name := path.Base(f.Name)
+		if f.Mode().IsRegular() && strings.HasSuffix(name, ".json") &&
+			(name == "conversations.json" || strings.HasPrefix(name, "conversations-") ||
+				strings.HasPrefix(name, "chat-export") || strings.HasPrefix(name, "all-chats-export")) {
+			chats = append(chats, f)
+		}
+	}
+	if len(chats) == 0 {
+		return fmt.Errorf("%w: there is no conversations.json in the archive", ErrFormat)
+	}
+	slices.SortFunc(chats, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
+	r.files = findAssets(z.File)
+	for _, f := range chats {
+		in, err := f.Open()
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrDamaged, f.Name, err)
+		}
+		err = r.chats(in)
+		in.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// directory is how many bytes an archive's directory claims, 0 if it isn't found.
+func directory(src io.ReaderAt, size int64) int64 {
+	tail := make([]byte, min(size, 65557)) // the end record and its longest comment
+	if _, err := src.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+		return 0
+	}
+	at := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if at < 0 || len(tail)-at < 22 {
+		return 0
+	}
+	if n := binary.LittleEndian.Uint32(tail[at+12:]); n != 1<<32-1 {
+		return int64(n)
+	}
+	at = bytes.LastIndex(tail, []byte("PK\x06\x06")) // the record of large archives
+	if at < 0 || len(tail)-at < 56 {
+		return maxDirectory + 1
+	}
+	return int64(min(binary.LittleEndian.Uint64(tail[at+40:]), 1<<62))
+}
+
+// budget is a reader that fails once what was read since the last allowance is too much.
+type budget struct {
+	from      io.Reader
+	left, all int64
+}
+
+func (b *budget) Read(p []byte) (int, error) {
+	if b.left <= 0 || b.all <= 0 {
+		return 0, ErrTooLarge
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left, b.all)])
+	b.left, b.all = b.left-int64(n), b.all-int64(n)
+	return n, err
+}
+
+// chats reads JSON: a list of conversations, or one.
+func (r *reader) chats(from io.Reader) error {
+	in := &budget{from: from, left: maxConversation, all: maxChats}
+	dec := json.NewDecoder(in)
+	fail := func(err error) error {
+		if errors.Is(err, ErrTooLarge) {
+			return fmt.Errorf("%w: a conversation ends behind byte %d", ErrTooLarge, dec.InputOffset())
+		}
+		if !r.known && r.bad.Count == 0 {
+			return fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		return fmt.Errorf("%w, after byte %d: %w", ErrDamaged, dec.InputOffset(), err)
+	}
+	first, err := peek(dec)
+	if err != nil {
+		return fail(err)
+	}
+	if first == '{' {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fail(err)
+		}
+		if err := r.one(raw); err != nil {
+			return err
+		}
+		return r.judge()
+	}
+	if _, err := dec.Token(); err != nil || first != '[' {
+		return fail(errors.Join(err, errors.New("neither a list nor an object")))
+	}
+	for dec.More() {
+		in.left = maxConversation
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fail(err)
+		}
+		if err := r.one(raw); err != nil {
+			return err
+		}
+		if !r.known && r.bad.Count > 100 {
+			return ErrFormat
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return fail(err)
+	}
+	return r.judge()
+}
+
+// judge tells a list of nothing known from an export. An empty list is one.
+func (r *reader) judge() error {
+	if !r.known && r.bad.Count > 0 {
+		return ErrFormat
+	}
+	return nil
+}
+
+// peek is the first byte of the next value.
+func peek(dec *json.Decoder) (byte, error) {
+	dec.More() // fills the buffer
+	buffered := dec.Buffered()
+	var b [1]byte
+	for {
+		if _, err := buffered.Read(b[:]); err != nil {
+			return 0, err
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(b[0])) {
+			return b[0], nil
+		}
+	}
+}
+
+// record has the members by which the apps' conversations differ.
+type record struct {
+	ID           string          `json:"id"`
+	Conversation string          `json:"conversation_id"`
+	UUID         string          `json:"uuid"`
+	Title        string          `json:"title"`
+	Name         string          `json:"name"`
+	Model        string          `json:"model"`
+	CreateTime   moment          `json:"create_time"`
+	UpdateTime   moment          `json:"update_time"`
+	CreatedAt    moment          `json:"created_at"`
+	UpdatedAt    moment          `json:"updated_at"`
+	Mapping      json.RawMessage `json:"mapping"`
+	CurrentNode  string          `json:"current_node"`
+	ChatMessages json.RawMessage `json:"chat_messages"`
+	Chat         json.RawMessage `json:"chat"`
+}
+
+// one hands on a conversation.
+func (r *reader) one(raw json.RawMessage) error {
+	var rec record
+	err := json.Unmarshal(raw, &rec)
+	c := &Conversation{}
+	switch {
+	case err != nil:
+	case object(rec.Mapping):
+		err = r.chatGPT(c, &rec)
+	case len(rec.ChatMessages) > 0:
+		err = claude(c, &rec)
+	case object(rec.Chat):
+		err = openWebUI(c, &rec)
+	default:
+		err = ErrFormat
+	}
+	if err != nil {
+		r.bad.Count++
+		if title := rec.Title + rec.Name; r.bad.Title == "" {
+			r.bad.Title = title
+		}
+		return nil
+	}
+	r.known = true
+	return r.each(c)
+}
+
+func object(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

@@ -1,0 +1,72 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"testing"
+)
+
+// TestImportsThroughTheAPI previews, confirms and takes back an export.
+func TestImportsThroughTheAPI(t *testing.T) {
+	s := start(t, "")
+	call := func(method, path, kind string, body io.Reader, status int) map[string]any {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", kind)
+		resp, err := s.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != status {
+			t.Fatalf("%s %s = %d, want %d: %s", method, path, resp.StatusCode, status, raw)
+		}
+		var out map[string]any
+		if err := json.Unmarshal(raw, &out); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		return out
+	}
+	send := func(content string, status int) map[string]any {
+		t.Helper()
+		var form bytes.Buffer
+		m := multipart.NewWriter(&form)
+		part, err := m.CreateFormFile("file", "conversations.json")
+		if err == nil {
+			_, err = io.WriteString(part, content)
+		}
+		if err == nil {
+			err = m.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return call("POST", "/api/imports", m.FormDataContentType(), &form, status)
+	}
+	send("no export", http.StatusUnprocessableEntity)
+	call("POST", "/api/imports", "application/json", nil, http.StatusUnprocessableEntity)
+	p := send(`[{"uuid":"u1","name":"Tea","chat_messages":[{"sender":"human","text":"Which tea?"},{"sender":"assistant","text":"Green."}]}]`,
+		http.StatusOK)
+	id, _ := p["import_id"].(string)
+	if p["app"] != "claude" || p["chats"] != 1.0 || p["messages"] != 2.0 || p["confirmed"] != false || id == "" {
+		t.Fatalf("the preview is %v", p)
+	}
+	call("POST", "/api/imports/nobody/confirm", "", nil, http.StatusNotFound)
+	if done := call("POST", "/api/imports/"+id+"/confirm", "", nil, http.StatusOK); done["confirmed"] != true {
+		t.Errorf("the import is %v", done)
+	}
+	if list, _ := call("GET", "/api/imports", "", nil, http.StatusOK)["imports"].([]any); len(list) != 1 {
+		t.Errorf("%d imports are listed", len(list))
+	}
+	if gone := call("DELETE", "/api/imports/"+id, "", nil, http.StatusOK); gone["removed"] != 1.0 || gone["kept"] != 0.0 {
+		t.Errorf("taken back: %v", gone)
+	}
+	call("DELETE", "/api/imports/"+id, "", nil, http.StatusNotFound)
+}

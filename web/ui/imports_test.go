@@ -1,0 +1,132 @@
+package ui_test
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fawn/agent/agenttest"
+	"fawn/store"
+)
+
+const (
+	dataPage = "/workspace/settings/data"
+	export   = `[{"id":"w1","title":"Rain in June","updated_at":1710000100,"created_at":1710000000,"chat":{"history":{"currentId":"3","messages":{
+ "1":{"id":"1","parentId":null,"role":"user","content":"Will it drizzle?","timestamp":1710000001,"files":[{"name":"sky.txt","url":"data:text/plain;base64,aGVsbG8="},{"name":"lost.pdf"}]},
+ "2":{"id":"2","parentId":"1","role":"assistant","content":"No.","model":"llama"},
+ "3":{"id":"3","parentId":"1","role":"assistant","content":"Bring an **umbrella**.","model":"llama3"}}}}},
+ {"id":"w2","title":"Second","chat":{"messages":[{"role":"user","content":"Hello there"},{"role":"assistant","content":"Hello."}]}},
+ {"id":"w3","title":"Nothing","chat":{"messages":[]}}]`
+)
+
+// sendExport uploads an export.
+func (w *world) sendExport(content string) answer {
+	w.Helper()
+	var form bytes.Buffer
+	m := multipart.NewWriter(&form)
+	part, err := m.CreateFormFile("file", "export.json")
+	if err == nil {
+		_, err = part.Write([]byte(content))
+	}
+	if err == nil {
+		err = m.Close()
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return w.do(http.MethodPost, "/ui/import", &form, "Content-Type", m.FormDataContentType())
+}
+
+var importID = regexp.MustCompile(`name="import" value="([^"]+)"`)
+
+// follow posts a form about an import and gets the page that comes after it.
+func (w *world) follow(what, id string) string {
+	w.Helper()
+	a := w.post("/ui/import/"+what, url.Values{"import": {id}})
+	if a.StatusCode != http.StatusSeeOther {
+		w.Fatalf("%s: %d\n%s", what, a.StatusCode, a.body)
+	}
+	return w.page(a.Header.Get("Location"))
+}
+
+func (w *world) threads() []store.Thread {
+	w.Helper()
+	list, _, err := w.db.Threads(w.Context(), store.ThreadQuery{Owner: store.DefaultOwner})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return list
+}
+
+func TestAnExportIsPreviewedImportedAndTakenBack(t *testing.T) {
+	w := open(t, &agenttest.Script{Replies: []agenttest.Reply{agenttest.Say("Take a coat, too.")}})
+	w.shows(w.page(dataPage), "Import chats")
+	a := w.sendExport(export)
+	if a.StatusCode != http.StatusOK {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	w.shows(a.body, "Ready to import 2 chats from Open WebUI", "1 earlier version", "1 file that isn’t in the export",
+		"1 chat without messages", "Rain in June", "2024-03-09")
+	if n := len(w.threads()); n != 0 || strings.Contains(w.page("/workspace/chats"), "Rain in June") {
+		t.Fatalf("%d chats are there before somebody confirmed", n)
+	}
+	id := importID.FindStringSubmatch(a.body)[1]
+	w.shows(w.follow("confirm", id), "Imported 2 chats from Open WebUI", "Undo import")
+	w.follow("confirm", id) // again changes nothing
+
+	var rain string
+	for _, th := range w.threads() {
+		if th.Title == "Rain in June" {
+			rain = th.ID
+			if th.CreatedAt.Unix() != 1710000000 || th.UpdatedAt.Unix() != 1710000100 {
+				t.Errorf("times are %s and %s", th.CreatedAt, th.UpdatedAt)
+			}
+			if !strings.Contains(string(th.Metadata), `"llama3"`) {
+				t.Errorf("metadata is %s", th.Metadata)
+			}
+		}
+	}
+	w.shows(w.page("/workspace/chats/"+rain), "Will it drizzle?", "<strong>umbrella</strong>", "sky.txt")
+	if got := w.get("/ui/threads/" + rain + "/view/mnt/user-data/uploads/sky.txt"); got.body != "hello" {
+		t.Errorf("the file is %d %q", got.StatusCode, got.body)
+	}
+	if !strings.Contains(w.page("/workspace/chats?q=umbrella"), rain) {
+		t.Error("search doesn't find what was imported")
+	}
+
+	again := w.sendExport(export)
+	w.shows(again.body, "nothing to import", "2 chats imported earlier")
+
+	if a := w.post("/ui/threads/"+rain+"/messages", url.Values{"text": {"And in July?"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatalf("the next message: %d %s", a.StatusCode, a.body)
+	}
+	w.settle(rain)
+	w.shows(w.page("/workspace/chats/"+rain), "Take a coat, too.", "Will it drizzle?")
+
+	w.shows(w.follow("undo", id), "Import undone.", "1 chat you’ve continued was kept.")
+	if list := w.threads(); len(list) != 1 || list[0].ID != rain {
+		t.Errorf("%d chats are left", len(list))
+	}
+	if a := w.post("/ui/import/undo", url.Values{"import": {id}}); a.StatusCode != http.StatusNotFound {
+		t.Errorf("a second undo: %d", a.StatusCode)
+	}
+	w.shows(w.sendExport(export).body, "Ready to import 1 chat from")
+}
+
+func TestWhatIsNoExportIsExplained(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	for content, want := range map[string]string{"": "isn’t an export", "hello": "isn’t an export",
+		export[:len(export)-9]: "damaged or incomplete"} {
+		a := w.sendExport(content)
+		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, want) {
+			t.Errorf("%.20q: %d, without %q", content, a.StatusCode, want)
+		}
+	}
+	if a := w.post("/ui/import/confirm", url.Values{"import": {"nope"}}); a.StatusCode != http.StatusNotFound {
+		t.Errorf("confirm nothing: %d", a.StatusCode)
+	}
+}
