@@ -75,6 +75,7 @@ func commandTable() []command {
 			"install a skill: a .skill file, a folder, or the address of a file or a git repository",
 			skillsInstallCommand},
 		{"mcp", "", "be an MCP server on standard input and output, for programs that start one", mcpCommand},
+		{"acp", "", "let an editor use an agent over standard input and output (Agent Client Protocol)", acpCommand},
 		{"completion", "bash|zsh|fish", "print what makes a shell complete commands and flags", completionCommand},
 		{"version", "", "print the version", func(c *invocation) func() error {
 			return func() error { return printVersion(*c.o) }

@@ -37,6 +37,27 @@ func reach(c *invocation) *cli.Reach {
 	return to
 }
 
+// modeFlag declares the flag that chooses a mode.
+func modeFlag(c *invocation, into *string) {
+	c.Func("mode", "`flash|thinking|pro|ultra` how much the agent thinks, plans and delegates",
+		func(mode string) error {
+			switch mode {
+			case "flash", "thinking", "pro", "ultra":
+				*into = mode
+				return nil
+			}
+			return errors.New("must be flash, thinking, pro or ultra")
+		})
+}
+
+func acpCommand(c *invocation) func() error {
+	to, e := reach(c), cli.Editor{}
+	c.StringVar(&e.Agent, "agent", "", "`NAME` of a custom agent")
+	c.StringVar(&e.Model, "model", "", "`NAME` of the model (default: the server's)")
+	modeFlag(c, &e.Mode)
+	return func() error { return cli.ServeACP(c, *c.o, *to, e, os.Stdin, c.stdout, c.stderr) }
+}
+
 func runCommand(c *invocation) func() error {
 	to, task := reach(c), cli.RunTask{}
 	c.Func("file", "`FILE` to upload first; can be given several times", func(name string) error {
@@ -44,15 +65,7 @@ func runCommand(c *invocation) func() error {
 		return nil
 	})
 	c.StringVar(&task.Model, "model", "", "`NAME` of the model (default: the server's)")
-	c.Func("mode", "`flash|thinking|pro|ultra` how much the agent thinks, plans and delegates",
-		func(mode string) error {
-			switch mode {
-			case "flash", "thinking", "pro", "ultra":
-				task.Mode = mode
-				return nil
-			}
-			return errors.New("must be flash, thinking, pro or ultra")
-		})
+	modeFlag(c, &task.Mode)
 	c.StringVar(&task.Agent, "agent", "", "`NAME` of a custom agent")
 	c.StringVar(&task.Thread, "thread", "", "`ID` of a chat to go on with (default: a new one)")
 	c.StringVar(&task.Out, "out", "", "`DIR` to copy the files of the answer to")

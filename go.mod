@@ -15,6 +15,7 @@ require (
 	github.com/andybalholm/brotli v1.1.0
 	github.com/anthropics/anthropic-sdk-go v1.32.0
 	github.com/aws/aws-sdk-go-v2 v1.48.0
+	github.com/coder/acp-go-sdk v0.13.5
 	github.com/coder/websocket v1.8.15
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b

@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 	skilltool.Main()
 	ns.Reexec()
 	handicap()
+	if os.Getenv(asACPAgent) != "" {
+		beACPAgent()
+		return
+	}
 	if os.Getenv(asProgram) == "1" {
 		main()
 	}

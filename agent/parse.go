@@ -33,6 +33,9 @@ func StripServerKwargs(m *Message) {
 	}
 }
 
+// MaxMessages is how many messages may be sent at once.
+const MaxMessages = 20_000
+
 // ParseMessages reads a list of messages or a single one, each in any form [ParseMessage]
 // knows. A two-string array is one message ("user", "hi"). The error names the index.
 func ParseMessages(raw json.RawMessage) ([]*Message, error) {
@@ -50,17 +53,27 @@ func ParseMessages(raw json.RawMessage) ([]*Message, error) {
 	if m := parseTuple(raw); m != nil {
 		return []*Message{m}, nil
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
+	var out []*Message
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
 		return nil, fmt.Errorf("messages: %w: %v", ErrMessage, err)
 	}
-	out := make([]*Message, 0, len(list))
-	for i, r := range list {
+	for d.More() { // one by one: an empty one takes a hundred times the bytes that it is sent in
+		if len(out) == MaxMessages {
+			return nil, fmt.Errorf("messages: %w: want at most %d at once", ErrMessage, MaxMessages)
+		}
+		var r json.RawMessage
+		if err := d.Decode(&r); err != nil {
+			return nil, fmt.Errorf("messages: %w: %v", ErrMessage, err)
+		}
 		m, err := ParseMessage(r)
 		if err != nil {
-			return nil, fmt.Errorf("messages[%d]: %w", i, err)
+			return nil, fmt.Errorf("messages[%d]: %w", len(out), err)
 		}
 		out = append(out, m)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("messages: %w: %v", ErrMessage, err)
 	}
 	return out, nil
 }
@@ -93,8 +106,19 @@ func ParseMessage(raw json.RawMessage) (*Message, error) {
 // parseTuple reads a (role, text) pair, or returns nil. Tool results and removals need an
 // id, for which a pair has no room.
 func parseTuple(raw json.RawMessage) *Message {
-	var pair []string
-	if json.Unmarshal(raw, &pair) != nil || len(pair) != 2 {
+	d := json.NewDecoder(bytes.NewReader(raw)) // the list may be long
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return nil
+	}
+	var pair [2]string
+	for i := range pair {
+		word, err := d.Token()
+		var ok bool
+		if pair[i], ok = word.(string); err != nil || !ok {
+			return nil
+		}
+	}
+	if end, err := d.Token(); err != nil || end != json.Delim(']') {
 		return nil
 	}
 	typ, ok := messageType(pair[0])

@@ -21,10 +21,19 @@ type Options struct {
 	Vision                 bool     // the resolved model reads images
 	DisableClarification   bool     // questions are answered by "decide yourself"
 	NonInteractive         bool     // nobody is there to answer; never set by a client
+	Interactive            bool     // the client shows questions to a person who answers them
 	Guest                  bool     // for somebody who is nobody's account: no commands, servers, memory or helpers
 	Timezone               string   // IANA name of the person's zone, for dates told to the model
 	Secrets                Secrets  // variables of this run's commands only; never stored
 	LostSecrets            []string // names of those which a restart has lost
+	ClientTools            []ClientTool
+}
+
+// ClientTool is a tool that the client of a run carries out, as it describes it.
+type ClientTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"parameters"` // a JSON Schema object
 }
 
 // Turn is one run's private working set. It is never shared between runs; only the loop

@@ -3,11 +3,14 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
+	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )
 
@@ -285,5 +288,69 @@ func TestCompletionsLoseNothing(t *testing.T) {
 	many := `{"model":"lead_agent","messages":[` + strings.Repeat(`{},`, 30_000) + `{}]}`
 	if a := s.send(t, "POST", "/v1/chat/completions", many); a.status != 400 || !strings.Contains(a.body, "at most 20000") {
 		t.Errorf("30,000 messages: %d %.200s", a.status, a.body)
+	}
+}
+
+// TestResponsesAreThereBeforeTheyEnd and when they fail: a client can ask for each, and go on behind it.
+func TestResponsesAreThereBeforeTheyEnd(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	s := start(t, "llm: {retry: {max_attempts: 1}}\n"+scriptedBy(model))
+	type response struct {
+		ID, Status string
+		Error      *struct{ Message string }
+		Output     []struct{ Content []struct{ Text string } }
+	}
+	post := func(body string) response {
+		t.Helper()
+		a := s.send(t, "POST", "/v1/responses", body)
+		if a.status != http.StatusOK {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		return decoded[response](t, a)
+	}
+	failed := post(`{"model":"lead_agent","input":"SCRIPT{\"turns\":[{\"error\":{\"status\":400,\"message\":\"no such thing\"}}]}"}`)
+	if failed.Status != "failed" || failed.Error == nil {
+		t.Fatalf("it is %+v", failed)
+	}
+	a := s.send(t, "GET", "/v1/responses/"+failed.ID, "")
+	if got := decoded[response](t, a); a.status != http.StatusOK || got.Status != "failed" || got.Error == nil ||
+		got.Error.Message != failed.Error.Message {
+		t.Errorf("a failed response: %d %s", a.status, a.body)
+	}
+	next := post(`{"model":"lead_agent","previous_response_id":"` + failed.ID + `","input":"SCRIPT{\"turns\":[{\"text\":\"Better.\"}]}"}`)
+	if next.Status != "completed" || next.Output[0].Content[0].Text != "Better." {
+		t.Errorf("behind it: %+v", next)
+	}
+
+	res, err := s.request(t.Context(), "POST", "/v1/responses", strings.NewReader(
+		`{"model":"lead_agent","stream":true,"input":"SCRIPT{\"turns\":[{\"text\":\"held\",\"gate\":\"g\",\"tokens\":1}]}"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	a = s.send(t, "GET", "/v1/responses/resp_"+res.Header.Get("X-Run-Id"), "")
+	if got := decoded[response](t, a); a.status != http.StatusOK || got.Status != "in_progress" {
+		t.Errorf("one that works: %d %s", a.status, a.body)
+	}
+	model.Open("g")
+	if _, err := io.ReadAll(res.Body); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestManyEmptyMessagesAreRefused before they are all decoded: each takes a hundred times the bytes that it is sent in.
+func TestManyEmptyMessagesAreRefused(t *testing.T) {
+	s := start(t, scripted(t))
+	body := `{"assistant_id":"lead_agent","if_not_exists":"create","input":{"messages":[` + strings.Repeat(`"",`, 5_000_000) + `""]}}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	a := s.sendBody(t, "POST", "/threads/t1/runs", strings.NewReader(body))
+	runtime.ReadMemStats(&after)
+	if a.status/100 != 4 || !strings.Contains(a.body, "at most 20000") {
+		t.Errorf("%d %.300s", a.status, a.body)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 400<<20 {
+		t.Errorf("it took %d MB of memory", took>>20)
 	}
 }

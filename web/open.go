@@ -20,6 +20,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
+	"fawn/agent/clienttool"
 	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/inspect"
@@ -116,41 +117,42 @@ type App struct {
 	network  *network.Decisions
 	accounts *account.Service
 
-	factorSeal *factor.Seal // of the secrets of authenticator apps
-	agents     *profile.Library
-	skills     *skills.Library
-	skillsAt   string // in sandboxes
-	mcp        *mcp.Pool
-	switches   *switches.Service
-	documents  *documents.Service
-	pictures   *pictures.Service
-	memory     *memory.Service
-	web        *community.Service
-	browser    render.Browser
-	converter  *converter.Converter
-	stopProxy  context.CancelFunc
-	api        *api.API
-	gateway    *gateway.Gateway
-	pages      *ui.UI
-	secrets    redact.Redactor  // of the configuration, for what is written down
-	metrics    *metrics.Metrics // nil counts nothing
-	inspect    *inspect.Service // nil keeps nothing
-	tracer     *tracing.Tracer  // nil tells nobody
-	readers    httpx.Limiter    // of event streams of the API
-	schedule   *schedule.Scheduler
-	channels   *channels.Hub
-	caretaker  *caretaker.Caretaker
-	caring     atomic.Bool // this server has the bots
-	unused     time.Time   // before the address was opened, by the clock of the data folder's file system
-	backups    backups
-	listeners  []net.Listener
-	tls        *tls.Config // nil speaks plain HTTP
-	server     *http.Server
-	echo       *echo.Echo
-	lost       loss            // of the right to write to the database
-	will       *successor.Will // what is kept when that is lost, nil for nothing
-	leaving    ending          // when the server begins to stop: pages come back by themselves
-	draining   ending          // when the runs have stopped and whoever still reads should go
+	factorSeal  *factor.Seal // of the secrets of authenticator apps
+	agents      *profile.Library
+	skills      *skills.Library
+	skillsAt    string // in sandboxes
+	mcp         *mcp.Pool
+	clientTools *clienttool.Board
+	switches    *switches.Service
+	documents   *documents.Service
+	pictures    *pictures.Service
+	memory      *memory.Service
+	web         *community.Service
+	browser     render.Browser
+	converter   *converter.Converter
+	stopProxy   context.CancelFunc
+	api         *api.API
+	gateway     *gateway.Gateway
+	pages       *ui.UI
+	secrets     redact.Redactor  // of the configuration, for what is written down
+	metrics     *metrics.Metrics // nil counts nothing
+	inspect     *inspect.Service // nil keeps nothing
+	tracer      *tracing.Tracer  // nil tells nobody
+	readers     httpx.Limiter    // of event streams of the API
+	schedule    *schedule.Scheduler
+	channels    *channels.Hub
+	caretaker   *caretaker.Caretaker
+	caring      atomic.Bool // this server has the bots
+	unused      time.Time   // before the address was opened, by the clock of the data folder's file system
+	backups     backups
+	listeners   []net.Listener
+	tls         *tls.Config // nil speaks plain HTTP
+	server      *http.Server
+	echo        *echo.Echo
+	lost        loss            // of the right to write to the database
+	will        *successor.Will // what is kept when that is lost, nil for nothing
+	leaving     ending          // when the server begins to stop: pages come back by themselves
+	draining    ending          // when the runs have stopped and whoever still reads should go
 
 	stop      context.CancelFunc // ends background work
 	work      sync.WaitGroup
@@ -256,12 +258,14 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.web = a.openWeb()
 	a.openMCP(snap)
 	a.switches = switches.New(a.db)
+	a.clientTools = clienttool.New(shared.NotesIn(a.shared),
+		func(thread string, event json.RawMessage) bool { return a.runs.Announce(thread, event) }, o.Log)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) },
 			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
 			Audit: a.trail.Judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents,
 			Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
-			Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff})
+			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Files: a.versions(), Build: a.builder.Build,
 		Remove: a.removeThread, Ending: a.memory.Ending, Observe: a.observer(),
 		Mark: snap.File.Runs.Resume == "mark", Slots: snap.File.Cluster.Slots, Steps: a.steps, Log: o.Log})

@@ -70,7 +70,7 @@ func (a *App) routes() error {
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current,
 		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule,
 		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
-		MCP: a.mcp, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
+		MCP: a.mcp, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
 		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
 		Channels: chatApps})
 	a.api = api.New(parts)

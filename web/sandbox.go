@@ -82,15 +82,20 @@ func (a *App) patience(ctx context.Context, thread string) (run string, d time.D
 	return run, d
 }
 
-// watched is the run of a thread, if it was started on a page.
+// watched is the run of a thread, if somebody is there to be asked: on a page, or at a client that says so.
 func (a *App) watched(ctx context.Context, thread string) (run string) {
 	if run = a.runs.Active(thread); run == "" {
 		return ""
 	}
 	row, err := a.db.Run(ctx, run)
 	var req runs.Request
-	if err != nil || json.Unmarshal(row.Kwargs, &req) != nil || req.Origin != "ui" {
+	if err != nil || json.Unmarshal(row.Kwargs, &req) != nil {
 		return ""
+	}
+	if req.Origin != "ui" {
+		if c, err := req.Choices(); err != nil || !c.Interactive {
+			return ""
+		}
 	}
 	return run
 }

@@ -17,7 +17,6 @@ type Ignored struct {
 // Reasons that several keys share.
 const (
 	alwaysDelta = "a checkpoint stores only what is new"
-	noExternal  = "external agents are not available yet"
 	noTasks     = "background tasks of MCP servers are not available yet"
 	oneByOne    = "facts are not merged"
 	oneStore    = "checkpoints are stored with everything else; see database.url"
@@ -61,7 +60,6 @@ func IgnoredKeys() []Ignored {
 		{Key: "memory.backend_config.consolidation_min_facts", Reason: oneByOne},
 		{Key: "memory.backend_config.consolidation_max_groups_per_cycle", Reason: oneByOne},
 		{Key: "memory.backend_config.consolidation_max_sources", Reason: oneByOne},
-		{Key: "acp_agents", Reason: noExternal},
 		{Key: "loop_detection.max_tracked_threads", Reason: perRun},
 		{Key: "tool_progress", Reason: "tools that make no progress are not detected yet"},
 		{Key: "safety_finish_reason.detectors", Reason: "the detectors are built in"},

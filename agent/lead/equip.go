@@ -111,7 +111,16 @@ func (b *Builder) equip(f config.File, o agent.Options, window int, without func
 	e := equipment{options: o, budget: &middleware.Budget{}, shownAt: b.shownAt, without: without}
 	var guests []*agent.Tool
 	guests, e.version = b.more()
-	guests = slices.DeleteFunc(slices.Clone(guests), without)
+	guests = slices.Clone(guests)
+	if b.client != nil {
+		for _, d := range o.ClientTools {
+			guests = append(guests, b.client(d))
+		}
+	}
+	if t := b.external(f.ACPAgents); t != nil {
+		guests = append(guests, t)
+	}
+	guests = slices.DeleteFunc(guests, without)
 	e.tools = slices.DeleteFunc(b.beside(guests), func(t *agent.Tool) bool {
 		switch t.Name {
 		case tools.ViewImage:

@@ -39,8 +39,9 @@ type Builder struct {
 	withdraw func(t *agent.Tool, why string) // of those of more
 	await    func(context.Context)           // until the first tools of more are there, for a moment at most
 	without  Without
-	tools    []*agent.Tool      // stateless but for their file locks, so all runs share them
-	weights  weights            // of tools
+	tools    []*agent.Tool // stateless but for their file locks, so all runs share them
+	weights  weights       // of tools
+	client   func(agent.ClientTool) *agent.Tool
 	bash     func() *agent.Tool // nil where commands cannot run; waits until that is known
 	reads    *tools.Locks       // of the stage that compares what was read with what is there
 	late     func(ctx context.Context, thread, from, to string)
@@ -93,6 +94,8 @@ type Options struct {
 	// Await waits for tools of More that are about to come; it is asked at the start of each run
 	// and must give up by itself soon. Nil waits for none.
 	Await func(ctx context.Context)
+	// Client makes a tool that the client of a run carries out; nil offers none.
+	Client func(agent.ClientTool) *agent.Tool
 	// Without tells which tools a thread does without; it is asked at the start of each run and of
 	// each helper. Nil leaves all.
 	Without Without
@@ -179,7 +182,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 			return func(*agent.Tool) bool { return false }, nil
 		}
 	}
-	b.memory, b.learn = o.Memory, o.Learn
+	b.memory, b.learn, b.client = o.Memory, o.Learn, o.Client
 	if b.late = o.Retitle; b.late == nil {
 		b.late = func(context.Context, string, string, string) {}
 	}

@@ -21,6 +21,7 @@ type API struct {
 	work    sync.WaitGroup
 
 	stateless readers // of runs whose threads may go with them
+	keys      keys    // of requests that may be sent again
 }
 
 // New makes the API.

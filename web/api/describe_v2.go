@@ -24,5 +24,9 @@ func describeV2() []o.Op {
 			Need: true, Lazy: true, Body: o.Body(o.Req("channels", o.List(o.String())),
 				o.Opt("namespaces", o.List(o.List(o.String()))), o.Opt("depth", o.Int(0)), o.Opt("since", o.Int(0))),
 			Out: route.Streamed(), Endless: true},
+		{ID: "openThreadSocket", Tag: tag, Text: "Open a WebSocket with commands and events of a thread",
+			More: "Messages are JSON: commands as for sendCommand, with subscription.subscribe and subscription.unsubscribe " +
+				"beside them, their answers, and events.",
+			Lazy: true, Out: []o.Answer{{Status: 101, Text: "The socket is open"}}, Fail: []int{403, 426}},
 	}
 }

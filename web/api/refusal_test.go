@@ -31,7 +31,7 @@ func newRefusals(t *testing.T) *refusals {
 	w := open(t, toolAgent(),
 		withSettings(t, fmt.Sprintf("server: {max_body_bytes: %d}\nagents_api: {enabled: true}\n", smallBody)),
 		withLibrary(t), withSkills(t, nil), withMCP(t), withAccounts)
-	r := &refusals{world: w, ids: map[string]string{"thread_id": "t1", "namespace": "x", "question_id": "none",
+	r := &refusals{world: w, ids: map[string]string{"thread_id": "t1", "namespace": "x", "question_id": "none", "call_id": "none",
 		"name": "a.txt", "agent_name": "mine", "path": "mnt/user-data/uploads/a.txt"}}
 	w.ok(t, "POST", "/threads", `{"thread_id":"t1"}`)
 	w.ok(t, "POST", "/threads/t1/runs/wait", toolBody)

@@ -28,6 +28,7 @@ type runRequest struct {
 	runs.Request
 	modes     wire.Modes
 	temporary bool // delete the thread when the run has ended
+	key       keyed
 }
 
 // bindRun reads the body all run-creating routes share; thread is the one of the path, if any.
@@ -48,6 +49,10 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 		return runRequest{}, err
 	}
 	req := runRequest{Request: b.Request}
+	var err error
+	if req.key, err = m.keyOf(c, body); err != nil {
+		return req, err
+	}
 	if err := takeSecrets(&req.Request); err != nil {
 		return req, err
 	}
@@ -92,6 +97,9 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	}
 	if thread == "" {
 		m.lifetime(&req, b.OnCompletion)
+		if req.key.name != "" && req.temporary { // requests with the same key read the same thread
+			req.Thread = uuid.NewSHA1(uuid.NameSpaceURL, []byte(req.key.name)).String()
+		}
 	}
 	return req, m.checkCommand(c, &req)
 }
@@ -280,8 +288,11 @@ func (m mount) checkCommand(c echo.Context, req *runRequest) error {
 
 // start creates the run and words its refusals.
 func (m mount) start(c echo.Context, req runRequest) (store.Run, error) {
-	r, err := m.Runs.Start(c.Request().Context(), req.Request)
+	r, there, err := m.begin(c, req)
 	switch {
+	case there:
+		c.Response().Header().Set(replayHeader, "true")
+		return r, nil
 	case err == nil && req.temporary:
 		return r, m.deleteAfter(c.Request().Context(), r)
 	case errors.Is(err, runs.ErrBusy):

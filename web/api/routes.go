@@ -78,6 +78,7 @@ func (m mount) routes() []route.Route {
 
 		route.On("POST", "/threads/{thread_id}/commands", user, "sendCommand", m.OnThreadID(m.commands)),
 		route.On("POST", "/threads/{thread_id}/stream/events", reader, "followThread", m.OnThreadID(m.threadEvents)),
+		route.On("GET", "/threads/{thread_id}/stream/events", user, "openThreadSocket", m.OnThreadID(m.threadSocket)),
 
 		route.On("POST", "/runs", user, "createStatelessRun", m.Without(m.createRun)),
 		route.On("POST", "/runs/stream", user, "streamStatelessRun", m.Without(m.streamRun)),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -179,6 +180,9 @@ func (m mount) createBatch(c echo.Context) error {
 	for i, raw := range items {
 		if reqs[i], err = m.decodeRun(c, "", raw); err != nil {
 			return err
+		}
+		if reqs[i].key.name != "" {
+			reqs[i].key.name += "/" + strconv.Itoa(i)
 		}
 	}
 	out := make([]Run, len(reqs))

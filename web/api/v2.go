@@ -51,13 +51,13 @@ func (m mount) threadEvents(c echo.Context, id string) error {
 		return err
 	}
 	defer out.Close()
-	err = m.tell(ctx, out, reader, &f, after)
+	err = m.tell(ctx, reader, &f, after, func(p *wire.ProtocolEncoder, flush bool) error { return p.Send(out, flush) })
 	return unlessLeft(c, err)
 }
 
 // tell sends one run after the other.
-func (m mount) tell(ctx context.Context, out *httpx.Stream, thread *runs.ThreadReader, f *wire.Filter,
-	after httpx.ID) error {
+func (m mount) tell(ctx context.Context, thread *runs.ThreadReader, f *wire.Filter, after httpx.ID,
+	send func(p *wire.ProtocolEncoder, flush bool) error) error {
 	for {
 		run, err := thread.Next(ctx)
 		if err != nil {
@@ -80,13 +80,13 @@ func (m mount) tell(ctx context.Context, out *httpx.Stream, thread *runs.ThreadR
 					return err
 				}
 				if p.Len() > writeAt {
-					if err := p.Send(out, false); err != nil {
+					if err := send(p, false); err != nil {
 						return err
 					}
 				}
 			}
 			at = events[len(events)-1].To
-			if err := p.Send(out, true); err != nil {
+			if err := send(p, true); err != nil {
 				return err
 			}
 		}

@@ -372,6 +372,7 @@ func (s *Server) get(c echo.Context) error {
 		usage
 		Status  string    `json:"status"`
 		Reason  *string   `json:"stop_reason"`
+		Error   *string   `json:"error"`
 		Created time.Time `json:"created_at"`
 	}
 	if known {
@@ -386,10 +387,14 @@ func (s *Server) get(c echo.Context) error {
 	}
 	r := newResponse(&conversation{run: run, model: modelJSON{ID: at.Model}}, &responseRequest{})
 	r.body["created_at"] = stamp(row.Created)
+	if !runs.Done(row.Status) {
+		return httpx.JSON(c, http.StatusOK, r.body)
+	}
 	o := outcome{status: row.Status, usage: row.usage}
 	if row.Reason != nil {
 		o.reason = *row.Reason
 	}
+	o.failed = failed(row.Status, row.Error)
 	r.end("", at.Text, o)
 	return httpx.JSON(c, http.StatusOK, r.body)
 }

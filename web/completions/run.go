@@ -49,10 +49,26 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 	if err = s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "runs"), body, &r); err != nil {
 		return err
 	}
-	if v.run = r.ID; v.name != "" { // also if this answer is stopped
-		return s.remember(ctx, v.key(nil), place{Thread: v.at.Thread, Told: v.at.Told})
+	v.run = r.ID
+	here := place{Thread: v.at.Thread, Told: v.at.Told}
+	if v.name != "" { // also if this answer is stopped
+		if err := s.remember(ctx, v.key(nil), here); err != nil {
+			return err
+		}
 	}
-	return nil
+	here.Model = v.model.ID // it can be asked for while it works, and if it fails
+	return s.remember(ctx, responseKey(v.run), here)
+}
+
+// failed is why a run with this status has failed, "" for others.
+func failed(status string, why *string) string {
+	switch {
+	case status != runs.Failed && status != runs.Timeout:
+		return ""
+	case why != nil && *why != "":
+		return *why
+	}
+	return "the run failed"
 }
 
 // teller shows a run to a client as it works. Errors are those of the connection.
@@ -154,10 +170,7 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 	if row.Reason != nil {
 		o.reason = *row.Reason
 	}
-	if row.Status == runs.Failed || row.Status == runs.Timeout {
-		if o.failed = "the run failed"; row.Error != nil {
-			o.failed = *row.Error
-		}
+	if o.failed = failed(row.Status, row.Error); o.failed != "" {
 		return said, o, nil
 	}
 	st, there, err := s.state(ctx, v.at.Thread)

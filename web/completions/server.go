@@ -2,7 +2,6 @@ package completions
 
 import (
 	"context"
-	"hash/maphash"
 	"sync"
 	"time"
 
@@ -33,21 +32,43 @@ type Options struct {
 type Server struct {
 	Options
 	began time.Time
-	seed  maphash.Seed
-	turns [64]sync.Mutex // by conversation: a request finds its place and starts before the next one looks
-	beat  time.Duration  // between signs of life while nothing happens
+	beat  time.Duration // between signs of life while nothing happens
+
+	mu    sync.Mutex
+	turns map[string]*turn // by conversation: a request finds its place and starts before the next one looks
+}
+
+// turn is that of the requests of one conversation.
+type turn struct {
+	sync.Mutex
+	waiting int // for it, or in it
 }
 
 // New makes the server.
 func New(o Options) *Server {
-	return &Server{Options: o, began: time.Now(), beat: httpx.Heartbeat, seed: maphash.MakeSeed()}
+	return &Server{Options: o, began: time.Now(), beat: httpx.Heartbeat, turns: map[string]*turn{}}
 }
 
 // turn waits for the conversation's turn and returns the function that ends it.
 func (s *Server) turn(v *conversation) (done func()) {
-	mu := &s.turns[maphash.String(s.seed, v.at.Thread+"\n"+v.name+"\n"+v.key(v.past))%uint64(len(s.turns))]
-	mu.Lock()
-	return mu.Unlock
+	key := v.at.Thread + "\n" + v.name + "\n" + v.key(v.past)
+	s.mu.Lock()
+	t := s.turns[key]
+	if t == nil {
+		t = &turn{}
+		s.turns[key] = t
+	}
+	t.waiting++
+	s.mu.Unlock()
+	t.Lock()
+	return func() {
+		t.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if t.waiting--; t.waiting == 0 {
+			delete(s.turns, key)
+		}
+	}
 }
 
 // Routes adds the routes to g, which is at /v1.

@@ -6,7 +6,7 @@ export const gate = ['account', 'hosts', 'compose', 'files', 'stop', 'thread', '
   'share', 'actions', 'python', 'sdk', 'tls'];
 
 // sdks are the tests of clients, which nightly runs against one server and against three.
-const sdks = ['agui', 'docs', 'methods', 'openai', 'protocol', 'python', 'react', 'runs', 'sdk'];
+const sdks = ['acp', 'agui', 'docs', 'methods', 'openai', 'protocol', 'python', 'react', 'runs', 'sdk'];
 
 export const nightly = {
   // The pages of a chat.

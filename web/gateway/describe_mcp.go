@@ -48,6 +48,11 @@ func describeMCP() []o.Op {
 				"A question that has already been answered, here or at another server, gets 409.",
 			Body: o.Body(o.Req("action", o.Enum("accept", "decline", "cancel")), o.Opt("content", o.Map(nil))),
 			Out:  questions, Fail: []int{404, 409, 422}},
+		{ID: "answerClientTool", Tag: tag, Text: "Give the result of a tool that the client carries out",
+			More: "The tools of context.client_tools of a run are its client's: the custom event client_tool_call names a " +
+				"call, and the run waits up to ten minutes for its result. A second result gets 409.",
+			Body: o.Body(o.Req("content", o.String()), o.Opt("is_error", o.Bool())),
+			Out:  route.Answered("Taken", o.Object(o.Req("success", o.Bool()))), Fail: []int{404, 409, 413, 422}},
 		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",
 			More: "Tools whose description or parameters have changed since they were accepted are withheld.", Out: status},
 	}

@@ -137,6 +137,8 @@ func (g *Gateway) routes() []route.Route {
 		route.On("PUT", "/threads/{thread_id}/mcp/tools", user, "putThreadTools", g.OnThread(g.putThreadTools)),
 		route.On("GET", "/threads/{thread_id}/mcp/questions", user, "listMCPQuestions", g.OnThread(g.mcpQuestions)),
 		route.On("POST", "/threads/{thread_id}/mcp/questions/{question_id}", user, "answerMCPQuestion", g.OnThread(g.answerMCP)),
+		route.On("POST", "/threads/{thread_id}/client-tools/{call_id}", user, "answerClientTool",
+			g.OnThread(g.answerClientTool)),
 		route.On("GET", "/network", operator, "listOpenHosts", g.openHosts),
 		route.On("DELETE", "/network", operator, "closeHost", g.closeHost),
 	}

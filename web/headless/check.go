@@ -41,7 +41,7 @@ func (s Server) check(ctx context.Context, t Task) error {
 			Name string `json:"name"`
 		} `json:"agents"`
 	}
-	if err := s.call(ctx, http.MethodGet, "/api/agents", nil, &agents); err != nil {
+	if err := s.Call(ctx, http.MethodGet, "/api/agents", nil, &agents); err != nil {
 		return unlessRefused(err) // the run says what is wrong
 	}
 	var names []string
@@ -68,7 +68,7 @@ func (s Server) checkModel(ctx context.Context, t Task) error {
 		} `json:"models"`
 		Disabled []struct{ Name, Reason string } `json:"disabled"`
 	}
-	if err := s.call(ctx, http.MethodGet, "/api/models", nil, &known); err != nil {
+	if err := s.Call(ctx, http.MethodGet, "/api/models", nil, &known); err != nil {
 		return unlessRefused(err)
 	}
 	var works []string
@@ -92,8 +92,8 @@ func (s Server) checkModel(ctx context.Context, t Task) error {
 
 // unlessRefused is nil for an answer that only says no: servers differ in what they tell whom.
 func unlessRefused(err error) error {
-	var no *refusal
-	if errors.As(err, &no) && no.status != http.StatusUnauthorized && no.final() {
+	var no *Refusal
+	if errors.As(err, &no) && no.Status != http.StatusUnauthorized && no.final() {
 		return nil
 	}
 	return err

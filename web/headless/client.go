@@ -19,16 +19,17 @@ import (
 // maxAnswer bounds a response that is read whole, in bytes.
 const maxAnswer = 256 << 20
 
-// refusal is an answer that is not a success.
-type refusal struct {
-	status int
-	why    string
+// Refusal is an answer that is not a success.
+type Refusal struct {
+	Status int
+	Why    string
 }
 
-func (r *refusal) Error() string { return r.why }
+// Error is what the server says.
+func (r *Refusal) Error() string { return r.Why }
 
 // final says that asking again would change nothing. Else a proxy may have answered for a server that is away.
-func (r *refusal) final() bool { return r.status < 500 && r.status != http.StatusTooManyRequests }
+func (r *Refusal) final() bool { return r.Status < 500 && r.Status != http.StatusTooManyRequests }
 
 // header is one line of a header.
 func header(name, value string) http.Header {
@@ -37,7 +38,7 @@ func header(name, value string) http.Header {
 	return h
 }
 
-// do makes a request. An answer that is not a success becomes a [refusal] with the server's reason.
+// do makes a request. An answer that is not a success becomes a [Refusal] with the server's reason.
 func (s Server) do(ctx context.Context, method, path string, h http.Header, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, body)
 	if err != nil {
@@ -60,17 +61,18 @@ func (s Server) do(ctx context.Context, method, path string, h http.Header, body
 	}
 	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
 	if err == nil && json.Unmarshal(b, &why) == nil && why.Detail != nil {
-		return nil, &refusal{res.StatusCode, fmt.Sprintf("the server refuses it (%d): %s", res.StatusCode, detail(why.Detail))}
+		return nil, &Refusal{res.StatusCode, fmt.Sprintf("the server refuses it (%d): %s", res.StatusCode, detail(why.Detail))}
 	}
 	if res.StatusCode == http.StatusUnauthorized {
-		return nil, &refusal{res.StatusCode,
+		return nil, &Refusal{res.StatusCode,
 			"the server wants to know who you are: give it a token with --token or FAWN_TOKEN"}
 	}
-	return nil, &refusal{res.StatusCode, "the server answers " + res.Status}
+	return nil, &Refusal{res.StatusCode, "the server answers " + res.Status}
 }
 
-// call sends a body as JSON, nil for none, and decodes the answer.
-func (s Server) call(ctx context.Context, method, path string, body, into any) error {
+// Call sends a body as JSON, nil for none, and decodes the answer, unless into is nil. What the server refuses is a
+// [Refusal].
+func (s Server) Call(ctx context.Context, method, path string, body, into any) error {
 	var from io.Reader
 	var h http.Header
 	if body != nil {
@@ -103,15 +105,15 @@ func (s Server) Save(ctx context.Context, path string, w io.Writer) error {
 	return err
 }
 
-// uploaded is a file that a thread has got.
-type uploaded struct {
+// Uploaded is a file that a thread has got.
+type Uploaded struct {
 	Filename string `json:"filename"`
 	Size     any    `json:"size"`
 	Path     string `json:"virtual_path"`
 }
 
-// upload sends files to a thread, without holding them.
-func (s Server) upload(ctx context.Context, thread string, files []string) ([]uploaded, error) {
+// Upload sends files to a thread, without holding them.
+func (s Server) Upload(ctx context.Context, thread string, files []string) ([]Uploaded, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -137,7 +139,7 @@ func (s Server) upload(ctx context.Context, thread string, files []string) ([]up
 		return nil, fmt.Errorf("upload: %w", err)
 	}
 	defer res.Body.Close()
-	var answer struct{ Files []uploaded }
+	var answer struct{ Files []Uploaded }
 	err = json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer)
 	if err == nil && len(answer.Files) != len(files) {
 		err = fmt.Errorf("upload: the server took %d of %d files", len(answer.Files), len(files))

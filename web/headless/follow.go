@@ -29,8 +29,7 @@ const (
 
 // follower reads the stream of a run, over as many connections as that takes.
 type follower struct {
-	run     *Result
-	show    *show
+	on      func(event string, data []byte)
 	heard   time.Time // when something last came
 	last    string    // id of the last event
 	failure string    // what the run says went wrong
@@ -98,22 +97,30 @@ func (h *heard) Close() error {
 	return h.ReadCloser.Close()
 }
 
-// stream starts the run and follows it to its end, also where connections break off or the server restarts.
+// Listener is told what happens in a run, by one goroutine.
+type Listener struct {
+	Begun func(run string)                // the run has this id
+	Event func(event string, data []byte) // of its stream
+	Away  func(why string)                // the server can't be reached; it is tried again
+}
+
+// Follow starts a run in a thread and follows it to its end, also where connections break off or the server restarts.
 // failure is what the run says went wrong.
-func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show *show) (failure string, err error) {
+func (s Server) Follow(ctx context.Context, thread string, body map[string]any, l Listener) (failure string, err error) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return "", err
 	}
-	at := "/threads/" + url.PathEscape(r.ThreadID) + "/runs/"
+	at, run := "/threads/"+url.PathEscape(thread)+"/runs/", ""
 	res, err := s.open(ctx, http.MethodPost, at+"stream", header("Content-Type", "application/json"), bytes.NewReader(b))
 	if err != nil {
 		return "", err
 	}
 	if made := res.Header.Get("Content-Location"); made != "" {
-		r.RunID = path.Base(made)
+		run = path.Base(made)
+		l.Begun(run)
 	}
-	f := &follower{run: r, show: show, heard: time.Now()}
+	f := &follower{on: l.Event, heard: time.Now()}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		if res != nil {
 			before := f.heard
@@ -121,26 +128,26 @@ func (s Server) stream(ctx context.Context, r *Result, body map[string]any, show
 				pause, f.heard = firstPause, time.Now() // it may have been silent for some time
 			}
 		}
-		var no *refusal
+		var no *Refusal
 		if f.ended {
 			return f.failure, nil
 		}
 		final := errors.As(err, &no) && no.final() || errors.Is(err, bufio.ErrTooLong)
-		if r.RunID == "" {
+		if run == "" {
 			return "", fmt.Errorf("read the run: %w", err)
 		}
 		if final || time.Since(f.heard) > awayTime {
-			return "", fmt.Errorf("follow run %s in chat %s, which may still be running: %w", r.RunID, r.ThreadID, err)
+			return "", fmt.Errorf("follow run %s in chat %s, which may still be running: %w", run, thread, err)
 		}
 		if pause == maxPause {
-			show.note(fmt.Sprintf("the server is away; waiting up to %v for it", awayTime))
+			l.Away(fmt.Sprintf("the server is away; waiting up to %v for it", awayTime))
 		}
 		select {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(pause):
 		}
-		res, err = s.open(ctx, http.MethodGet, at+url.PathEscape(r.RunID)+"/stream", header("Last-Event-ID", f.last), nil)
+		res, err = s.open(ctx, http.MethodGet, at+url.PathEscape(run)+"/stream", header("Last-Event-ID", f.last), nil)
 	}
 }
 
@@ -176,11 +183,9 @@ func (f *follower) hear(event string, data []byte) {
 			e.Message = string(data)
 		}
 		f.failure = e.Message
-	case "messages":
-		f.show.delta(data)
-	case "updates":
-		f.show.step(data)
 	case "end":
 		f.ended = true
+	default:
+		f.on(event, data)
 	}
 }

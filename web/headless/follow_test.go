@@ -86,8 +86,8 @@ func TestASilentServerIsLeft(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := &frozen{times: times}
 			start := time.Now()
-			_, err := Server{URL: "http://server", Client: &http.Client{Transport: f}}.stream(t.Context(),
-				&Result{ThreadID: "t"}, map[string]any{}, &show{Screen: Screen{Answer: io.Discard, Progress: io.Discard}})
+			_, err := Server{URL: "http://server", Client: &http.Client{Transport: f}}.Follow(t.Context(),
+				"t", map[string]any{}, Listener{Begun: func(string) {}, Event: func(string, []byte) {}, Away: func(string) {}})
 			if took := time.Since(start) - 2*silence; ok != (err == nil) || !ok && !errors.Is(err, errSilent) ||
 				took < silence || took > 2*silence+maxPause {
 				t.Errorf("frozen %d times: %v after %v and %d requests", times, err, took, f.requests)
@@ -126,10 +126,10 @@ func TestARunIsNotFollowedForEver(t *testing.T) {
 						Body: http.NoBody}, nil
 				}}
 				var progress bytes.Buffer
-				r := &Result{ThreadID: "t"}
+				show := &show{Screen: Screen{Answer: io.Discard, Progress: &progress}}
 				start := time.Now()
-				_, err := Server{URL: "http://server", Client: &http.Client{Transport: f}}.stream(t.Context(), r,
-					map[string]any{}, &show{Screen: Screen{Answer: io.Discard, Progress: &progress}})
+				_, err := Server{URL: "http://server", Client: &http.Client{Transport: f}}.Follow(t.Context(), "t",
+					map[string]any{}, Listener{Begun: func(string) {}, Event: func(string, []byte) {}, Away: show.note})
 				took := time.Since(start)
 				if err == nil || !tc.is(err) || !strings.Contains(err.Error(), "run r in chat t") {
 					t.Errorf("the error: %v", err)

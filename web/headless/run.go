@@ -89,22 +89,30 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 		var made struct {
 			ID string `json:"thread_id"`
 		}
-		if err := s.call(limited, http.MethodPost, "/threads", map[string]any{}, &made); err != nil {
+		if err := s.Call(limited, http.MethodPost, "/threads", map[string]any{}, &made); err != nil {
 			return r, fmt.Errorf("begin a chat: %w", err)
 		}
 		r.ThreadID = made.ID
 	} else {
-		err := s.call(limited, http.MethodGet, "/threads/"+url.PathEscape(t.Thread)+"/state", nil, &before)
+		err := s.Call(limited, http.MethodGet, "/threads/"+url.PathEscape(t.Thread)+"/state", nil, &before)
 		if err != nil {
 			return r, fmt.Errorf("go on with the chat %s: %w", t.Thread, err)
 		}
 	}
-	files, err := s.upload(limited, r.ThreadID, t.Files)
+	files, err := s.Upload(limited, r.ThreadID, t.Files)
 	if err != nil {
 		return r, err
 	}
 	show := &show{Screen: screen}
-	failure, err := s.stream(limited, &r, body(t, files), show)
+	failure, err := s.Follow(limited, r.ThreadID, body(t, files), Listener{Begun: func(run string) { r.RunID = run },
+		Away: show.note, Event: func(event string, data []byte) {
+			switch event {
+			case "messages":
+				show.delta(data)
+			case "updates":
+				show.step(data)
+			}
+		}})
 	r.Seconds = time.Since(began).Seconds()
 	if limited.Err() != nil {
 		r.Status = TimedOut
@@ -113,11 +121,11 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 		}
 		after, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 		defer done()
-		return r, errors.Join(s.leave(after, &r), s.finish(after, &r, before, t, show))
+		return r, errors.Join(s.Cancel(after, r.ThreadID, r.RunID), s.finish(after, &r, before, t, show))
 	}
-	var no *refusal
-	if errors.As(err, &no) && no.status == http.StatusUnprocessableEntity {
-		err = &Mistake{no.why}
+	var no *Refusal
+	if errors.As(err, &no) && no.Status == http.StatusUnprocessableEntity {
+		err = &Mistake{no.Why}
 	}
 	if err != nil {
 		return r, err
@@ -129,7 +137,7 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 }
 
 // body is the request of the run.
-func body(t Task, files []uploaded) map[string]any {
+func body(t Task, files []Uploaded) map[string]any {
 	options := map[string]any{}
 	for k, v := range modes[t.Mode] {
 		options[k] = v
@@ -152,20 +160,20 @@ func body(t Task, files []uploaded) map[string]any {
 		"if_not_exists": "create", "multitask_strategy": "reject"}
 }
 
-// leave cancels the run; what it has said so far is kept.
-func (s Server) leave(ctx context.Context, r *Result) error {
-	if r.RunID == "" {
+// Cancel ends a run, if there is one, and waits for that; what it has said so far is kept.
+func (s Server) Cancel(ctx context.Context, thread, run string) error {
+	if run == "" {
 		return nil
 	}
-	at := "/threads/" + url.PathEscape(r.ThreadID) + "/runs/" + url.PathEscape(r.RunID)
-	return s.call(ctx, http.MethodPost, at+"/cancel?wait=true", nil, nil)
+	at := "/threads/" + url.PathEscape(thread) + "/runs/" + url.PathEscape(run)
+	return s.Call(ctx, http.MethodPost, at+"/cancel?wait=true", nil, nil)
 }
 
 // finish reads what became of the run, copies its files and shows the answer.
 func (s Server) finish(ctx context.Context, r *Result, before state, t Task, show *show) error {
 	var now state
 	at := "/threads/" + url.PathEscape(r.ThreadID)
-	if err := s.call(ctx, http.MethodGet, at+"/state", nil, &now); err != nil {
+	if err := s.Call(ctx, http.MethodGet, at+"/state", nil, &now); err != nil {
 		return err
 	}
 	if r.RunID != "" {
@@ -181,7 +189,7 @@ func (s Server) finish(ctx context.Context, r *Result, before state, t Task, sho
 			Total  int `json:"total_tokens"`
 			Calls  int `json:"llm_call_count"`
 		}
-		if err := s.call(ctx, http.MethodGet, at+"/runs/"+url.PathEscape(r.RunID), nil, &run); err != nil {
+		if err := s.Call(ctx, http.MethodGet, at+"/runs/"+url.PathEscape(r.RunID), nil, &run); err != nil {
 			return err
 		}
 		if run.Meta.Warning != "" {

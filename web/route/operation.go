@@ -23,6 +23,7 @@ func PathParams() map[string]openapi.Param {
 		"run_id":        {Name: "run_id", Schema: openapi.String(), Text: "Run ID"},
 		"checkpoint_id": {Name: "checkpoint_id", Schema: openapi.String(), Text: "ID of a checkpoint of the thread"},
 		"assistant_id":  {Name: "assistant_id", Schema: openapi.String(), Text: "Assistant ID, or lead_agent"},
+		"call_id":       {Name: "call_id", Schema: openapi.String(), Text: "ID of the call, as the event names it"},
 		"question_id":   {Name: "question_id", Schema: openapi.String(), Text: "Question ID"},
 		"feedback_id":   {Name: "feedback_id", Schema: openapi.String(), Text: "Feedback ID"},
 		"span_id":       {Name: "span_id", Schema: openapi.Int(0), Text: "ID of a call of a run"},

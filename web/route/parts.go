@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/clienttool"
 	"fawn/agent/config"
 	"fawn/agent/inspect"
 	"fawn/agent/lead"
@@ -69,6 +70,8 @@ type Deps struct {
 	Skills *skills.Library
 	// MCP are the servers of tools; nil has none.
 	MCP *mcp.Pool
+	// ClientTools has the calls that clients of runs carry out; nil has none.
+	ClientTools *clienttool.Board
 	// Switches are which of their tools are off in which threads; nil switches nothing.
 	Switches *switches.Service
 

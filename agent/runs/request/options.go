@@ -88,10 +88,12 @@ func (r *Request) Choices() (Choices, error) {
 		{"is_bootstrap", &c.Bootstrap, nil},
 		{"disable_clarification", &c.DisableClarification, nil},
 		{"channel_guest", &c.Guest, nil},
+		{"interactive", &c.Interactive, nil},
 		{"timezone", &c.Timezone, nil},
 		{"checkpoint_id", &c.checkpoint, nil},
 		{"thread_id", &c.threadID, nil},
 		{"on_recursion_limit", &c.AtLimit, nil},
+		{"client_tools", &c.ClientTools, nil},
 	} {
 		var given bool
 		if given, err = read(o.key, o.into); err != nil {
@@ -103,6 +105,9 @@ func (r *Request) Choices() (Choices, error) {
 	}
 	if c.AtLimit != "" && c.AtLimit != "answer" && c.AtLimit != "error" {
 		return c, fmt.Errorf("%w: on_recursion_limit: want answer or error, got %.40q", ErrInput, c.AtLimit)
+	}
+	if err := checkClientTools(c.ClientTools); err != nil {
+		return c, err
 	}
 	for _, key := range shownOptions {
 		if v, ok := get(key); ok && len(v) < 200 && !strings.HasPrefix(key, "__") {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -23,6 +24,22 @@ func (f *frames) Len() int { return len(f.buf) }
 func (f *frames) Send(out *httpx.Stream, flush bool) error {
 	if err := out.Write(f.buf, flush); err != nil {
 		return fmt.Errorf("%w: %w", ErrLeft, err)
+	}
+	if cap(f.buf) > keepAtMost {
+		f.buf = nil
+	}
+	f.buf = f.buf[:0]
+	return nil
+}
+
+// Events hands over what there is, the data of each event by itself.
+func (f *frames) Events(take func(data []byte) error) error {
+	for line := range bytes.SplitSeq(f.buf, []byte("\n")) {
+		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+			if err := take(data); err != nil {
+				return fmt.Errorf("%w: %w", ErrLeft, err)
+			}
+		}
 	}
 	if cap(f.buf) > keepAtMost {
 		f.buf = nil

@@ -1,0 +1,276 @@
+package clienttool
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/shared"
+)
+
+// Types of the events about calls.
+const (
+	TypeCall = "client_tool_call"
+	TypeOver = "client_tool_over" // it has a result, or none is wanted any more
+)
+
+// MaxResult bounds the text of a result, in bytes.
+const MaxResult = 1 << 20
+
+const (
+	maxCalls  = 32               // of a thread at a time
+	patience  = 10 * time.Minute // for a result
+	lookEvery = time.Second      // for results whose wake-up was lost
+	noteTime  = 5 * time.Second  // for a call or a result to be written
+	told      = 10 * time.Minute // for how long a second result is told of the first
+)
+
+var (
+	// ErrNoCall is the error about a call which is not open, or not any more.
+	ErrNoCall = errors.New("there is no such call")
+	// ErrOver is the error about a call which has a result already.
+	ErrOver = errors.New("the call has a result already")
+	// ErrLarge is the error about a result that is too long.
+	ErrLarge = fmt.Errorf("the result is longer than %d bytes", MaxResult)
+
+	errMany = errors.New("too many calls wait for the client at once")
+	errLate = errors.New("the client did not answer in time")
+)
+
+// Result is what the client has made of a call.
+type Result struct {
+	Text    string `json:"content"`
+	IsError bool   `json:"is_error,omitempty"`
+}
+
+// Board has the open calls of all servers. Its methods may be called by many goroutines.
+type Board struct {
+	notes    shared.Notes
+	announce func(thread string, event json.RawMessage) bool
+	log      *slog.Logger
+
+	mu   sync.Mutex
+	open map[string]int // calls of this server, by thread
+}
+
+// New makes a Board of notes. announce shows an event to the readers of the run that is under way in a thread.
+func New(notes shared.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
+	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
+}
+
+// Tool makes a tool of what a client says about it. Calls that name the same path keep their order.
+func (b *Board) Tool(d agent.ClientTool) *agent.Tool {
+	return &agent.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema, Server: "client", Native: d.Name,
+		Access: func(c agent.ToolCall) agent.Access {
+			var args struct {
+				Path string `json:"path"`
+			}
+			if json.Unmarshal(c.Args, &args) != nil || args.Path == "" {
+				return agent.Access{}
+			}
+			return agent.Access{Writes: []string{"client:" + args.Path}}
+		},
+		Resumes: true, // the client knows the call by its id
+		Run: func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+			r, err := b.call(ctx, t.ThreadID, c)
+			switch {
+			case err == nil && r.IsError:
+				return agent.ErrorResult(r.Text), nil
+			case err == nil:
+				return agent.TextResult(r.Text), nil
+			case ctx.Err() != nil:
+				return agent.Result{}, context.Cause(ctx)
+			case errors.Is(err, errMany), errors.Is(err, errLate):
+				return agent.ErrorResult("Error: " + err.Error() + ". Go on without it, or say what you need."), nil
+			}
+			return agent.Result{}, fmt.Errorf("call the client's tool %s: %w", c.Name, err)
+		}}
+}
+
+// names gives the notes of a call and of its result. Ids of threads may be what clients like.
+func names(thread, id string) (call, result string) {
+	sum := sha256.Sum256([]byte(thread))
+	at := hex.EncodeToString(sum[:16]) + "/" + id
+	return "client/call/" + at, "client/result/" + at
+}
+
+// note is a call as the servers share it.
+type note struct {
+	Node int64 `json:"node"` // the server that waits
+}
+
+// call shows a call and waits for its result.
+func (b *Board) call(ctx context.Context, thread string, c agent.ToolCall) (Result, error) {
+	if !b.enter(thread) {
+		return Result{}, errMany
+	}
+	defer b.leave(thread)
+	args := c.Args
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	id, until := rand.Text(), b.notes.Now().Add(patience).UTC()
+	event, err := agent.Encode(map[string]any{"type": TypeCall, "thread_id": thread, "id": id, "tool_call_id": c.ID,
+		"name": c.Name, "args": args, "until": until})
+	if err != nil {
+		return Result{IsError: true, Text: "Error: the arguments are not a valid JSON object"}, nil
+	}
+	hint := make(chan struct{}, 1)
+	defer b.notes.HearNotes(func() {
+		select {
+		case hint <- struct{}{}:
+		default:
+		}
+	})()
+	body, err := json.Marshal(note{b.notes.Self()})
+	if err != nil {
+		return Result{}, err
+	}
+	called, _ := names(thread, id)
+	if err := b.notes.Swap(ctx, nil, shared.Note{Name: called, Body: body, Until: until.Add(noteTime)}); err != nil {
+		b.withdraw(ctx, thread, id)
+		return Result{}, fmt.Errorf("leave a call: %w", err)
+	}
+	b.announce(thread, event)
+	r, err := b.wait(ctx, thread, id, until, hint)
+	if over, err := agent.Encode(map[string]any{"type": TypeOver, "thread_id": thread, "id": id,
+		"tool_call_id": c.ID}); err == nil {
+		b.announce(thread, over)
+	}
+	return r, err
+}
+
+// wait takes the result, or the call back.
+func (b *Board) wait(ctx context.Context, thread, id string, until time.Time, hint <-chan struct{}) (Result, error) {
+	timer := time.NewTimer(until.Sub(b.notes.Now()))
+	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		var over error
+		select {
+		case <-hint:
+		case <-look.C:
+		case <-timer.C:
+			over = errLate
+		case <-ctx.Done():
+			over = context.Cause(ctx)
+		}
+		if over != nil {
+			if r, ok := b.withdraw(ctx, thread, id); ok {
+				return r, nil
+			}
+			return Result{}, over
+		}
+		if r, ok := b.take(ctx, thread, id); ok {
+			return r, nil
+		}
+	}
+}
+
+func (b *Board) enter(thread string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[thread] >= maxCalls {
+		return false
+	}
+	b.open[thread]++
+	return true
+}
+
+func (b *Board) leave(thread string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[thread]--; b.open[thread] == 0 {
+		delete(b.open, thread)
+	}
+}
+
+// take takes the result, if there is one. That there was stays known for a while.
+func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool) {
+	_, result := names(thread, id)
+	list, err := b.notes.Notes(ctx, result)
+	if err != nil || len(list) == 0 { // it is looked again
+		return r, false
+	}
+	if err := json.Unmarshal(list[0].Body, &r); err != nil {
+		b.log.Error("the result of a client's tool can't be read", "thread", thread, "err", err)
+		r = Result{Text: "Error: the client's result can't be read", IsError: true}
+	}
+	err = b.notes.Swap(ctx, nil, shared.Note{Name: result, Body: []byte("null"), Until: list[0].Until, Over: true})
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn("the result of a client's tool is kept longer than needed", "thread", thread, "err", err)
+	}
+	return r, true
+}
+
+// withdraw takes a call back, unless its result has come at the last moment.
+func (b *Board) withdraw(ctx context.Context, thread, id string) (Result, bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+	defer cancel()
+	called, _ := names(thread, id)
+	err := b.notes.Swap(ctx, []string{called})
+	if errors.Is(err, shared.ErrChanged) {
+		return b.take(ctx, thread, id)
+	}
+	if err != nil {
+		b.log.Warn("a call of a client's tool can't be taken back", "thread", thread, "err", err)
+	}
+	return Result{}, false
+}
+
+// Answer gives a call its result: the run goes on, at whichever server it is. Errors: ErrNoCall, ErrOver, ErrLarge.
+func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
+	if len(r.Text) > MaxResult {
+		return ErrLarge
+	}
+	called, result := names(thread, id)
+	list, err := b.notes.Notes(ctx, called)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 || list[0].Name != called {
+		return b.over(ctx, result)
+	}
+	var n note
+	if err := json.Unmarshal(list[0].Body, &n); err != nil {
+		return fmt.Errorf("read a call: %w", err)
+	}
+	here, err := b.notes.Servers(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(here, n.Node) {
+		return ErrNoCall // its server is gone, and with it the call
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	err = b.notes.Swap(ctx, []string{called}, shared.Note{Name: result, Body: body, Until: b.notes.Now().Add(patience + told)})
+	if errors.Is(err, shared.ErrChanged) {
+		return b.over(ctx, result)
+	}
+	return err
+}
+
+// over is why a call can't get a result.
+func (b *Board) over(ctx context.Context, result string) error {
+	list, err := b.notes.Notes(ctx, result)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(n shared.Note) bool { return n.Name == result }) {
+		return ErrOver
+	}
+	return ErrNoCall
+}

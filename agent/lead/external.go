@@ -1,0 +1,25 @@
+package lead
+
+import (
+	"fawn/agent"
+	"fawn/agent/acp"
+	"fawn/agent/config"
+)
+
+// external is the tool that asks the agents of the configuration which run as programs of their own; nil without any.
+func (b *Builder) external(list map[string]config.ACPAgent) *agent.Tool {
+	if len(list) == 0 {
+		return nil
+	}
+	agents := make(map[string]acp.Agent, len(list))
+	for name, a := range list {
+		agents[name] = acp.Agent{Command: a.Command, Args: a.Args, Env: a.Env.Plain(), Description: a.Description,
+			Model: a.Model, Approve: a.AutoApprovePermissions, Timeout: a.Timeout}
+	}
+	t, err := acp.Tool(acp.Options{Agents: agents, Dirs: b.dirs, Open: b.open, Log: b.log})
+	if err != nil {
+		b.log.Error("the external agents can't be offered", "err", err)
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,233 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/web/api/wire"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+)
+
+const (
+	maxSubscriptions = 32               // of a socket
+	socketWrite      = 30 * time.Second // for a message to leave
+	closeRefused     = 4000             // and the HTTP status: why a socket is closed
+)
+
+// socket is a connection of the thread protocol that carries commands and events.
+type socket struct {
+	m      mount
+	c      echo.Context
+	thread string
+	conn   *websocket.Conn
+	work   sync.WaitGroup
+
+	mu   sync.Mutex
+	subs map[string]context.CancelFunc
+	next int
+}
+
+// threadSocket opens one. Other pages of a browser may not: their origin is refused.
+func (m mount) threadSocket(c echo.Context, id string) error {
+	r := c.Request()
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		c.Response().Header().Set("Upgrade", "websocket")
+		return httpx.Errorf(http.StatusUpgradeRequired, "open a WebSocket here, or POST for events as a stream")
+	}
+	o := &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		allowed := err == nil && u.Host != "" && (u.Host == r.Host ||
+			c.Response().Header().Get("Access-Control-Allow-Origin") == origin)
+		if !allowed {
+			return httpx.Errorf(http.StatusForbidden, "pages of %.100q may not open a WebSocket here", origin)
+		}
+		o.OriginPatterns = []string{u.Host}
+	}
+	release, err := m.Readers.Acquire(m.Limits().MaxReaders)
+	if err != nil {
+		return err
+	}
+	defer release()
+	conn, err := websocket.Accept(c.Response(), r, o)
+	if err != nil {
+		return nil // it has answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(m.BodyLimit().Bytes)
+	ctx, done := m.UntilDrained(r.Context())
+	defer done()
+	s := &socket{m: m, c: c, thread: id, conn: conn, subs: map[string]context.CancelFunc{}}
+	ctx, stop := context.WithCancel(ctx)
+	defer s.work.Wait()
+	defer stop()
+	s.work.Go(func() { s.beat(ctx) })
+	if err := s.serve(ctx); ctx.Err() == nil && websocket.CloseStatus(err) < 0 {
+		m.Log.Debug("a socket has broken off", "thread", id, "err", err)
+	}
+	return nil
+}
+
+// beat keeps the connection from being taken for dead, and finds out when it is.
+func (s *socket) beat(ctx context.Context) {
+	tick := time.NewTicker(s.m.beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.leave(context.Cause(ctx))
+			return
+		case <-tick.C:
+		}
+		within, done := context.WithTimeout(context.WithoutCancel(ctx), socketWrite)
+		err := s.conn.Ping(within)
+		done()
+		if err != nil {
+			_ = s.conn.CloseNow() // the reader is told
+			return
+		}
+	}
+}
+
+// leave closes the connection, which its reader is told. One that ends as the server stops comes back elsewhere.
+func (s *socket) leave(cause error) {
+	if errors.Is(cause, runs.ErrClosed) {
+		_ = s.conn.Close(websocket.StatusGoingAway, "the server stops") // or the client has left
+	}
+	_ = s.conn.CloseNow()
+}
+
+// serve carries out commands until the client leaves, or beat closes the connection.
+func (s *socket) serve(ctx context.Context) error {
+	for {
+		kind, data, err := s.conn.Read(context.WithoutCancel(ctx)) // one that ends would cut the connection off
+		if err != nil {
+			return err
+		}
+		var cmd command
+		if kind != websocket.MessageText || json.Unmarshal(data, &cmd) != nil || cmd.ID == nil || cmd.Method == "" {
+			return s.refuse(http.StatusUnprocessableEntity, "want commands with id, method and params, as JSON")
+		}
+		result, err := s.carryOut(ctx, cmd)
+		answer := map[string]any{"type": "success", "id": *cmd.ID, "result": result}
+		if err != nil {
+			no := asRefusal(err)
+			if no == nil {
+				s.m.Log.Error("a command of the thread protocol failed", "thread", s.thread, "method", cmd.Method, "err", err)
+				no = &refusal{code: "unknown_error", message: "The server could not carry it out."}
+			}
+			answer = map[string]any{"type": "error", "id": *cmd.ID, "error": no.code, "message": no.message}
+		}
+		last, err := s.m.DB.LastSeq(ctx, s.thread)
+		if err != nil {
+			return err
+		}
+		answer["meta"] = map[string]any{"thread_id": s.thread, "applied_through_seq": last}
+		b, err := agent.Encode(answer)
+		if err == nil {
+			err = s.send(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// refuse closes a socket for good: clients don't come back after such a code.
+func (s *socket) refuse(status int, why string) error {
+	return s.conn.Close(websocket.StatusCode(closeRefused+status), why)
+}
+
+// send writes a message. No context of a subscription ends it: that would end the connection.
+func (s *socket) send(data []byte) error {
+	within, done := context.WithTimeout(context.WithoutCancel(s.c.Request().Context()), socketWrite)
+	defer done()
+	return s.conn.Write(within, websocket.MessageText, data)
+}
+
+func (s *socket) carryOut(ctx context.Context, cmd command) (any, error) {
+	switch cmd.Method {
+	case "subscription.subscribe":
+		return s.subscribe(ctx, cmd.Params)
+	case "subscription.unsubscribe":
+		return s.unsubscribe(cmd.Params)
+	case "run.start", "input.respond", "state.fork":
+		if principal.Of(s.c.Request().Context()).ReadOnly {
+			return nil, refuse("permission_denied", "This token may only read.")
+		}
+	}
+	return s.m.carryOut(s.c, s.thread, cmd)
+}
+
+// subscribe begins to send events, those of the last run first.
+func (s *socket) subscribe(ctx context.Context, raw json.RawMessage) (any, error) {
+	var f wire.Filter
+	if err := params(raw, &f); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(f.Channels) == 0:
+		return nil, refuse("invalid_argument", "channels: want a list of at least one channel.")
+	case f.Depth != nil && *f.Depth < 0, f.Since != nil && *f.Since < 0:
+		return nil, refuse("invalid_argument", "depth, since: want whole numbers from 0.")
+	}
+	var after httpx.ID
+	if f.Since != nil {
+		after = httpx.ID{Seq: *f.Since, Part: httpx.LastPart}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.subs) >= maxSubscriptions {
+		return nil, refuse("invalid_argument", "A socket has at most "+strconv.Itoa(maxSubscriptions)+" subscriptions.")
+	}
+	following, stop := context.WithCancel(ctx)
+	reader, err := s.m.Runs.FollowThread(following, s.thread, after.Seq)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	s.next++
+	id := "sub_" + strconv.Itoa(s.next)
+	s.subs[id] = stop
+	s.work.Go(func() {
+		defer stop()
+		err := s.m.tell(following, reader, &f, after, func(p *wire.ProtocolEncoder, _ bool) error {
+			return p.Events(func(data []byte) error { return s.send(data) })
+		})
+		if err != nil && following.Err() == nil {
+			s.leave(err)
+		}
+	})
+	return map[string]string{"subscription_id": id}, nil
+}
+
+func (s *socket) unsubscribe(raw json.RawMessage) (any, error) {
+	var p struct {
+		ID string `json:"subscription_id"`
+	}
+	if err := params(raw, &p); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stop := s.subs[p.ID]
+	if stop == nil {
+		return nil, refuse("no_such_subscription", "There is no such subscription.")
+	}
+	stop()
+	delete(s.subs, p.ID)
+	return map[string]any{}, nil
+}
