@@ -58,7 +58,10 @@ func (s *Service) to(p *provider, c Choice, set Settings) (*call, error) {
 	if out.key == "" && !p.keyless {
 		return nil, out.problem(BadKey, 0, "set "+strings.Join(p.env, " or "))
 	}
-	base, own := c.Base, c.Base != ""
+	if out.choice.Base == "" && s.cfg.Base != nil {
+		out.choice.Base = s.cfg.Base(p.name)
+	}
+	base, own := out.choice.Base, out.choice.Base != ""
 	if !own {
 		base = p.base
 	}

@@ -27,7 +27,7 @@ type provider struct {
 // is said: those with a key first.
 func providers() []*provider {
 	return []*provider{
-		tavily(), brave(), serper(), exa(), firecrawl(), infoquest(), jina(), searxng(), duckduckgo(),
+		tavily(), brave(), serper(), exa(), firecrawl(), infoquest(), jina(), searxng(), duckduckgo(), mojeek(), wikipedia(),
 	}
 }
 

@@ -3,6 +3,7 @@ package community_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,56 @@ func wires() map[string]wire {
 			empty:  `{"results":[],"unresponsive_engines":[["y","captcha"]]}`},
 		"duckduckgo": {want: []string{"POST /html/ ", "q=heat+pumps"}, answer: duckPage,
 			empty: `<html><body><div class="no-results">No results.</div></body></html>`},
+		"mojeek": {want: []string{"GET /search?", "q=heat+pumps"}, answer: mojeekPage,
+			empty: `<html><body><form action="/search"><input name="q"></form><p>No pages found matching: nothing</p></body></html>`},
+	}
+}
+
+const mojeekPage = `<html><body><form action="/search"><input name="q"></form><ul class="results-standard">
+<li class="r1"><a class="ob" href="https://a.example/one?x=1"><span>a.example</span></a><h2><a class="title" href="https://a.example/one?x=1">One &amp; <strong>only</strong></a></h2><p class="s">The <strong>first</strong> page.</p></li>
+<li class="r2"><a class="ob" href="https://b.example/two"></a><h2><a class="title" href="https://b.example/two">Two</a></h2><p class="i">2 days ago</p><p class="s">Second.</p></li>
+</ul></body></html>`
+
+// TestACaptchaLeadsToTheNextServiceWithoutAKey: with no key at all, the page of DuckDuckGo asks for a captcha, and the
+// model is told who answered in its place, and why.
+func TestACaptchaLeadsToTheNextServiceWithoutAKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		mojeek string
+		by     string
+		notes  []string
+	}{
+		"the next one": {mojeekPage, "mojeek", []string{"duckduckgo: asks for a captcha (HTTP 202)"}},
+		"the last one": {`<html>captcha</html>`, "wikipedia", []string{"duckduckgo: asks for a captcha (HTTP 202)", "mojeek: asks for a captcha"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, func(rw http.ResponseWriter, r *http.Request, _ string) {
+				switch {
+				case r.URL.Path == "/html/":
+					rw.WriteHeader(http.StatusAccepted)
+					fmt.Fprint(rw, `<html><div class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div></html>`)
+				case r.URL.Path == "/search":
+					fmt.Fprint(rw, c.mojeek)
+				case r.URL.Path == "/w/api.php" && r.URL.Query().Get("srsearch") == "heat pumps":
+					fmt.Fprint(rw, `{"batchcomplete":"","query":{"searchinfo":{"totalhits":2},"search":[{"ns":0,"title":"Heat pump","pageid":1,"snippet":"A <span class=\"searchmatch\">heat pump</span> moves heat."}]}}`)
+				default:
+					t.Errorf("asked %s", r.URL)
+				}
+			})
+			w := newWorld(t, func(c *community.Config) { c.Base = func(string) string { return s.URL } })
+			r := w.call(community.WebSearch, `{"query":"heat pumps"}`)
+			a := community.ReadArtifact(r.Artifact)
+			if r.IsError || a == nil || a.Provider != c.by || !slices.Equal(a.Notes, c.notes) {
+				t.Errorf("%s\n%s", r.Content, r.Artifact)
+			}
+			for _, note := range c.notes {
+				if !strings.Contains(r.Content.String(), note) {
+					t.Errorf("the model isn't told %q: %s", note, r.Content)
+				}
+			}
+			if c.by == "wikipedia" && !strings.Contains(r.Content.String(), s.URL+"/wiki/Heat_pump") {
+				t.Errorf("found %s", r.Content)
+			}
+		})
 	}
 }
 

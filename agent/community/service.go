@@ -63,6 +63,8 @@ type Config struct {
 	// Render shows a page in a browser, which may connect to the given networks and ports besides
 	// the usual ones. Nil has none.
 	Render func(ctx context.Context, address string, private []netip.Prefix, ports []int) (Rendered, error)
+	// Base is where a service is that has no address in the settings; "" and nil stand for its own.
+	Base func(service string) string
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 	Log *slog.Logger

@@ -11,7 +11,7 @@ import (
 type Ignored struct {
 	Key    string   // keys joined with dots; a last * stands for each key of the section
 	Reason string   // why it has no effect
-	Fine   []string // values that ask for what happens anyway, of which nobody needs to be told
+	Fine   []string // values that ask for what happens anyway, of which nobody needs to be told; * for all of them
 }
 
 // Reasons that several keys share.
@@ -33,7 +33,7 @@ func IgnoredKeys() []Ignored {
 	return []Ignored{
 		{Key: "config_version", Reason: "Fawn accepts files of every version"},
 		{Key: "models.*.output_version", Reason: "Fawn always uses the newest output format of the Responses API"},
-		{Key: "tool_groups", Reason: "an agent names the groups of its tools itself"},
+		{Key: "tool_groups", Reason: "an agent names the groups of its tools itself", Fine: []string{"*"}},
 		{Key: "sandbox.image", Reason: containers},
 		{Key: "sandbox.port", Reason: containers},
 		{Key: "sandbox.replicas", Reason: containers},

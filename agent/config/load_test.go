@@ -128,7 +128,7 @@ scheduler: {enabled: false, poll_interval_seconds: 5}
 
 func TestDeerFlowFileLoadsUnchanged(t *testing.T) {
 	s := load(t, files{"config.yaml": older}, map[string]string{"OPENAI_API_KEY": "sk-1", "TAVILY_API_KEY": "tv"})
-	noEffect := map[string]string{"config_version": "2:1", "tool_groups": "28:1", "database.sqlite_dir": "66:29"}
+	noEffect := map[string]string{"config_version": "2:1", "database.sqlite_dir": "66:29"}
 	for _, w := range s.Warnings {
 		key, _, _ := strings.Cut(w.Message, " has no effect: ")
 		if want := noEffect[key]; want == "" || !strings.HasSuffix(w.Place(), ":"+want) {

@@ -153,6 +153,11 @@ func TestUpdateStateReducesAndForks(t *testing.T) {
 		{"/threads/t1/state", `{"values":{},"checkpoint":5}`, 422, `"checkpoint"`},
 		{"/threads/none/state", `{"values":{"title":"x"}}`, 404, "Thread with ID none not found"},
 		{"/api/threads/t1/state", `{"values":{"unknown":1}}`, 422, "Unknown thread-state field(s): unknown"},
+		{"/api/threads/t1/state", `{"values":{"thread_data":{"workspace_path":"/etc"}}}`, 422, "values.thread_data: the folders of a thread are the server's"},
+		{"/api/threads/t1/runs", `{"input":{"thread_data":{"workspace_path":"/etc"}}}`, 422, "input.thread_data: the folders of a thread are the server's"},
+		{"/api/threads/t1/state", `{"values":{"thread_data":{"workspace_path":"/mnt/user-data/workspace","uploads_path":"/mnt/user-data/uploads","outputs_path":"/mnt/user-data/outputs"}}}`,
+			200, `"checkpoint_id"`},
+		{"/threads/t1/state", `{"values":{"thread_data":{"workspace_path":"/etc"}}}`, 200, `"checkpoint_id"`},
 		{"/api/threads/t1/state", `{"values":{"notes":[]}}`, 422, "Unknown thread-state field(s): notes"},
 	} {
 		if a := w.send(t, "POST", c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.want) {

@@ -14,6 +14,7 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
+	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -216,6 +217,13 @@ func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) err
 		}
 		return nil // a bare message or a list of them
 	}
+	if other := route.Given(fields["thread_data"]); other != nil && !ownFolders(other) {
+		if m.native {
+			return httpx.Errorf(http.StatusUnprocessableEntity,
+				"%s.thread_data: the folders of a thread are the server's and can't be changed; leave it out", where)
+		}
+		m.Log.Info("thread_data of a client ignored", "thread", route.Param(c, "tid"))
+	}
 	var unknown []string
 	for name := range fields {
 		if f, ok := agent.FieldByName(name); name != "messages" && (!ok || f.Hidden) {
@@ -273,4 +281,11 @@ func inputError(err error, where string, raw json.RawMessage) error {
 	}
 	return httpx.Errorf(http.StatusBadRequest, "%s",
 		strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: ", runs.ErrInput)))
+}
+
+// ownFolders tells whether a thread_data is the one that every thread has, as clients that write back what they read send it.
+func ownFolders(raw json.RawMessage) bool {
+	var d agent.ThreadData
+	return json.Unmarshal(raw, &d) == nil &&
+		d == agent.ThreadData{Workspace: files.Workspace, Uploads: files.Uploads, Outputs: files.Outputs}
 }

@@ -1,4 +1,5 @@
-// One Python environment for all tests that need packages of PyPI, kept in bin/python between runs.
+// Python environments for tests that need packages of PyPI, kept between runs: bin/python for most of them, and others for
+// packages that want other versions of the same things.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,10 +7,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { here } from './harness.mjs';
 
-const bin = join(here, '..', '..', 'bin'), dir = join(bin, 'python'), lock = join(bin, 'python.lock');
+const bin = join(here, '..', '..', 'bin'), lock = join(bin, 'python.lock');
 const run = (cmd, args) => spawnSync(cmd, args, { encoding: 'utf8', timeout: 240_000 });
 
-export const program = (name) => join(dir, 'bin', name);
+export const program = (name, environment = 'python') => join(bin, environment, 'bin', name);
 
 const alive = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
 
@@ -33,9 +34,11 @@ const locked = async (f) => {
   }
 };
 
-// install installs the packages of requirements files, where they aren't installed yet. It returns why it couldn't, or ''.
-export const install = (...files) => locked(() => {
-  if (run(program('python'), ['-c', '']).status !== 0) {
+// installIn installs the packages of requirements files in an environment, where they aren't installed yet. It returns why it
+// couldn't, or ''.
+export const installIn = (environment, ...files) => locked(() => {
+  const dir = join(bin, environment), python = program('python', environment);
+  if (run(python, ['-c', '']).status !== 0) {
     rmSync(dir, { recursive: true, force: true });
     const made = run('python3', ['-m', 'venv', dir]);
     if (made.status !== 0) return `python3 -m venv: ${made.error?.message ?? (made.stdout + made.stderr).trim()}`;
@@ -45,10 +48,12 @@ export const install = (...files) => locked(() => {
     if (existsSync(stamp)) continue;
     let pip;
     for (let tries = 0; tries < 3 && pip?.status !== 0; tries++) { // PyPI may fail now and then
-      pip = run(program('python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', join(here, file)]);
+      pip = run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', join(here, file)]);
     }
     if (pip.status !== 0) return `pip install -r ${file}: ${(pip.stderr ?? '').trim().split('\n').pop()}`;
     writeFileSync(stamp, '');
   }
   return '';
 });
+
+export const install = (...files) => installIn('python', ...files);

@@ -69,6 +69,9 @@ func (n *Node) Asks(fine []string) bool {
 	if n.Disabled != "" || n.Unset != "" {
 		return false // that is told already
 	}
+	if slices.Contains(fine, "*") {
+		return false
+	}
 	switch n.Shape {
 	case Text:
 		return !slices.Contains(fine, strings.ToLower(n.Text))

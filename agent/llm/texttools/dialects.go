@@ -61,9 +61,14 @@ func dialects() []dialect {
 		pair("<|tool_call:begin|>", "<|tool_call:end|>"),                                        // Solar
 		pair("<start_function_call>", "<end_function_call>"),                                    // FunctionGemma
 		pair("<|tool_calls_begin|>", "<|tool_calls_end|>"), pair("<tool_code>", "</tool_code>"), // others
+		pair(asked, asked), // Functionary
 		pair("<tool_use>", "</tool_use>"), pair("<|function_call|>", "<|/function_call|>", "<|im_end|>"),
 	}
 }
+
+// asked stands before the name of a tool, or "all" before words, as Functionary writes them. It counts only where a name
+// and an object follow, see [reader.addresses].
+const asked = ">>>"
 
 // Marks of the channels in which gpt-oss writes thoughts, calls and answers.
 const (
@@ -76,6 +81,23 @@ const (
 func channelEnds() []string {
 	return []string{"<|end|>", "<|call|>", "<|return|>", channelStart, channelName}
 }
+
+// Words of channels as they run into the text where a server leaves the marks out, see [unmarked].
+const (
+	channelRole = "assistant"
+	channelTo   = " to="
+)
+
+// channelWords are what channels begin with.
+func channelWords() []string { return []string{"analysis", "commentary", "final"} }
+
+// channelTurns begin another channel.
+func channelTurns() []string {
+	return []string{channelRole + "analysis", channelRole + "commentary", channelRole + "final", channelRole + channelTo}
+}
+
+// channelKinds stick to the name of a tool.
+func channelKinds() []string { return []string{"json", "code", "commentary", "analysis"} }
 
 // ends are marks of templates which say nothing to people: they are left out wherever they stand, but in
 // code and where the question is about them.

@@ -47,6 +47,13 @@ func (r *reader) block(open, body string, whole bool) []writtenCall {
 	if s.begin.MatchString(body) || s.sep.MatchString(body) {
 		return r.sections(body, whole)
 	}
+	if open == asked {
+		name, args, _ := strings.Cut(body, "\n")
+		if list := objects(strings.TrimSpace(args)); len(list) > 0 {
+			args = list[0]
+		}
+		return []writtenCall{{name, args}}
+	}
 	if open == "[TOOL_CALLS]" {
 		return r.mistral(body, whole)
 	}

@@ -26,6 +26,7 @@ type reader struct {
 	native bool   // the model has calls of its own, which count if there are any
 	asked  string // the question, whose marks are left alone
 
+	bare    unmarked // the text before it is read
 	state   state
 	code    marks.Code
 	held    string // may become a mark, or what its state is about
@@ -94,7 +95,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 		r.thoughts.WriteString(k.Reasoning)
 	}
 	r.own = r.own || len(k.Calls) > 0
-	r.feed(k.Text)
+	r.feed(r.bare.take(r, k.Text))
 	if last {
 		r.flush(k.Finish)
 	}
@@ -131,7 +132,8 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 
 // quick tells whether a chunk goes on as it is, as nearly every piece of an answer does.
 func (r *reader) quick(k *agent.Chunk) bool {
-	if !r.native || !r.started || r.state != outside || r.held != "" || r.calls > 0 || k.Finish != "" || k.Thought ||
+	if !r.native || !r.started || r.state != outside || r.held != "" || r.bare.held != "" ||
+		r.bare.in == inWords || r.calls > 0 || k.Finish != "" || k.Thought ||
 		len(k.Calls) > 0 {
 		return false
 	}
@@ -221,6 +223,9 @@ func (r *reader) outside(piece string) string {
 			continue
 		}
 		mark, maybe := v.at(in[i:])
+		if mark == asked && r.counts(mark) {
+			mark, maybe = r.addresses(in[i:])
+		}
 		if maybe {
 			r.write(in[:i])
 			r.held = in[i:]
@@ -232,6 +237,9 @@ func (r *reader) outside(piece string) string {
 		}
 		r.write(in[:i])
 		behind := in[i+len(mark):]
+		if mark == toAll {
+			return behind
+		}
 		if !slices.Contains(lastEnds(), mark) {
 			return r.meet(mark, behind)
 		}
@@ -252,6 +260,42 @@ func (r *reader) outside(piece string) string {
 	}
 	r.write(in)
 	return ""
+}
+
+// toAll begins words of Functionary.
+const toAll = asked + "all\n"
+
+// addresses tells whether the mark of Functionary with which a text begins counts: the name of a tool and an object follow
+// in the next line. Python's prompts and quotes of mail have the same mark.
+func (r *reader) addresses(text string) (mark string, maybe bool) {
+	if strings.HasPrefix(text, toAll) && !r.started {
+		return toAll, false
+	}
+	name, args, ok := strings.Cut(text[len(asked):], "\n")
+	if !ok && !r.started && strings.HasPrefix(toAll, text) {
+		return "", true
+	}
+	if len(name) > maxHead || strings.ContainsAny(name, " \t") {
+		return "", false
+	}
+	if !ok {
+		for known := range r.tools {
+			if strings.HasPrefix(known, name) {
+				return "", true
+			}
+		}
+		return "", false
+	}
+	if _, known := r.tools[name]; !known {
+		return "", false
+	}
+	switch args = strings.TrimLeft(args, " \r\n"); {
+	case args == "":
+		return "", true
+	case args[0] == '{':
+		return asked, false
+	}
+	return "", false
 }
 
 // counts tells whether a mark means something here.
@@ -355,7 +399,7 @@ func (r *reader) think(text string) {
 
 // again is a mark that closes one thing and begins another.
 func again(mark string) string {
-	if mark == channelStart || mark == channelName {
+	if mark == channelStart || mark == channelName || mark == asked {
 		return mark
 	}
 	return ""
@@ -419,6 +463,10 @@ func (r *reader) read(inside string, whole bool) []writtenCall {
 // unfinished tells whether a closing mark stands in the middle of a call, as a part of what it says.
 func (r *reader) unfinished(inside string) bool {
 	s := strings.TrimSpace(inside)
+	if r.open == asked {
+		_, s, _ = strings.Cut(s, "\n")
+		s = strings.TrimSpace(s)
+	}
 	switch {
 	case s == "":
 		return false
@@ -487,7 +535,7 @@ func (r *reader) rest() string {
 	switch {
 	case r.calls > 0:
 	case r.state == outside:
-		text = r.gap + r.held
+		text = r.gap + r.held + r.bare.rest()
 	case r.state == inValue:
 		text = r.body.String()
 		r.state, r.plain = outside, true
@@ -501,6 +549,7 @@ func (r *reader) rest() string {
 // unless the answer was cut off.
 func (r *reader) flush(finish string) {
 	whole := finish != "length"
+	r.feed(r.bare.rest())
 	r.settle(whole)
 	r.held, r.state = "", silent
 	if r.calls == 0 && !r.started && !r.own && whole {

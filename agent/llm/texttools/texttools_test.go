@@ -278,7 +278,8 @@ func TestLongCallsAreReadOnce(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	for _, s := range []string{block, "a " + block + " b", "```json\n{\"name\":\"ls\"}\n```",
 		`{"name":"ls","arguments":{}}`, "<tool_call>[{}]</tool_call><tool_result",
-		"<function_call>x</function_call> < <tool_cal"} {
+		"<function_call>x</function_call> < <tool_cal", "analysisI see.assistantcommentary to=functions.ls json{}",
+		"analysisA.assistantfinalB", ">>>all\nx>>>ls\n{}"} {
 		f.Add(s, 3, true)
 	}
 	f.Fuzz(func(t *testing.T, in string, cut int, always bool) {
@@ -296,7 +297,10 @@ func FuzzReader(f *testing.F) {
 		if whole != halves {
 			t.Fatalf("%q, cut at %d %q", whole, cut, halves)
 		}
-		if !strings.Contains(in, "name") && whole != in && !strings.ContainsAny(in, "<[") {
+		unmarked := slices.ContainsFunc([]string{"analysis", "commentary", "assistant", ">>>"}, func(m string) bool {
+			return strings.Contains(in, m)
+		})
+		if !strings.Contains(in, "name") && whole != in && !strings.ContainsAny(in, "<[") && !unmarked {
 			t.Fatalf("%q became %q", in, whole)
 		}
 	})
