@@ -32,23 +32,6 @@ func shows(t *testing.T, s *server, f *chattest.Telegram, where, want string) {
 	t.Fatalf("chat %s shows %q, want %q", where, got, want)
 }
 
-func TestTelegramIsAnsweredByTheWholeServer(t *testing.T) {
-	f := chattest.NewTelegram(t)
-	s := start(t,
-		scripted(t)+fmt.Sprintf("channels: {telegram: {enabled: true, bot_token: %q, base_url: %q, allowed_users: [7]}}\n",
-			chattest.TelegramToken, f.State().URL))
-	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "say hello to the bridge"})
-	shows(t, s, f, "7", "Scripted reply.")
-	f.Say(chattest.Said{From: "8", Name: "Eve", Text: "let me in"})
-	shows(t, s, f, "8", "connected account")
-	threads := s.send(t, "POST", "/api/threads/search", `{"metadata": {}}`)
-	if !strings.Contains(threads.body, `"channel_source":{"chat_id":"7"`) {
-		t.Errorf("no thread of the chat: %s", threads.body)
-	}
-	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/new"})
-	shows(t, s, f, "7", "new conversation")
-}
-
 // TestAChannelFollowsTheConfiguration: one that is switched off is left at once, and comes back.
 func TestAChannelFollowsTheConfiguration(t *testing.T) {
 	f := chattest.NewTelegram(t)

@@ -113,7 +113,10 @@ func TestAResultIsRepliedToOnEveryChatAppThatTells(t *testing.T) {
 	}
 	s := start(t, conf)
 	for _, name := range names {
-		t.Run(name, func(t *testing.T) { resultIsRepliedTo(t, s, name, apps[name]) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resultIsRepliedTo(t, s, name, apps[name])
+		})
 	}
 }
 

@@ -166,22 +166,6 @@ func TestUpdateStateReducesAndForks(t *testing.T) {
 	}
 }
 
-func TestRunFromACheckpointBranches(t *testing.T) {
-	w := open(t, sayAgent("one"))
-	w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":[{"role":"user","content":"hi","id":"h1"}]}}`)
-	cps := w.ids(t, "t1", "")
-	edited := w.send(t, "POST", "/threads/t1/runs/wait",
-		`{"input":{"messages":[{"role":"user","content":"ho","id":"h1"}]},"checkpoint":{"checkpoint_id":"`+cps[len(cps)-1]+
-			`","checkpoint_ns":"","checkpoint_map":null}}`)
-	if !strings.Contains(edited.body, `"ho"`) || strings.Contains(edited.body, `"hi"`) {
-		t.Errorf("edit: %s", edited.body)
-	}
-	again := w.send(t, "POST", "/threads/t1/runs/wait", `{"checkpoint_id":"`+cps[1]+`"}`)
-	if !strings.Contains(again.body, `"hi"`) || !strings.Contains(again.body, "done.") {
-		t.Errorf("regenerate: %s", again.body)
-	}
-}
-
 func TestQuestionIsShownUntilItIsAnswered(t *testing.T) {
 	for name, answer := range map[string]func(w *world){
 		"a new message": func(w *world) { w.send(t, "POST", "/threads/t1/runs/wait", `{"input":{"messages":"blue"}}`) },

@@ -1,6 +1,6 @@
 // A scheduled task whose result goes to a chat app: the form offers the chat of a connected account, the run's answer is
-// there once, with the task's title and its file, a reply goes on in the run's chat, and nothing is sent any more when the
-// account is disconnected. With a stand-in of Telegram.
+// there once, with the task's title and its file, and nothing is sent any more when the account is disconnected. With a
+// stand-in of Telegram.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chatApp } from './chatapp.mjs';
@@ -18,7 +18,7 @@ const form = async (page, words) => {
   await page.locator('summary', { hasText: words }).click();
 };
 
-test('the result of a task is sent to a chat, and a reply goes on with it', { skip }, async () => {
+test('the result of a task is sent to a chat', { skip }, async () => {
   const page = await open(w.browser, w.fawn.base);
   await form(page, 'New task');
   assert.equal(await page.getByLabel('Send the result to').count(), 0, 'no account is connected');
@@ -61,11 +61,6 @@ test('the result of a task is sent to a chat, and a reply goes on with it', { sk
   });
   await shot(page, 'deliver-sent');
 
-  await w.chat.say('7', 'Ada', words(2), { ReplyTo: sent[0].ID });
-  await says('7', 'lorem lorem');
-  await facts.locator('ul a').first().click();
-  await page.locator('article.turn').nth(1).waitFor();
-  assert.match(await page.locator('article.turn').nth(1).innerText(), /echo 2 tokens[^]*lorem lorem/);
   assert.equal((await texts('7')).filter((t) => t.includes('Morning report')).length, 1);
   clean(page);
   await page.context().close();
