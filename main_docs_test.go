@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -87,6 +89,10 @@ func TestTheExamplesOfTheConfigurationAreTaken(t *testing.T) {
 			switch kind := m[1]; {
 			case strings.HasPrefix(text, "# prometheus.yml"): // of another program
 				continue
+			case kind == "json" && strings.Contains(text, "agent_servers"): // of editors, which start this program
+				editorSettings(t, file, text)
+				blocks++
+				continue
 			case kind == "yaml" && strings.HasPrefix(text, "- {name: "): // an entry to copy
 				name, text = "config.yaml", "models:\n"+text
 			case kind == "yaml":
@@ -119,6 +125,30 @@ func TestTheExamplesOfTheConfigurationAreTaken(t *testing.T) {
 	}
 	if blocks < 20 {
 		t.Errorf("there are only %d", blocks)
+	}
+}
+
+// editorSettings checks that an editor would start a command that is there, with flags that it has.
+func editorSettings(t *testing.T, file, text string) {
+	t.Helper()
+	var settings struct {
+		Agents map[string]struct {
+			Command string
+			Args    []string
+		} `json:"agent_servers"`
+	}
+	if err := json.Unmarshal([]byte(text), &settings); err != nil || len(settings.Agents) == 0 {
+		t.Errorf("%s: %v\n%s", file, err, text)
+	}
+	for _, a := range settings.Agents {
+		cmd, rest, err := find(a.Args)
+		if err == nil {
+			c, _ := newInvocation(t.Context(), cmd, new(web.Options), io.Discard, io.Discard)
+			err = c.parse(cmd, rest)
+		}
+		if err != nil || path.Base(a.Command) != "fawn" || cmd.name != "acp" {
+			t.Errorf("%s: %v\n%s", file, err, text)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, chmodSync, chownSync, rmSync } from 'node:fs';
 import { execFileSync, spawn } from 'node:child_process';
 import http from 'node:http';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -85,10 +86,28 @@ export const roundRobin = async (targets) => {
   };
   const server = http.createServer((req, res) => forward(req, res, targets.length));
   server.requestTimeout = 0;
+  const upgraded = new Set();
+  server.on('upgrade', (req, socket, head) => { // a WebSocket stays with its server
+    const n = turn++ % targets.length;
+    const { hostname, port } = new URL(targets[n]);
+    const up = net.connect(Number(port), hostname, () => {
+      asked[n]++;
+      const lines = [`${req.method} ${req.url} HTTP/1.1`];
+      for (let i = 0; i < req.rawHeaders.length; i += 2) lines.push(`${req.rawHeaders[i]}: ${req.rawHeaders[i + 1]}`);
+      up.write(lines.join('\r\n') + '\r\n\r\n');
+      up.write(head);
+      up.pipe(socket).pipe(up);
+    });
+    for (const [one, other] of [[up, socket], [socket, up]]) {
+      upgraded.add(one);
+      one.on('error', () => other.destroy());
+      one.once('close', () => { upgraded.delete(one); other.destroy(); });
+    }
+  });
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
   return {
     base: `http://127.0.0.1:${server.address().port}`,
     asked,
-    stop: () => { server.closeAllConnections(); return new Promise((done) => server.close(done)); },
+    stop: () => { server.closeAllConnections(); for (const one of upgraded) one.destroy(); return new Promise((done) => server.close(done)); },
   };
 };
