@@ -81,6 +81,7 @@ func imports() map[string][]string {
 		"release":                 {"assets", "sandbox"}, // makes what is handed out
 		"release/vet":             leaf,                  // go vet for other systems, from source
 		"sandbox":                 {"sandbox/files"},
+		"sandbox/browser":         {"sandbox/egress", "sandbox/netguard", "sandbox/render"},
 		"sandbox/changes":         {"sandbox/files", "sandbox/linediff"},
 		"sandbox/docker":          {"sandbox", "sandbox/files", "sandbox/jail", "sandbox/ns", "sandbox/pool"},
 		"sandbox/egress":          {"sandbox/netguard"},
