@@ -21,6 +21,7 @@ script edit edit esm
 script preview preview esm
 script trail trail esm
 script account account iife
+script browse browse esm
 style app
 style pages
 style palette
@@ -30,5 +31,6 @@ style files
 style hello
 style cards
 style account
+style browse
 style diagram
 style insight

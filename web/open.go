@@ -36,6 +36,7 @@ import (
 	"fawn/backup"
 	"fawn/memory"
 	"fawn/sandbox"
+	"fawn/sandbox/browser"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/files"
@@ -125,6 +126,7 @@ type App struct {
 	memory     *memory.Service
 	web        *community.Service
 	browser    render.Browser
+	browsers   *browser.Browsers
 	converter  *converter.Converter
 	stopProxy  context.CancelFunc
 	api        *api.API
@@ -252,10 +254,12 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.pictures = a.openPictures()
 	a.memory = a.openMemory()
 	a.web = a.openWeb()
+	browsing := a.openBrowsers()
 	a.openMCP(snap)
 	a.switches = switches.New(a.db)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
-		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
+		lead.Options{Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
+			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
 			Audit: a.trail.Judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents,
 			Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
 			Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff})

@@ -37,6 +37,7 @@ func Operations() []openapi.Op {
 		describeExport(),
 		describeMCP(),
 		describeFeatures(),
+		describeBrowser(),
 		describeAuth(),
 		describeChannels(),
 		describeUnavailable(),

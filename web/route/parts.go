@@ -20,6 +20,7 @@ import (
 	"fawn/agent/skills"
 	"fawn/agent/threads"
 	"fawn/memory"
+	"fawn/sandbox/browser"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
@@ -70,6 +71,9 @@ type Deps struct {
 	MCP *mcp.Pool
 	// Switches are which of their tools are off in which threads; nil switches nothing.
 	Switches *switches.Service
+
+	// Browsers are those that agents use; nil has none.
+	Browsers *browser.Browsers
 
 	// Channels are the bots of chat apps; nil has none.
 	Channels *bots.Service
