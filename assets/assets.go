@@ -98,6 +98,10 @@ const (
 	// InsightStyle is that of the pages that show what runs did and took.
 	InsightStyle = "insight.css"
 
+	// Those of the panel with the agent's browser.
+	BrowseScript = "browse.js"
+	BrowseStyle  = "browse.css"
+
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
@@ -110,7 +114,7 @@ func Names() []string {
 		"fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript,
 		PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle,
 		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, InsightStyle,
-		AccountScript, AccountStyle, Mermaid, DiagramScript, DiagramStyle}
+		AccountScript, AccountStyle, BrowseScript, BrowseStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

@@ -22,6 +22,7 @@ script preview preview esm
 script trail trail esm
 script voice voice esm
 script account account iife
+script browse browse esm
 style app
 style pages
 style palette
@@ -31,5 +32,6 @@ style files
 style hello
 style cards
 style account
+style browse
 style diagram
 style insight

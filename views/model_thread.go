@@ -15,6 +15,7 @@ type ThreadPage struct {
 	Notice   *Notice // one sentence above the conversation
 	Sandbox  Sandbox // only one that is not as it should be is shown
 	Restart  bool    // the sandbox can be restarted
+	Browser  bool    // the agent has a browser open, or had one
 	Source   Source
 }
 
@@ -278,17 +279,18 @@ type Step struct {
 	Elapsed  time.Duration
 
 	// Of a tool call.
-	Tool   string          // ls, read_file, write_file, str_replace, glob, grep, present_files, bash, or any other name
-	Args   json.RawMessage // arguments as sent by the model; may be cut off or invalid
-	Output string          // the beginning of the output, at most a few KB; the rest comes lazily
-	Bytes  int64           // size of the whole output
-	Lines  int             // lines of the whole output
-	Error  string          // one line: why it failed
-	Exit   int             // exit code of a command that failed; its output is Output, and Error is empty
-	Sites  []string        // names of the sites that a search found, each once
-	Web    *Web            // what a search found or a page says; nil for other tools
-	Helper Helper          // of a call that sent a helper
-	Made   *Pictures       // pictures that a model made; nil for other tools
+	Tool    string          // ls, read_file, write_file, str_replace, glob, grep, present_files, bash, or any other name
+	Args    json.RawMessage // arguments as sent by the model; may be cut off or invalid
+	Output  string          // the beginning of the output, at most a few KB; the rest comes lazily
+	Bytes   int64           // size of the whole output
+	Lines   int             // lines of the whole output
+	Error   string          // one line: why it failed
+	Exit    int             // exit code of a command that failed; its output is Output, and Error is empty
+	Sites   []string        // names of the sites that a search found, each once
+	Web     *Web            // what a search found or a page says; nil for other tools
+	Browser *Browsed        // the page after a step in the browser; nil for other tools
+	Helper  Helper          // of a call that sent a helper
+	Made    *Pictures       // pictures that a model made; nil for other tools
 
 	Retry Retry // of a StepRetry
 

@@ -67,6 +67,7 @@ func (a *App) stopOwned(ctx context.Context, user string) error {
 	err = errors.Join(err, failed)
 	for _, thread := range threads {
 		a.mcp.Forget(thread)
+		a.browsers.End(thread)
 		_, failed := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
 		err = errors.Join(err, failed)
 	}

@@ -37,6 +37,7 @@ import (
 	"fawn/backup"
 	"fawn/memory"
 	"fawn/sandbox"
+	"fawn/sandbox/browser"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/files"
@@ -129,6 +130,7 @@ type App struct {
 	memory      *memory.Service
 	web         *community.Service
 	browser     render.Browser
+	browsers    *browser.Browsers
 	converter   *converter.Converter
 	stopProxy   context.CancelFunc
 	api         *api.API
@@ -256,13 +258,15 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.pictures = a.openPictures()
 	a.memory = a.openMemory()
 	a.web = a.openWeb()
+	browsing := a.openBrowsers()
 	a.openMCP(snap)
 	a.switches = switches.New(a.db)
 	a.clientTools = clienttool.New(shared.NotesIn(a.shared),
 		func(thread string, event json.RawMessage) bool { return a.runs.Announce(thread, event) }, o.Log)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) },
-			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox, Tools: a.web.Tools(),
+			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
+			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
 			Audit: a.trail.Judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents,
 			Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
 			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff})

@@ -34,7 +34,7 @@ func (a *App) routes() error {
 
 	spec, document := a.describe()
 	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Network: a.network,
-		Sandbox: a.report, Addr: a.Addr(), Log: a.opts.Log}
+		Sandbox: a.report, Browsers: a.browsers, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
 	steps, err := a.signInSteps()
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *App) routes() error {
 		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
 		MCP: a.mcp, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
 		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
-		Channels: chatApps})
+		Channels: chatApps, Browsers: a.browsers})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)
 	a.api.Routes(e.Group(""), false)

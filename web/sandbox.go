@@ -165,6 +165,7 @@ func (a *App) removeThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
 	a.web.Forget(thread)
+	a.browsers.End(thread)
 	a.mcp.Forget(thread)
 	err := a.sandbox.Destroy(ctx, sandbox.ThreadRef{ID: thread}, "the thread was deleted")
 	if errors.Is(err, sandbox.ErrGone) {

@@ -253,6 +253,9 @@ func (a *App) Close() error {
 		if a.mcp != nil {
 			a.closeErr = errors.Join(a.closeErr, a.mcp.Close())
 		}
+		if a.browsers != nil {
+			a.browsers.Close()
+		}
 		a.closeErr = errors.Join(a.closeErr, a.closeSandbox())
 		if a.trail != nil {
 			a.trail.Close()

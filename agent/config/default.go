@@ -46,6 +46,7 @@ func Default() File {
 		OpenAIAPI:     OpenAIAPI{Enabled: true, Steps: "reasoning"},
 		InputPolish:   InputPolish{Enabled: true, MaxChars: 4000},
 		Web:           Web{Enabled: true, Fallback: true},
+		Browser:       Browser{Enabled: true, Sessions: 4, IdleTimeout: 10 * time.Minute},
 		LoopDetection: middleware.DefaultLoop(),
 		ToolProgress: ToolProgress{
 			StagnationThreshold: 3, WarnEscalationCount: 2, InjectAssessment: true, JaccardSimilarityThreshold: 0.8,

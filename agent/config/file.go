@@ -35,6 +35,7 @@ type File struct {
 	ToolGroups []ToolGroup             `yaml:"tool_groups"`
 	Tools      []Tool                  `yaml:"tools"`
 	Web        Web                     `yaml:"web"`
+	Browser    Browser                 `yaml:"browser"`
 	ToolSearch ToolSearch              `yaml:"tool_search"`
 	ToolOutput middleware.OutputBudget `yaml:"tool_output"`
 

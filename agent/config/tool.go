@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // ToolGroup names a group that tools can belong to and agents can be limited to.
 type ToolGroup struct {
 	Name  string `yaml:"name" required:"true"`
@@ -25,6 +27,13 @@ type Web struct {
 	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that web_fetch may read from
 	Browser      string   `yaml:"browser"`       // for pages that need scripts: a path, an address, off; "" looks
 	Ports        []int    `yaml:"ports"`         // ports web_fetch may connect to besides 80, 443, 8080 and 8443
+}
+
+// Browser says whether agents may use a browser, and how many there may be.
+type Browser struct {
+	Enabled     bool          `yaml:"enabled"`
+	Sessions    int           `yaml:"sessions" min:"1" max:"64"` // at a time; the one that rests for longest makes room
+	IdleTimeout time.Duration `yaml:"idle_timeout" min:"1"`      // after which one that nobody uses is closed
 }
 
 // ToolSearch hides the schemas of MCP tools until the model looks for them.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fawn/agent/browsing"
 	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/llm"
@@ -60,7 +61,7 @@ func checkTool(t config.Tool) error {
 		_, err := community.Resolve(name, t.Use)
 		return err
 	}
-	if slices.Contains(known, toolOf(t)) {
+	if slices.Contains(known, toolOf(t)) || slices.Contains(browsing.Aliases(), toolOf(t)) {
 		return nil
 	}
 	list := "the tools there are need no entry: " + strings.Join(known, ", ")
@@ -70,6 +71,7 @@ func checkTool(t config.Tool) error {
 // toolNames are all tools that models can be offered.
 func toolNames() []string {
 	names := append(community.Names(), "bash", tools.Todos().Name)
+	names = append(names, browsing.Names()...)
 	own := append(tools.Builtin(nil, tools.DefaultLimits(), nil), tools.Media(nil, tools.Models{})...)
 	for _, t := range own {
 		names = append(names, t.Name)

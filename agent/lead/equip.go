@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/browsing"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
 	"fawn/agent/skills"
@@ -132,6 +133,9 @@ func (b *Builder) equip(f config.File, o agent.Options, window int, without func
 	})
 	if bash := b.bash(); bash != nil {
 		e.tools = append([]*agent.Tool{bash}, e.tools...)
+	}
+	if !f.Browser.Enabled || !b.browser() {
+		e.tools = slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return slices.Contains(browsing.Names(), t.Name) })
 	}
 	e.tools = grouped(f, e.tools)
 	if o.PlanMode {

@@ -39,6 +39,7 @@ type Builder struct {
 	withdraw func(t *agent.Tool, why string) // of those of more
 	await    func(context.Context)           // until the first tools of more are there, for a moment at most
 	without  Without
+	browser  func() bool
 	tools    []*agent.Tool // stateless but for their file locks, so all runs share them
 	weights  weights       // of tools
 	client   func(agent.ClientTool) *agent.Tool
@@ -89,6 +90,8 @@ type Options struct {
 	// when names are equal. Its number is another one whenever they have changed. It is asked
 	// before each model call, so it must be quick.
 	More func() (tools []*agent.Tool, version uint64)
+	// Browser tells whether there is a browser for agents; nil has none.
+	Browser func() bool
 	// Withdraw hears that a provider refuses a tool of a server, and why. Nil does not care.
 	Withdraw func(t *agent.Tool, why string)
 	// Await waits for tools of More that are about to come; it is asked at the start of each run
@@ -170,6 +173,9 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	}
 	if b.more = o.More; b.more == nil {
 		b.more = func() ([]*agent.Tool, uint64) { return nil, 0 }
+	}
+	if b.browser = o.Browser; b.browser == nil {
+		b.browser = func() bool { return false }
 	}
 	if b.withdraw = o.Withdraw; b.withdraw == nil {
 		b.withdraw = func(*agent.Tool, string) {}

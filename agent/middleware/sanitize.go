@@ -201,6 +201,7 @@ func ToolResultSanitize(foreign func(tool string) bool) agent.Middleware {
 				r, err := next(ctx, t, c)
 				switch {
 				case slices.Contains([]string{"web_fetch", "web_search", "image_search", "web_capture"}, c.Name),
+					strings.HasPrefix(c.Name, "browser_"),
 					foreign(c.Name):
 					r.Content = neutralContent(r.Content)
 				}

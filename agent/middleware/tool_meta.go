@@ -92,9 +92,10 @@ func judgeResult(r agent.Result, c agent.ToolCall, source string) toolMeta {
 	return toolMeta{Status: metaSuccess, Recoverable: true, Next: "continue", Source: source}
 }
 
-// carriesAnything tells whether a tool's good results are files and outputs of programs.
+// carriesAnything tells whether a tool's good results are files, outputs of programs and pages.
 func carriesAnything(name string) bool {
-	return slices.Contains([]string{"bash", "ls", "glob", "grep", "read_file", "view_image"}, name)
+	return slices.Contains([]string{"bash", "ls", "glob", "grep", "read_file", "view_image"}, name) ||
+		strings.HasPrefix(name, "browser_")
 }
 
 // failure finds out what kind of failure a text, in lower case, tells of.

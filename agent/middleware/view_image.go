@@ -66,7 +66,9 @@ func afterImageCalls(msgs []*agent.Message) int {
 	for i >= 0 && msgs[i].Type != agent.TypeAI {
 		i--
 	}
-	if i < 0 || !slices.ContainsFunc(msgs[i].ToolCalls, func(c agent.ToolCall) bool { return c.Name == "view_image" }) {
+	if i < 0 || !slices.ContainsFunc(msgs[i].ToolCalls, func(c agent.ToolCall) bool {
+		return c.Name == "view_image" || c.Name == "browser_screenshot"
+	}) {
 		return -1
 	}
 	for i++; i < len(msgs) && msgs[i].Type == agent.TypeTool; {

@@ -27,7 +27,13 @@ func New[A any](name, group, text string,
 		})
 }
 
-// newTool is New for a tool that needs to know its call.
+// NewOfCall is New for a tool that needs to know its call.
+func NewOfCall[A any](name, group, text string,
+	run func(ctx context.Context, t *agent.Turn, c agent.ToolCall, args A) (agent.Result, error)) *agent.Tool {
+	return newTool(name, group, text, run)
+}
+
+// newTool is [NewOfCall].
 func newTool[A any](name, group, text string,
 	run func(ctx context.Context, t *agent.Turn, c agent.ToolCall, args A) (agent.Result, error)) *agent.Tool {
 	tool := &agent.Tool{Name: name, Group: group, Description: strings.TrimSpace(text)}

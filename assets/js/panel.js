@@ -37,6 +37,7 @@ const put = async (html) => {
   turn(p);
   edited();
   window.htmx?.process(p);
+  if (p.querySelector('[data-browse]')) later('browse').then((m) => m.start(p, toast), () => {});
   if (p.querySelector('[data-again]')) later('trail').then((m) => m.follow(p), () => {});
 };
 

@@ -19,7 +19,7 @@ func ignored(name string) bool {
 		".idea", ".vscode", ".project", ".classpath", ".settings",
 		".DS_Store", ".ds_store", "Thumbs.db", "thumbs.db", "desktop.ini",
 		".cache", "logs", ".coverage", "coverage", ".nyc_output", "htmlcov",
-		".tool-results",
+		".tool-results", ".browser",
 		".pytest_cache", ".mypy_cache", ".ruff_cache":
 		return true
 	}

@@ -7,6 +7,6 @@ import "errors"
 // installed is where a browser is found: here it needs an address.
 func installed() string { return "" }
 
-func launch(string, int64) (wire, error) {
+func launch(string, int64, ...string) (wire, error) {
 	return nil, errors.New("on this system, web.browser is the address of a browser that runs")
 }

@@ -51,18 +51,18 @@ const nowhere = "http://127.0.0.1:1"
 
 // flags keep a browser from everything but the page: it resolves no names itself, sends nothing
 // past the proxy, and calls nobody for its own sake.
-func flags(dir string) []string {
-	return []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--proxy-server=" + nowhere,
+func flags(dir string, more ...string) []string {
+	return append(append([]string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + dir, "--proxy-server=" + nowhere,
 		"--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-quic",
 		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--no-first-run", "--no-default-browser-check",
 		"--no-pings", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--disable-default-apps", "--disable-extensions", "--disable-domain-reliability", "--disable-breakpad",
 		"--disable-client-side-phishing-detection", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
-		"--password-store=basic", "--use-mock-keychain", "--window-size=1280,1600", "about:blank"}
+		"--password-store=basic", "--use-mock-keychain", "--window-size=1280,1600"}, more...), "about:blank")
 }
 
-// launch starts a browser that may take so many bytes of memory.
-func launch(program string, memory int64) (_ wire, err error) {
+// launch starts a browser that may take so many bytes of memory, with further flags.
+func launch(program string, memory int64, more ...string) (_ wire, err error) {
 	p := &process{quit: make(chan struct{})}
 	defer func() {
 		if err != nil {
@@ -81,7 +81,7 @@ func launch(program string, memory int64) (_ wire, err error) {
 			_ = f.Close() // the browser has its own
 		}
 	}()
-	p.cmd = &exec.Cmd{Path: program, Args: append([]string{program}, flags(p.dir)...), Dir: p.dir,
+	p.cmd = &exec.Cmd{Path: program, Args: append([]string{program}, flags(p.dir, more...)...), Dir: p.dir,
 		Env:        []string{"HOME=" + p.dir, "TMPDIR=" + p.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"},
 		ExtraFiles: theirs, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
 	if p.cmd.SysProcAttr.Credential, err = unprivileged(p.dir); err != nil {
@@ -118,6 +118,9 @@ func (p *process) bound(most int64) {
 
 // exceeded implements bounded.
 func (p *process) exceeded() bool { return p.over.Load() }
+
+// folder implements local.
+func (p *process) folder() string { return p.dir }
 
 // pipes makes those of the commands and returns the browser's ends, which become 3 and 4.
 func (p *process) pipes() (theirs []*os.File, err error) {

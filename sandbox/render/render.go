@@ -165,8 +165,8 @@ func serve(ctx context.Context, r Request) (string, func(), error) {
 	}, nil
 }
 
-// open starts or reaches a browser.
-func open(ctx context.Context, where string, memory int64) (wire, error) {
+// open starts or reaches a browser. The flags are for one that is started.
+func open(ctx context.Context, where string, memory int64, flags ...string) (wire, error) {
 	u, err := url.Parse(where)
 	if err == nil && strings.Contains(where, "://") && u.Host != "" {
 		return dial(ctx, u)
@@ -174,7 +174,7 @@ func open(ctx context.Context, where string, memory int64) (wire, error) {
 	if _, err := os.Stat(where); err != nil {
 		return nil, err
 	}
-	return launch(where, memory)
+	return launch(where, memory, flags...)
 }
 
 // show loads a page and reads it once it has come to rest.

@@ -57,6 +57,8 @@ func groupText(ctx context.Context, name string) string {
 		return i18n.C(ctx, "agents.group.bash")
 	case "web":
 		return i18n.C(ctx, "agents.group.web")
+	case "browser":
+		return i18n.C(ctx, "agents.group.browser")
 	}
 	return name
 }

@@ -40,6 +40,9 @@ func detailOf(s views.Step) detail {
 	if s.Web != nil && s.Error == "" {
 		return d
 	}
+	if s.Browser != nil && s.Error == "" {
+		return detail{}
+	}
 	known := json.Unmarshal(s.Args, &a) == nil
 	switch {
 	case known && s.Tool == "bash" && a.Command != "":

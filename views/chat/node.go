@@ -56,10 +56,11 @@ func Nodes(steps []views.Step) []Node {
 	return out
 }
 
-// groupable tells whether a step may be one of a group. Helpers are worth a line each.
+// groupable tells whether a step may be one of a group. Helpers, and pages with
+// their pictures, are worth a line each.
 func groupable(s *views.Step) bool {
 	return s.Kind != views.StepReasoning && s.Kind != views.StepNote && s.Kind != views.StepRetry &&
-		stateOf(*s) == views.StepDone && s.Tool != "task" && !alone[s.Tool]
+		stateOf(*s) == views.StepDone && s.Tool != "task" && !alone[s.Tool] && !browsing(s.Tool)
 }
 
 // summarize says what the calls of a group did together.

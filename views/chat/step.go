@@ -148,6 +148,23 @@ func describe(ctx context.Context, s views.Step) line {
 		l = line{verb: verb("web_search"), target: oneLine(a.Query), mono: true}
 	case "web_fetch":
 		l = line{verb: verb("web_fetch"), target: shortURL(a.URL), mono: true}
+	case "browser_navigate":
+		l = line{verb: verb(s.Tool), target: shortURL(a.URL), mono: true}
+	case "browser_click", "browser_type":
+		l = line{verb: verb(s.Tool), target: element(ctx, s)}
+	case "browser_read", "browser_back", "browser_screenshot", "browser_close":
+		l = line{verb: verb(s.Tool)}
+		if s.Browser != nil && s.Browser.Address != "" {
+			l.target, l.mono = shortURL(s.Browser.Address), true
+		}
+	case "browser_download":
+		l = line{verb: verb(s.Tool), target: shortURL(a.URL), mono: true}
+		switch {
+		case s.Browser != nil && len(s.Browser.Saved) > 0:
+			l.target = oneLine(s.Browser.Names())
+		case a.URL == "":
+			l = line{verb: verb(s.Tool), target: element(ctx, s)}
+		}
 	case "image_search":
 		l = line{verb: verb("image_search"), target: oneLine(a.Query), mono: true}
 	case "generate_image", "edit_image":
@@ -168,6 +185,34 @@ func describe(ctx context.Context, s views.Step) line {
 	}
 	return l
 }
+
+// element is the name of what a step in the browser used, in quotes; "" while it isn't known.
+func element(ctx context.Context, s views.Step) string {
+	name := ""
+	if s.Browser != nil {
+		name = s.Browser.Target
+	}
+	var a struct {
+		Element json.RawMessage `json:"element"`
+	}
+	if name == "" && json.Unmarshal(s.Args, &a) == nil && json.Unmarshal(a.Element, &name) == nil {
+		name = strings.Trim(name, "[]0123456789 ")
+	}
+	if name = oneLine(name); name == "" {
+		return ""
+	}
+	return i18n.C(ctx, "tool.quoted", name)
+}
+
+func pageName(b *views.Browsed) string {
+	if t := oneLine(b.Title); t != "" {
+		return t
+	}
+	return shortURL(b.Address)
+}
+
+// browsing tells whether a tool acts in the browser.
+func browsing(tool string) bool { return strings.HasPrefix(tool, "browser_") }
 
 // Saying is a step in one phrase, for people who do not see the page.
 func Saying(ctx context.Context, s views.Step) string {
@@ -286,6 +331,9 @@ func oneLine(s string) string {
 // preview is the part of a command's output that is shown without opening the
 // step: its last lines.
 func preview(s views.Step) string {
+	if browsing(s.Tool) {
+		return ""
+	}
 	if s.Tool != "bash" || s.Output == "" {
 		return ""
 	}

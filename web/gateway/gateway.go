@@ -38,6 +38,7 @@ func Operations() []openapi.Op {
 		describeImports(),
 		describeMCP(),
 		describeFeatures(),
+		describeBrowser(),
 		describeAuth(),
 		describeChannels(),
 		describeUnavailable(),

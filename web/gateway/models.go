@@ -69,5 +69,5 @@ func (g *Gateway) features(c echo.Context) error {
 	off := map[string]bool{"enabled": false}
 	return httpx.JSON(c, http.StatusOK,
 		map[string]any{"agents_api": map[string]bool{"enabled": g.Agents != nil && g.Config().File.AgentsAPI.Enabled},
-			"browser_control": off, "mcp_tasks": off})
+			"browser_control": map[string]bool{"enabled": g.browses()}, "mcp_tasks": off})
 }

@@ -41,6 +41,7 @@ func (g *Gateway) routes() []route.Route {
 		route.On("DELETE", "/settings/models/{name}", operator, "removeModel", g.removeModel),
 		route.On("PUT", "/settings/default-model", operator, "setDefaultModel", g.setDefaultModel),
 		route.On("GET", "/features", user, "getFeatures", g.features),
+		route.On("POST", "/threads/{thread_id}/browser/navigate", user, "navigateBrowser", g.OnThread(g.navigateBrowser)),
 		route.On("POST", "/suggestions", user, "suggest", g.Without(g.suggest)),
 		route.On("GET", "/suggestions/config", user, "getSuggestionsConfig", g.suggestionsConfig),
 		route.On("POST", "/threads/{thread_id}/suggestions", user, "suggestInThread", g.OnThread(g.suggestIn)),

@@ -31,8 +31,6 @@ func (g *Gateway) unavailable() []route.Route {
 			g.OnThread(func(c echo.Context, _ store.Thread) error { return httpx.JSON(c, http.StatusOK, []any{}) })),
 		route.On("GET", "/threads/{thread_id}/mcp-tasks/{task_id}", user, "getMCPTask", noTask),
 		route.On("POST", "/threads/{thread_id}/mcp-tasks/{task_id}/cancel", user, "cancelMCPTask", noTask),
-		route.On("POST", "/threads/{thread_id}/browser/navigate", user, "navigateBrowser",
-			g.OnThread(absentIn("Browser automation is not enabled"))),
 	}
 }
 
@@ -70,8 +68,7 @@ func describeUnavailable() []o.Op {
 		{"startLarkConfig", "Begin to configure Lark"}, {"completeLarkConfig", "Finish configuring Lark"},
 		{"setLarkCredentials", "Set the credentials of Lark"}, {"startLarkAuth", "Begin to sign in to Lark"},
 		{"completeLarkAuth", "Finish signing in to Lark"}, {"getMCPTask", "Get a background task of an MCP server"},
-		{"cancelMCPTask", "Cancel a background task of an MCP server"},
-		{"navigateBrowser", "Open a page in a thread's browser"}} {
+		{"cancelMCPTask", "Cancel a background task of an MCP server"}} {
 		out = append(out, o.Op{ID: one.id, Tag: tag, Text: one.text, More: "Always refused.", Fail: []int{404}})
 	}
 	return append(out,

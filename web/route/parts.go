@@ -21,6 +21,7 @@ import (
 	"fawn/agent/skills"
 	"fawn/agent/threads"
 	"fawn/memory"
+	"fawn/sandbox/browser"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
@@ -74,6 +75,9 @@ type Deps struct {
 	ClientTools *clienttool.Board
 	// Switches are which of their tools are off in which threads; nil switches nothing.
 	Switches *switches.Service
+
+	// Browsers are those that agents use; nil has none.
+	Browsers *browser.Browsers
 
 	// Channels are the bots of chat apps; nil has none.
 	Channels *bots.Service

@@ -53,6 +53,7 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 	}
 	p := views.ThreadPage{Shell: shell, Thread: v.Page(s), Sandbox: u.Box(), Restart: u.runsCommands(),
 		Source: page.SourceOf(v.Thread)}
+	p.Browser = u.Browsers != nil && (s.Browses() || u.Browsers.Open(id))
 	p.Thread.Later = u.Later(id)
 	if p.Thread.Shared, err = u.share.IsShared(ctx, id); err != nil {
 		return err

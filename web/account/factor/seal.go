@@ -44,8 +44,11 @@ func NewSeal(keys ...[]byte) (*Seal, error) {
 }
 
 // LocalKey is the key in a data folder, made when there is none.
-func LocalKey(dir string) ([]byte, error) {
-	name := filepath.Join(dir, KeyFile)
+func LocalKey(dir string) ([]byte, error) { return NamedKey(dir, KeyFile) }
+
+// NamedKey is a key of 32 bytes in a file of a data folder, made when there is none.
+func NamedKey(dir, file string) ([]byte, error) {
+	name := filepath.Join(dir, file)
 	key, err := os.ReadFile(name)
 	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, and must not keep everybody out
 		if err = os.Rename(name, name+".damaged"); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/browsing"
 	"fawn/agent/community"
 	"fawn/agent/profile"
 	"fawn/agent/tools"
@@ -43,7 +44,7 @@ func (h *Handlers) agentForm(a profile.Agent) views.AgentForm {
 	if a.Model != "" && !slices.ContainsFunc(f.Models, func(m views.ModelChoice) bool { return m.Name == a.Model }) {
 		f.Models = append(f.Models, views.ModelChoice{Name: a.Model})
 	}
-	groups := []string{tools.GroupRead, tools.GroupWrite, tools.GroupBash, community.Group}
+	groups := []string{tools.GroupRead, tools.GroupWrite, tools.GroupBash, community.Group, browsing.Group}
 	seen := map[string]bool{}
 	for _, g := range append(groups, a.ToolGroups...) {
 		if !seen[g] {

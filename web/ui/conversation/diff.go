@@ -68,6 +68,11 @@ func (d *screen) around(was, s Scene) error {
 			return err
 		}
 	}
+	if s.browser && !was.browser {
+		if err := d.frame.Put(d.ctx, views.SwapOuter, "browser-button", chat.BrowserButton(s.Thread, true)); err != nil {
+			return err
+		}
+	}
 	if !views.SameAsks(s.asks, was.asks) {
 		if n := len(s.asks); n > 0 && !slices.ContainsFunc(was.asks, s.asks[n-1].Same) {
 			if f := s.asks[n-1].Form; f != nil {

@@ -19,6 +19,7 @@ type Scene struct {
 	Title   string
 	Row     views.ThreadRow
 	files   int
+	browser bool // the agent used one in a turn that is shown
 	Running bool
 	queue   []views.Queued
 	asks    []views.NetworkQuestion
@@ -56,6 +57,7 @@ func (v *View) Scene(touched bool) Scene {
 			t.Answer = &a
 		}
 		t.Files = slices.Clip(t.Files)
+		s.browser = s.browser || slices.ContainsFunc(t.Trail.Steps, func(s views.Step) bool { return strings.HasPrefix(s.Tool, "browser_") })
 		if t.ID == s.cut.Turn {
 			t.Cut = &s.cut
 		}
@@ -70,6 +72,9 @@ func (v *View) Scene(touched bool) Scene {
 	}
 	return s
 }
+
+// Browses tells whether the agent used a browser in a turn that is shown.
+func (s Scene) Browses() bool { return s.browser }
 
 // foldAfter is how many bytes of an answer under way fold the steps before it, as the script of a page that
 // is there does (live.js). What is said so far may yet turn out to be a step.

@@ -10,6 +10,7 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/runs"
 	"fawn/sandbox"
+	"fawn/sandbox/browser"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/account"
@@ -25,6 +26,7 @@ type Site struct {
 	Accounts *account.Service      // who may use the server; nil is of a server that has none
 	Network  *network.Decisions    // hosts that agents want to reach
 	Sandbox  func() sandbox.Report // what runs commands
+	Browsers *browser.Browsers     // those that agents use; nil has none
 	Addr     string                // where the server listens
 	Log      *slog.Logger
 }

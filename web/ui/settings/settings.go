@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/browsing"
 	"fawn/agent/community"
 	"fawn/agent/subagent"
 	"fawn/agent/tools"
@@ -149,6 +150,11 @@ func (h *Handlers) toolList(c echo.Context) []views.ToolInfo {
 	out = append(out, bash)
 	for _, name := range community.Names() {
 		out = append(out, views.ToolInfo{Name: name, Reason: off(f.Web.Enabled, "web.enabled")})
+	}
+	if h.Browsers != nil && h.Browsers.Ready() {
+		for _, name := range browsing.Names() {
+			out = append(out, views.ToolInfo{Name: name, Reason: off(f.Browser.Enabled, "browser.enabled")})
+		}
 	}
 	out = append(out, views.ToolInfo{Name: subagent.Tool, Reason: off(f.Subagents.Enabled, "subagents.enabled")},
 		views.ToolInfo{Name: tools.Todos().Name})

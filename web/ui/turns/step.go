@@ -58,7 +58,7 @@ func Finish(s *views.Step, m *agent.Message) {
 	if s.Tool == "web_search" {
 		s.Sites = sites(text)
 	}
-	s.Web = webOf(m)
+	s.Web, s.Browser = webOf(m), browsedOf(m)
 	s.Made = pictures(s.ThreadID, m)
 	exit, _ := m.Kwargs[tools.ExitCodeKey].(float64)
 	switch {

@@ -1,0 +1,295 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"fawn/sandbox/egress"
+	"fawn/sandbox/netguard"
+	"fawn/sandbox/render"
+)
+
+// Limits of sessions.
+const (
+	usualIdle  = 10 * time.Minute
+	usualMost  = 4
+	startTime  = 30 * time.Second
+	actionTime = 90 * time.Second // of one action, with its page's load and downloads
+	closeTime  = 5 * time.Second
+	// HandTime is how long an action waits for a person to hand the browser back.
+	HandTime = 10 * time.Minute
+)
+
+var (
+	// ErrFull means that every browser there may be is at work.
+	ErrFull = errors.New("all browsers are in use by other chats: try again later")
+	// ErrClosed means that the server stops.
+	ErrClosed = errors.New("the browser was closed: the server stops")
+	// ErrHeld means that a person did not hand the browser back in time.
+	ErrHeld = errors.New("a person has taken over the browser and not handed it back yet")
+	// ErrNoSession means that a thread has no browser at the moment.
+	ErrNoSession = errors.New("no browser is open in this chat")
+	// ErrNotHeld means that somebody acts in a browser that they have not taken over.
+	ErrNotHeld = errors.New("take the browser over first")
+	// ErrMemory means that the pages of a session took too much memory.
+	ErrMemory = errors.New("the page took too much memory, so that the browser was closed")
+)
+
+// Refusal is an action that was not carried out, in words for whoever asked for it.
+type Refusal struct{ Text string }
+
+func (r *Refusal) Error() string { return r.Text }
+
+func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+
+// Rules say what the browser of a thread may reach.
+type Rules struct {
+	Guard *netguard.Guard
+	// Deny are hosts that nobody opens, as in [egress.Policy].
+	Deny []string
+	// Decisions are the answers of owners: a host that they refused to the thread is refused here too. Nil has none.
+	Decisions egress.Decisions
+	Ports     []int // besides 80, 443, 8080 and 8443
+}
+
+// Config is what Browsers need. All functions may be called from any goroutine.
+type Config struct {
+	// Browser starts a browser, or reaches one that runs.
+	Browser *render.Browser
+	// Rules are asked for when a session begins.
+	Rules func(thread string) Rules
+	// Most is how many sessions there may be at a time, and Idle how long one is kept that nobody uses; nil or 0 stand
+	// for 4 and ten minutes.
+	Most func() int
+	Idle func() time.Duration
+	// Load and Save keep what a session needs to go on after its browser has ended: cookies and an address. Nil keeps
+	// nothing. Load gives nil for a thread without.
+	Load func(thread string) ([]byte, error)
+	Save func(thread string, state []byte) error
+	// Hand is how long an action waits for a person; 0 is [HandTime].
+	Hand time.Duration
+	Log  *slog.Logger
+}
+
+// Browsers are the sessions of all threads. Its methods may be called from any goroutine.
+type Browsers struct {
+	cfg  Config
+	quit chan struct{}
+	work sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[string]*session
+}
+
+// New makes Browsers. Nothing is started before the first action.
+func New(c Config) *Browsers {
+	if c.Most == nil {
+		c.Most = func() int { return 0 }
+	}
+	if c.Idle == nil {
+		c.Idle = func() time.Duration { return 0 }
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Hand = cmp.Or(c.Hand, HandTime)
+	b := &Browsers{cfg: c, quit: make(chan struct{}), sessions: map[string]*session{}}
+	b.work.Go(b.tidy)
+	return b
+}
+
+// Ready tells whether there is a browser to start.
+func (b *Browsers) Ready() bool { return b.cfg.Browser.Ready() }
+
+// Open tells whether a thread has a browser at the moment.
+func (b *Browsers) Open(thread string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.sessions[thread]
+	return s != nil && !s.over()
+}
+
+// tidy ends sessions that nobody uses.
+func (b *Browsers) tidy() {
+	for {
+		idle := cmp.Or(b.cfg.Idle(), usualIdle)
+		wait := time.NewTimer(min(max(idle/4, 10*time.Millisecond), 15*time.Second))
+		select {
+		case <-b.quit:
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+		for _, s := range b.all() {
+			if s.restingSince(time.Now().Add(-idle)) || s.over() {
+				b.drop(s, "nobody used it")
+			}
+		}
+	}
+}
+
+func (b *Browsers) all() (list []*session) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.sessions {
+		list = append(list, s)
+	}
+	return list
+}
+
+// drop ends a session unless somebody acts in it.
+func (b *Browsers) drop(s *session, why string) {
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		return
+	}
+	if !s.over() {
+		b.cfg.Log.Info("browser closed", "thread", s.thread, "reason", why)
+	}
+	b.remove(s)
+	<-s.turn
+}
+
+// remove ends a session, whoever acts in it.
+func (b *Browsers) remove(s *session) {
+	b.mu.Lock()
+	if b.sessions[s.thread] == s {
+		delete(b.sessions, s.thread)
+	}
+	b.mu.Unlock()
+	s.end()
+}
+
+// End closes the browser of a thread, if it has one. What is kept of it stays.
+func (b *Browsers) End(thread string) {
+	b.mu.Lock()
+	s := b.sessions[thread]
+	b.mu.Unlock()
+	if s != nil {
+		b.remove(s)
+	}
+}
+
+// Close ends all sessions and waits for them.
+func (b *Browsers) Close() {
+	b.mu.Lock()
+	if !b.closed {
+		b.closed = true
+		close(b.quit)
+	}
+	b.mu.Unlock()
+	for _, s := range b.all() {
+		b.remove(s)
+	}
+	b.work.Wait()
+}
+
+// session is that of a thread, a new one if need be. fresh says that its browser was started for this call.
+func (b *Browsers) session(thread string) (s *session, fresh bool, err error) {
+	for {
+		b.mu.Lock()
+		if b.closed {
+			b.mu.Unlock()
+			return nil, false, ErrClosed
+		}
+		if s := b.sessions[thread]; s != nil {
+			b.mu.Unlock()
+			if !s.over() {
+				return s, false, nil
+			}
+			b.remove(s)
+			continue
+		}
+		if len(b.sessions) < cmp.Or(b.cfg.Most(), usualMost) {
+			s := newSession(b, thread)
+			b.sessions[thread] = s
+			b.mu.Unlock()
+			return s, true, nil
+		}
+		b.mu.Unlock()
+		if !b.makeRoom() {
+			return nil, false, ErrFull
+		}
+	}
+}
+
+// makeRoom ends the session that rests for longest.
+func (b *Browsers) makeRoom() bool {
+	var oldest *session
+	for _, s := range b.all() {
+		if s.restingSince(time.Now()) && (oldest == nil || s.lastUsed().Before(oldest.lastUsed())) {
+			oldest = s
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	b.drop(oldest, "another chat needed it")
+	return oldest.over()
+}
+
+// take begins an action: it waits for those before it and for a person who has the browser, and starts one that is not
+// there. The caller calls release.
+func (b *Browsers) take(ctx context.Context, thread string, start bool, waiting func()) (*session, error) {
+	patience := time.NewTimer(b.cfg.Hand)
+	defer patience.Stop()
+	told := false
+	for {
+		if !start && !b.Open(thread) {
+			return nil, ErrNoSession
+		}
+		s, fresh, err := b.session(thread)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case s.turn <- struct{}{}:
+		case <-s.ended:
+			continue
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if held := s.heldBy(); held != nil {
+			<-s.turn
+			if waiting != nil && !told {
+				told = true
+				waiting()
+			}
+			select {
+			case <-held:
+				continue
+			case <-s.ended:
+				continue
+			case <-patience.C:
+				return nil, ErrHeld
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+		if s.over() {
+			<-s.turn
+			continue
+		}
+		if fresh || !s.started {
+			if err := s.start(ctx); err != nil {
+				b.remove(s)
+				<-s.turn
+				return nil, err
+			}
+		}
+		s.use()
+		return s, nil
+	}
+}
+
+func (s *session) release() {
+	<-s.turn
+	s.use()
+}

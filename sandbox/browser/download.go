@@ -1,0 +1,255 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	maxDownload = 100 << 20       // bytes of a file
+	beginTime   = 3 * time.Second // for a download to begin on a page that rests
+)
+
+// targetCreate opens a page.
+var targetCreate = target.CreateTarget
+
+func targetParams(where cdp.BrowserContextID) target.CreateTargetParams {
+	return target.CreateTargetParams{URL: "about:blank", BrowserContextID: where}
+}
+
+// Download is a file that a page had the browser save.
+type Download struct {
+	Name, URL string
+	Failed    string // why there is none
+	root      *os.Root
+	id        string
+	over      bool
+	told      bool
+}
+
+// Open reads the file. It can be opened once, until the action after the one that gave it.
+func (d *Download) Open() (*os.File, error) {
+	if d.root == nil {
+		return nil, errors.New("there is no file")
+	}
+	f, err := d.root.Open(d.id)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("it is no file"), f.Close())
+	}
+	return f, nil
+}
+
+// Close forgets the file.
+func (d *Download) Close() error {
+	if d.root == nil {
+		return nil
+	}
+	return errors.Join(d.root.Remove(d.id), d.root.Close())
+}
+
+// cleanName is a name that a site gave, without what no file should have.
+func cleanName(name string) string {
+	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, "_"), "\\", "/"))
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	name = strings.TrimLeft(strings.TrimSpace(name), ".")
+	if len(name) > 120 {
+		ext := clip(path.Ext(name), 12)
+		name = strings.TrimSuffix(clip(name, 100), "…") + ext
+	}
+	if name == "" || name == "/" {
+		return "download"
+	}
+	return name
+}
+
+// downloads takes in that one begins. It must not wait.
+func (s *session) downloads(e *cdpbrowser.EventDownloadWillBegin) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loads[e.GUID] = &Download{Name: cleanName(e.SuggestedFilename), URL: clip(e.URL, maxURL), id: e.GUID}
+	s.signal()
+}
+
+// downloaded takes in how far one is. It must not wait.
+func (s *session) downloaded(e *cdpbrowser.EventDownloadProgress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.loads[e.GUID]
+	if d == nil || d.over {
+		return
+	}
+	switch {
+	case e.State == cdpbrowser.DownloadProgressStateCompleted:
+		d.over = true
+	case e.State == cdpbrowser.DownloadProgressStateCanceled:
+		d.over, d.Failed = true, "the download broke off"
+		if s.downs == "" {
+			d.Failed = "files can't be downloaded with a browser that Fawn didn't start itself (web.browser)"
+		}
+	case max(e.TotalBytes, e.ReceivedBytes) > maxDownload:
+		d.over, d.Failed = true, "the file is larger than 100 MB"
+		s.spawn(func() {
+			_, _ = chromedp.CallBrowser(s.ctx, cdpbrowser.CancelDownload,
+				cdpbrowser.CancelDownloadParams{GUID: e.GUID, BrowserContextID: s.where}) // it may have ended
+		})
+	}
+	s.signal()
+}
+
+// saving tells whether a download is under way. The caller holds the mutex.
+func (s *session) saving() bool {
+	for _, d := range s.loads {
+		if !d.over {
+			return true
+		}
+	}
+	return false
+}
+
+// got are the downloads that have ended since the last time.
+func (s *session) got() (list []*Download) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, d := range s.loads {
+		if !d.over {
+			continue
+		}
+		delete(s.loads, id)
+		if d.Failed == "" {
+			root, err := os.OpenRoot(s.downs)
+			if err != nil {
+				d.Failed = "it can't be read"
+			}
+			d.root = root
+		}
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b *Download) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// save downloads what an address or an element leads to, also where the browser would show it.
+func (s *session) save(ctx context.Context, t *tab, a Action, v *View) error {
+	if s.downs == "" {
+		return refuse("Files can't be downloaded with a browser that Fawn didn't start itself (web.browser).")
+	}
+	address := a.URL
+	if address == "" {
+		id, name, err := s.find(ctx, t, a.Element)
+		if err != nil {
+			return err
+		}
+		v.Target = name
+		var at reached
+		if err := s.call(ctx, t, id, reach, &at); err != nil {
+			return gone(err)
+		}
+		if _, err := Address(at.Href); err == nil && !strings.Contains(at.Href, "#") {
+			address = at.Href
+		}
+	}
+	if _, err := cdp.Call(ctx, t.t, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{
+		URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse}}}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.forced = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.forced = false
+		s.mu.Unlock()
+		_, _ = cdp.Call(t.ctx, t.t, fetch.Disable, cdp.Empty{}) // it ends with the page at the latest
+	}()
+	var err error
+	if address != "" {
+		if address, err = Address(address); err != nil {
+			return err
+		}
+		var gone page.NavigateResult
+		if gone, err = cdp.Call(ctx, t.t, page.Navigate, page.NavigateParams{URL: address}); err == nil &&
+			gone.ErrorText != "" && gone.ErrorText != "net::ERR_ABORTED" && !gone.IsDownload {
+			return s.unreachable(address, gone.ErrorText)
+		}
+	} else {
+		_, err = s.click(ctx, t, a.Element)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.began(ctx); err != nil {
+		return err
+	}
+	return s.rest(ctx)
+}
+
+// began waits until a download has begun, or the page rests without one.
+func (s *session) began(ctx context.Context) error {
+	if err := s.rest(ctx); err != nil {
+		return err
+	}
+	late := time.NewTimer(beginTime)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		begun, changed := len(s.loads) > 0, s.changed
+		s.mu.Unlock()
+		if begun {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			return refuse("Nothing was downloaded.")
+		case <-s.ended:
+			return ErrNoSession
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// paused has the browser save a page instead of showing it. The caller holds the mutex.
+func (s *session) paused(t *tab, e *fetch.EventRequestPaused) {
+	forced := s.forced
+	s.spawn(func() {
+		p := fetch.ContinueResponseParams{RequestID: e.RequestID}
+		if forced && e.ResponseStatusCode >= 200 && e.ResponseStatusCode < 300 && e.FrameID == cdp.FrameID(t.id) {
+			p.ResponseCode = e.ResponseStatusCode
+			for _, h := range e.ResponseHeaders {
+				if !strings.EqualFold(h.Name, "Content-Disposition") ||
+					strings.HasPrefix(strings.ToLower(strings.TrimSpace(h.Value)), "attachment") {
+					p.ResponseHeaders = append(p.ResponseHeaders, h)
+				}
+			}
+			if !slices.ContainsFunc(p.ResponseHeaders,
+				func(h *fetch.HeaderEntry) bool { return strings.EqualFold(h.Name, "Content-Disposition") }) {
+				p.ResponseHeaders = append(p.ResponseHeaders, &fetch.HeaderEntry{Name: "Content-Disposition",
+					Value: "attachment"})
+			}
+		}
+		_, _ = cdp.Call(t.ctx, t.t, fetch.ContinueResponse, p) // the page may be gone
+	})
+}

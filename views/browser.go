@@ -1,0 +1,39 @@
+package views
+
+import (
+	"path"
+	"strings"
+)
+
+// Browsed is the page that the agent's browser showed after a step.
+type Browsed struct {
+	Address, Title string
+	Target         string   // the name of the element that was used
+	Picture        string   // path of a small picture; "" for none
+	Saved          []string // paths of files that came of the step
+}
+
+// Names are those of the files, in one text.
+func (b *Browsed) Names() string {
+	names := make([]string, len(b.Saved))
+	for i, at := range b.Saved {
+		names[i] = path.Base(at)
+	}
+	return strings.Join(names, ", ")
+}
+
+// BrowserPanel is the panel in which a person watches the agent's browser and takes it over.
+type BrowserPanel struct {
+	ThreadID string
+	Open     bool // there is a browser now
+	Address  string
+	Held     bool // the person has it
+}
+
+// BrowserURL is the panel with the browser of a chat, or an action on it.
+func BrowserURL(id, action string) string {
+	if action == "" {
+		return ActionURL(id, "browser")
+	}
+	return ActionURL(id, "browser/"+action)
+}

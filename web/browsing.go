@@ -1,0 +1,140 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	"fawn/agent/browsing"
+	"fawn/sandbox/browser"
+	"fawn/sandbox/files"
+	"fawn/web/account/factor"
+)
+
+const (
+	// browserKey is the name of the file in the data folder with the key of what is kept of browsers.
+	browserKey = "browser.key"
+	// browserState is the file beside the files of a thread with its cookies, which no command sees.
+	browserState = "browser.state"
+)
+
+// openBrowsers makes what gives agents a browser.
+func (a *App) openBrowsers() *browsing.Service {
+	a.browsers = browser.New(browser.Config{
+		Browser: &a.browser,
+		Rules: func(string) browser.Rules {
+			f := a.config.Current().File
+			return browser.Rules{Guard: a.guardFor("web.allow_private", f.Web.AllowPrivate), Ports: f.Web.Ports,
+				Deny: f.Sandbox.Network.Deny, Decisions: a.network}
+		},
+		Most: func() int { return a.config.Current().File.Browser.Sessions },
+		Idle: func() time.Duration { return a.config.Current().File.Browser.IdleTimeout },
+		Load: a.loadBrowser,
+		Save: a.saveBrowser,
+		Log:  a.opts.Log,
+	})
+	return browsing.New(browsing.Config{Browsers: a.browsers, Forget: a.forgetBrowser, Log: a.opts.Log,
+		Files: func(thread string) (*files.Files, error) {
+			if err := a.dirs.Create(thread); err != nil {
+				return nil, err
+			}
+			return a.dirs.Open(thread)
+		}})
+}
+
+// browserKeys are what seals states of browsers, the one in use first.
+func (a *App) browserKeys() ([][]byte, error) {
+	if a.shared == nil {
+		key, err := factor.NamedKey(a.dirs.Root, browserKey)
+		return [][]byte{key}, err
+	}
+	const use = "browsers"
+	key, err := a.shared.SigningKey(context.Background(), use)
+	return append([][]byte{key}, a.shared.OlderKeys(use)...), err
+}
+
+func (a *App) browserFile(thread string) (string, error) {
+	dir, err := a.dirs.Folder(thread)
+	return filepath.Join(dir, browserState), err
+}
+
+// saveBrowser keeps what the browser of a thread needs to go on, sealed: cookies are as good as passwords.
+func (a *App) saveBrowser(thread string, state []byte) error {
+	name, err := a.browserFile(thread)
+	if err != nil {
+		return err
+	}
+	keys, err := a.browserKeys()
+	if err != nil {
+		return err
+	}
+	aead, err := chacha20poly1305.NewX(keys[0])
+	if err != nil {
+		return err
+	}
+	nonce := make([]byte, chacha20poly1305.NonceSizeX)
+	rand.Read(nonce) //nolint:errcheck // never fails
+	f, err := os.CreateTemp(filepath.Dir(name), ".browser-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(aead.Seal(nonce, nonce, state, []byte(thread)))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// loadBrowser reads what saveBrowser kept; nil for a thread without.
+func (a *App) loadBrowser(thread string) ([]byte, error) {
+	name, err := a.browserFile(thread)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	keys, err := a.browserKeys()
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		aead, err := chacha20poly1305.NewX(key)
+		if err != nil {
+			return nil, err
+		}
+		if len(raw) < chacha20poly1305.NonceSizeX {
+			break
+		}
+		if plain, err := aead.Open(nil, raw[:chacha20poly1305.NonceSizeX], raw[chacha20poly1305.NonceSizeX:],
+			[]byte(thread)); err == nil {
+			return plain, nil
+		}
+	}
+	return nil, errors.New("it is sealed with another key")
+}
+
+// forgetBrowser drops what is kept of the browser of a thread.
+func (a *App) forgetBrowser(thread string) error {
+	name, err := a.browserFile(thread)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
