@@ -55,6 +55,13 @@ def sources(cache):
         yield name, kept()[0]
 
 
+def collection(source):
+    """The name of the collection from which a document comes."""
+    if source.startswith("debian/"):
+        return "Debian's documentation"
+    return "Apache Tika's tests" if source.startswith("tika-") else f"PyPI's {source.replace('_', '-')}"
+
+
 def members(package):
     """The regular files of a source package by name."""
     if package.suffix in (".zip", ".jar"):
@@ -116,7 +123,7 @@ def found(folder, cache):
             per[source.split("/")[0]] += 1
             path = folder / f"found-{digest[:10]}.{ext}"
             path.write_bytes(data)
-            kept.append({"file": path.name, "producer": f"found in {source}", "origin": name})
+            kept.append({"file": path.name, "producer": f"found: {collection(source)}", "origin": name})
     entries, per = [], collections.Counter()
     for e in reference.texts(folder, kept):
         ext = e["file"].rsplit(".", 1)[-1]
