@@ -20,6 +20,8 @@ script enter enter esm
 script edit edit esm
 script preview preview esm
 script trail trail esm
+script paste paste esm
+script glide glide esm
 script account account iife
 style app
 style pages

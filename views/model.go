@@ -137,6 +137,7 @@ type Composer struct {
 	Chats       []TaskChat // other chats that it can be sent to
 	Servers     bool       // there are MCP servers, whose tools have a menu
 	ToolsOff    bool       // some of those tools are switched off for the chat
+	MayAdd      bool       // the reader may add models
 	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
 }
 

@@ -80,7 +80,7 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 // message has brought yet, or that changed since. t is nil for a new thread.
 func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[string]int64) (views.Composer, error) {
 	limits := u.Uploads()
-	box := views.Composer{ThreadID: thread,
+	box := views.Composer{ThreadID: thread, MayAdd: page.MayChange(c),
 		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize,
 			Files: limits.MaxFiles}}
 	if t == nil {
