@@ -130,7 +130,7 @@ func workOffline(t *testing.T, s *server) {
 	asset := regexp.MustCompile(`(?:src|href)="(/[^"]+)"`)
 	assets := map[string]bool{}
 	for _, path := range []string{"/workspace/chats/new", "/workspace/chats/t1", "/workspace/chats",
-		"/workspace/settings/about", "/workspace/settings/models", "/workspace/settings/tools", "/workspace/agents",
+		"/workspace/settings/about", "/workspace/settings/models", "/workspace/settings/tools", "/workspace/settings/mcp", "/workspace/agents",
 		"/workspace/skills"} {
 		page := visit(t, s, "GET", path, "", "")
 		for _, found := range asset.FindAllStringSubmatch(page, -1) {

@@ -92,6 +92,12 @@ const (
 	// TrailScript follows a helper at work in the panel.
 	TrailScript = "trail.js"
 
+	// GlideScript moves what a change of the layout moves.
+	GlideScript = "glide.js"
+
+	// PasteScript shows the text of a large paste.
+	PasteScript = "paste.js"
+
 	// EnterScript leads from a first message into its chat.
 	EnterScript = "enter.js"
 
@@ -113,7 +119,7 @@ func Names() []string {
 	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2",
 		"fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript,
 		PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle,
-		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, InsightStyle,
+		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, PasteScript, GlideScript, InsightStyle,
 		AccountScript, AccountStyle, BrowseScript, BrowseStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 

@@ -21,6 +21,8 @@ script edit edit esm
 script preview preview esm
 script trail trail esm
 script voice voice esm
+script paste paste esm
+script glide glide esm
 script account account iife
 script browse browse esm
 style app

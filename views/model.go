@@ -139,6 +139,7 @@ type Composer struct {
 	ToolsOff    bool       // some of those tools are switched off for the chat
 	Dictate     bool       // a model transcribes what is said; else the browser may
 	Speech      bool       // a model reads aloud; else the browser may
+	MayAdd      bool       // the reader may add models
 	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
 }
 

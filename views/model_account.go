@@ -203,6 +203,8 @@ func SectionsOf(s Shell) []string {
 	more := []string{"account", "sessions", "tokens"}
 	if s.Who.Operator {
 		more = append(more, "users")
+	} else {
+		list = slices.DeleteFunc(list, func(section string) bool { return slices.Contains(OperatorSections(), section) })
 	}
 	at := slices.Index(list, "account")
 	return slices.Concat(list[:at], more, list[at+1:])

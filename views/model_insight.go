@@ -16,9 +16,10 @@ type InspectPage struct {
 	Shell    Shell
 	ThreadID string
 	RunID    string
-	Title    string // of the chat
-	Off      bool   // nothing is kept
-	Took     time.Duration
+	Title    string        // of the chat
+	Off      bool          // nothing is kept
+	Took     time.Duration // of the run itself
+	After    time.Duration // until what it left to do in the background was done
 	Calls    []Call
 	Sum      Spent
 	Open     *OpenCall // the one that is looked into

@@ -20,6 +20,8 @@ type SettingsPage struct {
 	Channels Channels
 	Notify   Notify
 	Tools    []ToolInfo
+	Web      WebServices
+	Locked   bool // only administrators may see and change it
 	Servers  []ServerInfo
 	MayAdd   bool // servers, and change them
 	Known    []KnownServer
@@ -73,17 +75,56 @@ const PersonalURL = "/ui/personal"
 
 // Sections are the sections of the settings in their order.
 func Sections() []string {
-	return []string{"appearance", "models", "tools", "channels", "sandbox", "personal", "memory", "data",
+	return []string{"appearance", "models", "tools", "mcp", "channels", "sandbox", "personal", "memory", "data",
 		"notifications", "account", "about"}
 }
 
 // TextSizes are the sizes the text of answers can have, in px.
 func TextSizes() []int { return []int{14, 16, 18, 20} }
 
+// OperatorSections are the sections that only administrators see: models, tools, servers and the sandbox belong to the
+// installation.
+func OperatorSections() []string { return []string{"models", "tools", "mcp", "sandbox"} }
+
 // ToolInfo is a tool that models can call.
 type ToolInfo struct {
 	Name   string
-	Reason string // why it is off; empty when it is there
+	Reason string // why it can't be used whatever the switch says; empty when it can
+	Off    bool   // switched off for all chats
+	Fixed  bool   // it has no switch
+}
+
+// WebServices are what searches the web, and how.
+type WebServices struct {
+	List     []WebService // those that searches ask first, in this order, then the others
+	Fallback bool         // the next one is asked when one fails
+	Off      bool         // the web tools are switched off in the configuration
+	Trial    *WebTrial    // of one of them
+	Wrong    string       // name of the service whose form was refused
+	Problem  string       // why
+}
+
+// WebService is one of them.
+type WebService struct {
+	Name, Label          string
+	Search, Read, Images bool
+	Place                int    // in the order in which searches ask; 0 where they don't
+	Last                 bool   // of those that they ask
+	Key                  string // the variable with its key; empty where it takes none
+	KeyFrom              string // where its key comes from: here, environment, or "" without one
+	NeedsKey             bool
+	KeyPage              string // where people get a key
+	Own                  bool   // at an address of one's own
+	Address              string
+}
+
+// WebTrial is what became of trying a service.
+type WebTrial struct {
+	Name, Label string
+	Took        string
+	Titles      []string // of what was found
+	Problem     string   // key of the catalogue for what went wrong; empty when it answered
+	Detail      string   // in the words of the service's adapter
 }
 
 // ServerInfo is an MCP server of the configuration.
@@ -133,6 +174,7 @@ type About struct {
 	ConfigPath   string // empty: no configuration file
 	SettingsPath string // what the settings page writes
 	Sandbox      Sandbox
+	Operator     bool            // the reader manages the server
 	Bundle       bool            // whether the support bundle may be downloaded
 	Parts        []assets.Notice // of others, built in
 }
@@ -208,6 +250,7 @@ type Probe struct {
 	Cause  string   // what is wrong, one of llm.Causes; empty when Error is all there is to say
 	Model  string   // that was asked for, as the provider calls it
 	Models []string // that the server has instead
+	List   bool     // no model was asked for: the server answered with those it has, or with none
 	Form   bool     // shown on a form, which can take over one of Models
 }
 

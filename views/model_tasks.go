@@ -9,6 +9,7 @@ type TasksPage struct {
 	Form   TaskForm
 	Off    bool // the scheduler is switched off: nothing starts by itself
 	Notice *Notice
+	Chat   string // the thread of the run that was just started by hand
 }
 
 // Task is one scheduled task.

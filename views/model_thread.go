@@ -159,10 +159,11 @@ type Turn struct {
 	Breakpoint bool
 	Version    Version
 	Next       Followups
-	Numbers    map[string]int // of pages in the thread, by their PageKey; never changed once it is here
-	Cut        *Shortened     // from here on the model reads the conversation word for word; nil as a rule
-	Gap        *Gap           // turns left out in front of this one
-	Last       bool           // the last turn of the thread: its actions are always visible and it may offer to go on
+	Numbers    map[string]int  // of pages in the thread, by their PageKey; never changed once it is here
+	Opened     map[string]bool // pages that tools have opened up to here, by PageKey
+	Cut        *Shortened      // from here on the model reads the conversation word for word; nil as a rule
+	Gap        *Gap            // turns left out in front of this one
+	Last       bool            // the last turn of the thread: its actions are always visible and it may offer to go on
 }
 
 // Waits tells whether the turn ended with a question that is still open.

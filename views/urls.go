@@ -165,6 +165,19 @@ func ModelURL(name string) string {
 	return SettingsURL("models") + "?change=" + url.QueryEscape(name)
 }
 
+// WebServiceURL is an action on a service that searches the web: save, move, try.
+func WebServiceURL(name, action string) string {
+	return "/ui/web/by-name/" + url.PathEscape(name) + "/" + action
+}
+
+// WebFallbackURL says whether the next service is asked when one fails.
+const WebFallbackURL = "/ui/web/fallback"
+
+// ToolSwitchURL offers a tool to models or takes it away.
+func ToolSwitchURL(name string) string {
+	return "/ui/tools/by-name/" + url.PathEscape(name) + "/switch"
+}
+
 // ModelsURL is where models are added; with a word behind it, what else is done to one: probe, change,
 // remove, default.
 const ModelsURL = "/ui/models"

@@ -202,7 +202,7 @@ func (s *server) everything(t *testing.T, thread, run string) map[string]answer 
 			out[path+" as "+accept] = s.glance(t, path, accept)
 		}
 	}
-	for _, page := range []string{"tools", "models", "data", "about", "general", "usage"} {
+	for _, page := range []string{"tools", "mcp", "models", "data", "about", "general", "usage"} {
 		out["settings "+page] = s.glance(t, "/workspace/settings/"+page, "text/html")
 	}
 	return out

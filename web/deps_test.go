@@ -159,7 +159,7 @@ func imports() map[string][]string {
 		"web/ui/agents":           {"agent/browsing", "agent/community", "agent/profile", "agent/skills/...", "agent/tools", "sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/chats":            {"agent", "agent/channels", "agent/runs", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/conversation":     {"agent", "agent/mcp", "agent/mcp/ask", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/request", "agent/runs/runevent", "sandbox/changes", "store", "uploads", "views/...", "web/httpx", "web/network", "web/principal", "web/ui/input", "web/ui/page", "web/ui/turns"},
-		"web/ui/export":           {"agent", "agent/profile", "agent/runs", "memory", "sandbox/files", "store", "views/...", "web/httpx", "web/ui/conversation", "web/ui/page", "web/ui/turns"},
+		"web/ui/export":           {"agent", "agent/profile", "agent/runs", "assets", "memory", "sandbox/files", "store", "views/...", "web/httpx", "web/ui/conversation", "web/ui/page", "web/ui/turns"},
 		"web/ui/files":            {"sandbox/changes", "sandbox/files", "sandbox/linediff", "store", "uploads", "uploads/preview", "views/...", "web/errstatus", "web/httpx", "web/ui/conversation", "web/ui/export", "web/ui/page"},
 		"web/ui/input":            {"agent", "store"},
 		"web/ui/insight":          {"agent", "agent/inspect", "agent/middleware", "agent/runs", "store", "views/...", "web/httpx", "web/openapi", "web/principal", "web/ui/input", "web/ui/page", "web/ui/turns"},

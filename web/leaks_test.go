@@ -232,8 +232,16 @@ func TestSettingsShowTheInstallationToWhoeverRunsIt(t *testing.T) {
 	if a.status != http.StatusOK {
 		t.Fatalf("add a server: %d %s", a.status, a.body)
 	}
+	nav := eve.do(t, "GET", "/workspace/settings/appearance", "", "Accept", "text/html").body
+	for _, section := range []string{"models", "tools", "mcp", "sandbox"} {
+		locked := eve.do(t, "GET", "/workspace/settings/"+section, "", "Accept", "text/html").body
+		if strings.Contains(nav, `href="/workspace/settings/`+section+`"`) || !strings.Contains(locked, "Only administrators can see") ||
+			strings.Contains(locked, `action="/ui/`+section) {
+			t.Errorf("a user is led to %s, or it doesn't say that it's for administrators", section)
+		}
+	}
 	for shown, section := range map[string]string{s.app.DataDir(): "about", "/api/support-bundle": "about",
-		"innermost": "tools", `id="hosts"`: "sandbox"} {
+		"innermost": "mcp", `id="hosts"`: "sandbox"} {
 		path := "/workspace/settings/" + section
 		for who, b := range map[string]*browser{"ann": ann, "eve": eve} {
 			a := b.do(t, "GET", path, "", "Accept", "text/html")

@@ -201,7 +201,7 @@ func TestMCPServersOnThePage(t *testing.T) {
 	page := func(want string) string {
 		t.Helper()
 		for end := time.Now().Add(patience); ; {
-			a := s.send(t, "GET", "/workspace/settings/tools", "", "Accept", "text/html")
+			a := s.send(t, "GET", "/workspace/settings/mcp", "", "Accept", "text/html")
 			if strings.Contains(a.body, mcpCanary) {
 				t.Fatal("the page shows the secret")
 			}
@@ -255,7 +255,7 @@ func TestKnownMCPServers(t *testing.T) {
 	s := start(t, scripted(t))
 	a := s.send(t, "POST", "/ui/mcp/add", "known=time", "Content-Type", "application/x-www-form-urlencoded",
 		"Sec-Fetch-Site", "same-origin")
-	page := s.send(t, "GET", "/workspace/settings/tools", "", "Accept", "text/html").body
+	page := s.send(t, "GET", "/workspace/settings/mcp", "", "Accept", "text/html").body
 	if a.status != 303 || !strings.Contains(page, "Remove: time") || strings.Contains(page, "Add: time") ||
 		!strings.Contains(page, "Add: fetch") {
 		t.Errorf("added with %d %s:\n%s", a.status, a.body, page)

@@ -76,7 +76,7 @@ func TestLoginAtMCPServer(t *testing.T) {
 	page := func(want string) {
 		t.Helper()
 		for end := time.Now().Add(patience); ; {
-			body := ask("GET", "/workspace/settings/tools", "", 200).body
+			body := ask("GET", "/workspace/settings/mcp", "", 200).body
 			if strings.Contains(body, want) {
 				return
 			}
@@ -97,10 +97,10 @@ func TestLoginAtMCPServer(t *testing.T) {
 		t.Fatalf("the browser comes back to %v, %v", to, err)
 	}
 	back := "/ui/mcp/callback?code=c&state=" + url.QueryEscape(to.Query().Get("state"))
-	if got := ask("GET", back, "", 400).body; !strings.Contains(got, "The login did not work") {
+	if got := ask("GET", back, "", 400).body; !strings.Contains(got, "Login failed") {
 		t.Errorf("another browser is told %s", got)
 	}
-	if at := ask("GET", back, cookie, 303).header.Get("Location"); at != "/workspace/settings/tools" {
+	if at := ask("GET", back, cookie, 303).header.Get("Location"); at != "/workspace/settings/mcp" {
 		t.Errorf("the browser goes on to %q", at)
 	}
 	page("Log out: gate")

@@ -94,7 +94,7 @@ func TestATaskSendsItsResultOverTheAPI(t *testing.T) {
 		t.Errorf("undelivered: %s", a.body)
 	}
 	page := s.send(t, "GET", "/workspace/scheduled-tasks", "").body
-	if !strings.Contains(page, "This chat is no longer connected, so results aren’t sent there.") ||
+	if !strings.Contains(page, "This chat is no longer connected, so results can’t be sent there.") ||
 		!strings.Contains(page, "The chat was no longer connected.") ||
 		!strings.Contains(page, "result not sent") || !strings.Contains(page, "result sent") {
 		t.Errorf("the page: %s", page)

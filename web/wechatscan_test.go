@@ -131,8 +131,8 @@ func TestAWeChatBotIsSignedInByQRCodeOnItsPage(t *testing.T) {
 	now := id(post("scan", "", "<svg"))
 	f.Scan("scaned", "need_verifycode", "confirmed")
 	post("scanned", "id="+now, "Scanned. Confirm on your phone.", "<svg")
-	post("scanned", "id="+now, "Digits that WeChat shows", `name="digits"`)
-	post("scanned", "id="+now+"&digits=abc", "These digits aren’t right.")
+	post("scanned", "id="+now, "Code from WeChat", `name="digits"`)
+	post("scanned", "id="+now+"&digits=abc", "That code isn’t right.")
 	post("scanned", "id="+now+"&digits="+chattest.WeChatDigits, "Scanned.")
 	post("scanned", "id="+now)
 	if page := s.send(t, "GET", "/workspace/settings/channels?open=wechat", "").body; !strings.Contains(page,

@@ -112,13 +112,21 @@ func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 		}
 		rest = append(rest, candidate{p, own})
 	}
-	switch {
-	case len(chosen) == 0 && !set.Fallback && len(rest) > 0:
-		return rest[:1]
-	case len(chosen) > 0 && !set.Fallback:
-		return chosen
+	all := append(chosen, rest...)
+	if tool != WebFetch {
+		place := func(one candidate) int {
+			at := slices.Index(set.Order, one.provider.name)
+			if at < 0 && one.provider.name != c.Provider {
+				at = len(set.Order)
+			}
+			return at // a chosen service that the order doesn't name stays in front
+		}
+		slices.SortStableFunc(all, func(a, b candidate) int { return place(a) - place(b) })
 	}
-	return append(chosen, rest...)
+	if !set.Fallback && len(all) > 1 {
+		all = all[:1]
+	}
+	return all
 }
 
 // candidate is a service and how it is to be asked.

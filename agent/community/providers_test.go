@@ -1,8 +1,10 @@
 package community_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -394,5 +396,49 @@ func TestClassPaths(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q (%v)", in, got, want, err)
 		}
+	}
+}
+
+// TestTheOwnerOrdersServices: those named come first, a chosen one that isn't named before them; one service is tried
+// by itself.
+func TestTheOwnerOrdersServices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.env["TAVILY_API_KEY"], w.env["BRAVE_API_KEY"], w.env["EXA_API_KEY"] = canary, canary, canary
+	for want, set := range map[string]func(){
+		"tavily brave exa duckduckgo": func() {},
+		"exa duckduckgo tavily brave": func() { w.set.Order = []string{"exa", "duckduckgo", "gone"} },
+		"brave exa duckduckgo tavily": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "duckduckgo"}, "brave" },
+		"exa brave tavily duckduckgo": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "brave"}, "brave" },
+		"exa":                         func() { w.set.Order, w.set.Fallback = []string{"exa"}, false },
+	} {
+		was := w.set
+		set()
+		if got := strings.Join(w.s.Asked(), " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		w.set = was
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("q") == "nothing" {
+			fmt.Fprint(rw, `{"results":[]}`)
+			return
+		}
+		fmt.Fprint(rw, `{"results":[{"url":"https://owls.example/","title":"Owls","content":"x"}]}`)
+	}))
+	defer site.Close()
+	got, err := w.s.Try(t.Context(), "searxng", "", site.URL, "owls")
+	if err != nil || strings.Join(got.Titles, "|") != "Owls" {
+		t.Errorf("%v %v", got, err)
+	}
+	for query, want := range map[string]community.Class{"nothing": community.Empty} {
+		var p *community.Problem
+		if _, err := w.s.Try(t.Context(), "searxng", "", site.URL, query); !errors.As(err, &p) || p.Class != want {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	var p *community.Problem
+	if _, err := w.s.Try(t.Context(), "serper", "", "", "owls"); !errors.As(err, &p) || p.Class != community.BadKey {
+		t.Error(err)
 	}
 }

@@ -44,6 +44,9 @@ type Settings struct {
 	Private []netip.Prefix
 	// Ports are further ports that web_fetch may connect to.
 	Ports []int
+	// Order names services to ask before the others, the first first. It counts more than the Provider
+	// of a Choice.
+	Order []string
 	// Env looks up a variable; nil knows none.
 	Env func(name string) (string, bool)
 

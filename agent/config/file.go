@@ -31,9 +31,12 @@ type File struct {
 
 	DefaultModel string `yaml:"default_model"` // name of the model that answers unless another is asked for; empty = the first
 
-	Models     []Model                 `yaml:"models"`
-	ToolGroups []ToolGroup             `yaml:"tool_groups"`
-	Tools      []Tool                  `yaml:"tools"`
+	Models     []Model     `yaml:"models"`
+	ToolGroups []ToolGroup `yaml:"tool_groups"`
+	Tools      []Tool      `yaml:"tools"`
+
+	DisabledTools []string `yaml:"disabled_tools"` // built-in tools that no model is offered
+
 	Web        Web                     `yaml:"web"`
 	Browser    Browser                 `yaml:"browser"`
 	ToolSearch ToolSearch              `yaml:"tool_search"`

@@ -23,6 +23,7 @@ type Tool struct {
 type Web struct {
 	Enabled      bool     `yaml:"enabled"`
 	Fallback     bool     `yaml:"fallback"`      // ask the next service when one fails
+	Order        []string `yaml:"order"`         // services to ask first, by name; the others follow in the usual order
 	SearXNGURL   string   `yaml:"searxng_url"`   // a search engine of one's own, asked before the public ones
 	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that web_fetch may read from
 	Browser      string   `yaml:"browser"`       // for pages that need scripts: a path, an address, off; "" looks

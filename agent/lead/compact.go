@@ -35,7 +35,7 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 		return agent.State{}, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	without, err := b.without(ctx, w.Thread)
+	without, err := b.lacks(ctx, snap.File, w.Thread)
 	if err != nil {
 		return agent.State{}, err
 	}

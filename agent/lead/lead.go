@@ -15,6 +15,7 @@ import (
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/skills"
+	"fawn/agent/subagent"
 	"fawn/agent/tools"
 	"fawn/sandbox"
 	"fawn/sandbox/files"
@@ -241,10 +242,12 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if err := fit(s, entry, snap.File.Runs.AllowDegradation); err != nil {
 		return nil, err
 	}
-	o.Subagents = o.Subagents && snap.File.Subagents.Enabled && !o.Guest
+	off := snap.File.DisabledTools
+	o.Subagents = o.Subagents && snap.File.Subagents.Enabled && !o.Guest && !slices.Contains(off, subagent.Tool)
+	o.PlanMode = o.PlanMode && !slices.Contains(off, tools.WriteTodos)
 	entry.ContextWindow = b.window(ctx, entry)
 	b.await(ctx)
-	without, err := b.without(ctx, s.ThreadID)
+	without, err := b.lacks(ctx, snap.File, s.ThreadID)
 	if err != nil {
 		return nil, err
 	}
@@ -260,6 +263,17 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 		remark(s, SmallKey, smallNote(entry.Name, entry.ContextWindow))
 	}
 	return b.assemble(snap, r, model), nil
+}
+
+// lacks tells of a tool whether a thread does without it: what its owner has switched off for it or for all chats.
+func (b *Builder) lacks(ctx context.Context, f config.File, thread string) (func(*agent.Tool) bool, error) {
+	without, err := b.without(ctx, thread)
+	if err != nil || len(f.DisabledTools) == 0 {
+		return without, err
+	}
+	return func(t *agent.Tool) bool {
+		return t.Server == "" && slices.Contains(f.DisabledTools, t.Name) || without(t)
+	}, nil
 }
 
 // assemble makes an agent of a model and what it has.

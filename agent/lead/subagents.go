@@ -186,7 +186,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 		return nil, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	without, err := b.without(ctx, s.ThreadID)
+	without, err := b.lacks(ctx, snap.File, s.ThreadID)
 	if err != nil {
 		return nil, err
 	}

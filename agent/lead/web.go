@@ -13,7 +13,7 @@ import (
 // WebSettings are what a configuration says about the web tools.
 func WebSettings(snap *config.Snapshot) community.Settings {
 	w := snap.File.Web
-	s := community.Settings{Fallback: w.Fallback, SearXNG: w.SearXNGURL, Ports: w.Ports, Env: snap.Env,
+	s := community.Settings{Fallback: w.Fallback, SearXNG: w.SearXNGURL, Ports: w.Ports, Order: w.Order, Env: snap.Env,
 		Private: networks(w.AllowPrivate)}
 	for _, t := range snap.File.Tools {
 		if t.Disabled != "" {

@@ -74,3 +74,24 @@ func TestWebToolsCanBeTakenAwayAndGrouped(t *testing.T) {
 		}
 	}
 }
+
+// TestSwitchedOffToolsAreOfferedToNobody: neither to a run nor to what it plans or sends.
+func TestSwitchedOffToolsAreOfferedToNobody(t *testing.T) {
+	t.Parallel()
+	for _, off := range []bool{true, false} {
+		w := newWorld(t, []agenttest.Reply{agenttest.Say("hi")}, func(f *config.File, _ *lead.Options) {
+			if off {
+				f.DisabledTools = []string{"grep", "ask_clarification", "write_todos"}
+			}
+		})
+		w.say(t, "go", `{"is_plan_mode":true}`)
+		for _, name := range []string{"grep", "ask_clarification", "write_todos"} {
+			if got := offers(w.request(t, 0), name); got == off {
+				t.Errorf("off %v: %s is offered: %v", off, name, got)
+			}
+		}
+		if !offers(w.request(t, 0), "ls") {
+			t.Error("another tool is gone")
+		}
+	}
+}

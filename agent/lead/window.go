@@ -13,6 +13,7 @@ const (
 	windowWait  = time.Second     // the first run of a model waits this long for its window
 	windowFresh = time.Minute     // a server is asked again after this time
 	windowAgain = 5 * time.Minute // and after this one when it did not say
+	refusedFor  = time.Hour       // how long a refusal limits requests: the server may read more by then
 )
 
 // windows are what models read, as their servers say. The zero value is ready.
@@ -24,6 +25,8 @@ type windows struct {
 type window struct {
 	told    int // by the server; 0 does not say
 	refused int // the limit that a refused request named; 0 is none
+	refusal time.Time
+	written int // the window that the configuration had then
 	at      time.Time
 	asking  chan struct{} // closed when the server has answered; nil while nobody asks
 }
@@ -32,10 +35,18 @@ func windowKey(m config.Model) string {
 	return m.Use + "\x00" + m.BaseURL + "\x00" + m.Model + "\x00" + m.Name
 }
 
+// limit is what a refused request named, unless that is long ago or the owner has written another window since.
+func (w *window) limit(m config.Model) int {
+	if w.refused > 0 && (time.Since(w.refusal) > refusedFor || w.written != m.ContextWindow) {
+		w.refused = 0
+	}
+	return w.refused
+}
+
 // tokens is the smaller of what the server told and what it refused; 0 is unknown.
-func (w *window) tokens() int {
-	if w.told > 0 && w.refused > 0 {
-		return min(w.told, w.refused)
+func (w *window) tokens(m config.Model) int {
+	if limit := w.limit(m); w.told > 0 && limit > 0 {
+		return min(w.told, limit)
 	}
 	return max(w.told, w.refused)
 }
@@ -56,7 +67,8 @@ func (l *windows) get(m config.Model) *window {
 func (l *windows) refuse(m config.Model, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.get(m).refused = tokens
+	w := l.get(m)
+	w.refused, w.refusal, w.written = tokens, time.Now(), m.ContextWindow
 }
 
 // told notes what a server said. A window that changed has another server behind it, and
@@ -83,11 +95,11 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	l := &b.windows
 	l.mu.Lock()
 	w := l.get(m)
-	known := w.tokens()
+	known := w.tokens(m)
 	if m.ContextWindow > 0 {
 		defer l.mu.Unlock()
-		if w.refused > 0 {
-			return min(m.ContextWindow, w.refused)
+		if limit := w.limit(m); limit > 0 {
+			return min(m.ContextWindow, limit)
 		}
 		return m.ContextWindow
 	}
@@ -122,7 +134,7 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return w.tokens()
+	return w.tokens(m)
 }
 
 // WindowOf is how many tokens the model reads that made an answer, as far as that is known
@@ -138,8 +150,8 @@ func (b *Builder) WindowOf(name, provider string) int {
 	defer b.windows.mu.Unlock()
 	switch w := b.windows.get(m); {
 	case window == 0:
-		return w.tokens()
-	case w.refused > 0:
+		return w.tokens(m)
+	case w.limit(m) > 0:
 		return min(window, w.refused)
 	}
 	return window

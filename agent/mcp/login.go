@@ -23,7 +23,7 @@ const (
 )
 
 // errLogin is why a server cannot be used that wants its owner to log in.
-var errLogin = errors.New("it wants you to log in: Settings → Tools")
+var errLogin = errors.New("it wants you to log in: Settings → MCP servers")
 
 var (
 	// ErrNoLogin is the error about a server that nobody can log in to.

@@ -75,4 +75,7 @@ const keydown = (e) => {
   act(name);
 };
 
-export const start = () => on(document, 'keydown', keydown);
+export const start = () => {
+  on(document, 'keydown', keydown);
+  on(document, 'focusin', (e) => { if (e.target.closest?.('.tlr')) later('rowmenu').catch(() => {}); }); // its arrow keys
+};

@@ -1,6 +1,7 @@
 // One EventSource a visible page, open only while a run is active.
 import {post} from './compose.js';
 import {$, apply, on, patch, say, sheet, word} from './dom.js';
+import {glide} from './scroll.js';
 
 let es, timer, deaf, bannerTimer, wait = 500, running = false, cursor = '', since, disk = false;
 
@@ -34,6 +35,7 @@ const online = () => {
   deaf = setTimeout(() => es?.onerror(), silence);
   if (!disk && $('banner')?.hidden === false) {
     banner(word('live-back'), true);
+    say(word('live-back'));
     setTimeout(() => { if ($('banner')?.classList.contains('good')) banner(''); }, 2000);
   }
 };
@@ -71,7 +73,8 @@ const fold = (el) => {
     // A reader who has gone back to the steps keeps them.
     if (reading && trail.getBoundingClientRect().bottom > sc.getBoundingClientRect().top) return;
     const before = el.getBoundingClientRect().top;
-    trail.open = false;
+    if (reading) trail.open = false;
+    else glide(() => { trail.open = false; });
     // What happens in turns above the screen is evened out for all of them.
     if (reading && trail.parentElement.getBoundingClientRect().bottom > sc.getBoundingClientRect().top) sc.scrollTop += el.getBoundingClientRect().top - before;
   }, 600);

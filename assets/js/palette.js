@@ -16,6 +16,9 @@ const press = {
   stop: '#send [data-stop]', model: '[popovertarget=models]', rename: '[popovertarget=thread-menu]',
   pin: '#thread-menu [name=pinned][value=true]', unpin: '#thread-menu [name=pinned][value=false]',
   share: '#share-btn', usage: '#thread-menu [href$="/usage"]', restart: '#thread-menu [action$="/sandbox"] button', delete: '#thread-menu [data-dialog]',
+  mode: '[popovertarget=modes]', attach: '#pick', tools: '#tools-btn button, #tools-btn a', memory: '#thread-menu [href$="/memory"]',
+  branch: '.turn.last [data-act=branch]', inspect: '.turn.last [data-act=inspect]', raw: '.turn.last [data-act=raw]',
+  good: '.turn.last [data-act=thumbs-up]', bad: '.turn.last [data-act=thumbs-down]', zip: '#files-button .count', 'export-pdf': '#thread-menu [href$="export.pdf"]',
   'export-md': '#thread-menu [href$="export.md"]', 'export-json': '#thread-menu [href$="export.json"]',
 };
 const choice = async (name, value) => {
@@ -28,6 +31,7 @@ const perform = (name, act) => {
   const set = /^(theme|lang)-(.+)/.exec(name);
   if (set) { choice(set[1], set[2]).catch(() => {}); return; }
   if (!press[name]) { act(name); return; }
+  if (name === 'zip') { location.href = at(`/ui/threads/${document.getElementById('turns').dataset.thread}/files.zip`); return; }
   document.querySelector(press[name])?.click();
   if (name === 'rename') document.querySelector('#thread-menu [name=title]').select();
 };

@@ -1,6 +1,7 @@
 // The file panel: links with data-panel load their fragment into it, and the
 // address remembers it, so that Back closes it.
 import {$, later, on, toast, word} from './dom.js';
+import {glide} from './scroll.js';
 
 let opener;
 
@@ -33,7 +34,7 @@ const put = async (html) => {
   t.innerHTML = html;
   await styled(t.content.querySelector('link'));
   p.replaceChildren(t.content);
-  p.hidden = false;
+  if (p.hidden) await glide(() => { p.hidden = false; });
   turn(p);
   edited();
   window.htmx?.process(p);
@@ -57,7 +58,7 @@ const load = async (url) => {
 const hide = () => {
   const p = $('panel');
   if (!p || p.hidden) return;
-  p.hidden = true;
+  glide(() => { p.hidden = true; });
   p.replaceChildren();
   const back = opener?.isConnected ? opener : $('files-button');
   opener = null;
@@ -92,6 +93,8 @@ const click = async (e) => {
   if (!inside) {
     if (a.id === 'files-button' && isOpen()) { close(); return; }
     opener = a;
+    const {main} = a.id === 'files-button' ? await later('glide') : {}, first = main?.([...document.querySelectorAll('.turn')].findLast(main));
+    if (first) ({panel: url, push} = first.dataset);
   }
   if (!(await load(url))) return;
   const state = {panel: url};
@@ -106,9 +109,9 @@ const click = async (e) => {
 const showFirst = async () => {
   const turn = document.querySelector('.turn.run.last');
   if (!turn || 'shown' in turn.dataset || isOpen() || !matchMedia('(min-width: 1101px)').matches) return;
-  const a = turn.querySelector('.cards [data-panel]');
-  if (!a) return;
+  if (!turn.querySelector('.cards [data-panel]')) return;
   turn.dataset.shown = '';
+  const a = (await later('glide')).main(turn);
   if (await load(a.dataset.panel)) history.pushState({panel: a.dataset.panel}, '', a.dataset.push);
 };
 

@@ -47,3 +47,15 @@ export const open = async (by, apply) => {
   place(by);
   menu.querySelector('input').select();
 };
+
+// A chat of the list is one stop for Tab: arrows lead to its menu and back, and to the chats around it.
+document.addEventListener('keydown', (e) => {
+  const row = e.target.closest?.('.tlr');
+  if (!row || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey || e.target.closest('.menu')) return;
+  const [link, button] = row.querySelectorAll('a'), rows = [...document.querySelectorAll('.tlr')];
+  const next = rows[rows.indexOf(row) + {ArrowDown: 1, ArrowUp: -1}[e.key]];
+  const to = {ArrowRight: button, ArrowLeft: link, ArrowDown: next?.querySelector('a'), ArrowUp: next?.querySelector('a')}[e.key];
+  if (!to) return;
+  e.preventDefault();
+  to.focus();
+});

@@ -25,6 +25,10 @@ export const toEnd = () => {
   lastTop = sc.scrollTop;
 };
 
+// stay keeps a reader who follows at the end, and glide lets what a change moves glide to its new place.
+export const stay = () => { if (follow && sc) sc.scrollTop = bottom(); };
+export const glide = (change) => later('glide').then((m) => m.glide(change, stay), () => { change(); stay(); });
+
 // What comes above the reader pushes nothing down: the page moves along.
 const shift = (by) => {
   sc.scrollTop += by;

@@ -172,6 +172,7 @@ export const start = () => {
     z.value = was === 'UTC' ? own : was;
   }
   for (const t of document.querySelectorAll('.toast')) fade(t, 8);
+  if (document.querySelector('[data-print]')) document.fonts.ready.then(() => print());
   if ($('threads')) on(document, 'visibilitychange', () => document.hidden || list());
   setInterval(second, 1000);
 };

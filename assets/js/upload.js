@@ -1,5 +1,5 @@
 // Files go to the server as soon as they are chosen: by button, drop or paste.
-import {$, icon, on, sheet, word} from './dom.js';
+import {$, icon, later, on, sheet, word} from './dom.js';
 
 let form, list, report;
 const running = new Map(); // li -> XMLHttpRequest
@@ -111,9 +111,9 @@ const follow = async () => {
   if (asking || !document.querySelector('[data-doc]')) return;
   asking = true;
   for (let all; (all = document.querySelectorAll('[data-doc]')).length;) {
-    const said = document.hidden || await fetch(form.dataset.uploads).then((r) => r.json()).catch(() => {});
-    if (!said) break;
-    if (said !== true) for (const el of all) {
+    // A request that fails is made again: a chip that is followed ends some time.
+    const said = document.hidden || await fetch(form.dataset.uploads).then((r) => r.ok && r.json()).catch(() => {});
+    if (said && said !== true) for (const el of all) {
       const s = said[el.dataset.doc];
       el.textContent = s?.text ?? '';
       if (!s?.pending) el.removeAttribute('data-doc');
@@ -149,8 +149,9 @@ export const bind = (f, problem) => {
   const pick = $('pick');
   on(pick, 'change', () => { add([...pick.files]); pick.value = ''; });
   on($('q'), 'paste', (e) => {
-    const files = [...(e.clipboardData?.files ?? [])].map(named);
+    const files = [...(e.clipboardData?.files ?? [])].map(named), text = e.clipboardData?.getData('text/plain') ?? '';
     if (files.length) { e.preventDefault(); add(files); }
+    else if (text.length >= 8000) { e.preventDefault(); later('paste').then((m) => m.take(list, text, add)).catch(() => $('q').setRangeText(text)); }
   });
   if (depth !== undefined) return;
   depth = 0;

@@ -171,7 +171,8 @@ func ratingAfter(now, thumb int) string {
 // Source is a page that an answer cites.
 type Source struct {
 	markdown.Source
-	Number int // in the thread; 0 where no result gave it one
+	Number int  // in the thread; 0 where no result gave it one
+	Opened bool // a tool has opened it, so the answer can rest on it
 }
 
 // Name is the title of the page, or its address.
@@ -187,20 +188,48 @@ func (s Source) Name() string {
 func SourcesOf(t views.Turn) []Source {
 	var list []Source
 	for _, s := range markdown.Sources(t.Answer.Text) {
-		list = append(list, Source{s, t.Numbers[views.PageKey(s.URL)]})
+		key := views.PageKey(s.URL)
+		list = append(list, Source{s, t.Numbers[key], t.Opened[key]})
 	}
 	slices.SortStableFunc(list, func(a, b Source) int {
+		if a.Opened != b.Opened {
+			if a.Opened {
+				return -1
+			}
+			return 1
+		}
 		if (a.Number == 0) != (b.Number == 0) {
 			return b.Number - a.Number
 		}
 		return a.Number - b.Number
 	})
-	if len(list) > 0 && list[0].Number == 0 {
+	if !slices.ContainsFunc(list, func(s Source) bool { return s.Number > 0 }) {
 		for i := range list {
 			list[i].Number = i + 1
 		}
 	}
 	return list
+}
+
+// tall tells whether a message of the reader is folded: it has many lines or words.
+func tall(text string) bool { return len(text) > 2000 || strings.Count(text, "\n") > 24 }
+
+// SourcesText counts the pages that an answer rests on, and those it cites without one of its tools having opened them.
+func SourcesText(lang string, list []Source) string {
+	opened := 0
+	for _, s := range list {
+		if s.Opened {
+			opened++
+		}
+	}
+	var parts []string
+	if opened > 0 {
+		parts = append(parts, i18n.Count(lang, "turn.sources", opened))
+	}
+	if left := len(list) - opened; left > 0 {
+		parts = append(parts, i18n.Count(lang, "turn.unopened", left))
+	}
+	return strings.Join(parts, " · ")
 }
 
 func unixMilli(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -80,7 +80,7 @@ func summarize(ctx context.Context, n Node) line {
 		l.meta = []string{i18n.N(ctx, "tool.group.times", count)}
 	default:
 		switch tool {
-		case "ls", "read_file", "write_file", "str_replace", "web_fetch":
+		case "ls", "read_file", "write_file", "str_replace", "web_fetch", "view_image":
 			count = len(targets)
 		}
 		l = line{verb: i18n.N(ctx, "tool.group."+tool, count)}

@@ -71,7 +71,7 @@ func readArgs(raw json.RawMessage) args {
 		return 0
 	}
 	a := args{
-		Path: text("path", "file_path", "filepath", "filename", "dir", "directory", "audio_path"), Command: text("command", "cmd"),
+		Path: text("path", "file_path", "image_path", "filepath", "filename", "dir", "directory", "audio_path"), Command: text("command", "cmd"),
 		Pattern: text("pattern", "regex", "glob"), Query: text("query", "q"), URL: text("url"),
 		Description: text("description", "instruction", "title", "name"),
 		Text:        text("text"), Helper: text("subagent_type"), Prompt: text("prompt"),
@@ -142,6 +142,12 @@ func describe(ctx context.Context, s views.Step) line {
 			meta: within(ctx, a.Path, count(ctx, s, "found"))}
 	case "present_files":
 		l = line{verb: verb("present_files"), target: fileNames(a), mono: true}
+	case "search_documents":
+		l = line{verb: verb("search_documents"), target: oneLine(a.Query), mono: true}
+	case "list_uploaded_files":
+		return line{verb: verb("list_uploaded_files")}
+	case "view_image":
+		l = line{verb: verb("view_image"), target: shortPath(a.Path), mono: true}
 	case "bash":
 		l = line{verb: verb("bash"), target: oneLine(first(a.Command, a.Description)), mono: true}
 	case "web_search":

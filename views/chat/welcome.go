@@ -38,5 +38,6 @@ func abilities(ctx context.Context, f views.FirstRun) []string {
 	if f.Abilities != nil {
 		return f.Abilities
 	}
-	return []string{i18n.C(ctx, "first.can.table"), i18n.C(ctx, "first.can.text")}
+	return []string{i18n.C(ctx, "first.can.table"), i18n.C(ctx, "first.can.document"), i18n.C(ctx, "first.can.text"),
+		i18n.C(ctx, "first.can.run")}
 }

@@ -83,8 +83,11 @@ func Pages(l Look) map[string]templ.Component {
 			Section: "models", Models: models(&views.ModelForm{Preset: views.Preset{Name: "compatible", Label: "Other"},
 				Wrong: "base_url", Problem: "an address looks like https://host/v1"})}),
 		"tools": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""),
-			Section: "tools", Tools: []views.ToolInfo{{Name: "read_file"}, {Name: "bash", Reason: "no sandbox"}},
+			Section: "tools", Tools: []views.ToolInfo{{Name: "read_file"}, {Name: "bash", Reason: "no sandbox"},
+				{Name: "image_search", Off: true}, {Name: "write_todos", Fixed: true}}, Web: webServices()}),
+		"mcp": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "mcp",
 			Servers: []views.ServerInfo{{Name: "github"}, {Name: "old", Off: true}}}),
+		"locked": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "models", Locked: true}),
 		"account": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "account",
 			Loopback: true, About: about()}),
 		"tasks": tasks.Page(views.TasksPage{Shell: with(views.NavTasks, ""), Tasks: scheduled(), Off: true,
@@ -125,6 +128,18 @@ func asking(t views.Thread) views.Thread {
 	t.Asks = []views.NetworkQuestion{{ThreadID: t.ID, Host: "api.weather.example", Port: 443},
 		{ThreadID: t.ID, Host: "a-very-long-name-of-a-host-that-does-not-fit-on-a-phone.downloads.example.org", Port: 80}}
 	return t
+}
+
+// webServices are two that searches ask, and one without a key.
+func webServices() views.WebServices {
+	return views.WebServices{Fallback: true, Wrong: "searxng", Problem: "an address looks like http://host:8080",
+		List: []views.WebService{
+			{Name: "brave", Label: "Brave Search", Search: true, Images: true, Place: 1, Key: "BRAVE_SEARCH_API_KEY",
+				KeyFrom: "here", NeedsKey: true, KeyPage: "https://example.org"},
+			{Name: "duckduckgo", Label: "DuckDuckGo", Search: true, Place: 2, Last: true},
+			{Name: "searxng", Label: "SearXNG", Search: true, Own: true, Address: "searx"},
+			{Name: "tavily", Label: "Tavily", Search: true, Read: true, Key: "TAVILY_API_KEY", NeedsKey: true}},
+		Trial: &views.WebTrial{Name: "brave", Label: "Brave Search", Took: "0.4 s", Titles: []string{"Weather"}}}
 }
 
 func weak() views.Sandbox {

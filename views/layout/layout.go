@@ -13,7 +13,7 @@ import (
 
 // Title is the title of a chat fit for one line; a chat without one has a name too.
 func Title(ctx context.Context, title string) string {
-	if s := views.Safe(title); s != "" {
+	if s := views.Unmarked(views.Safe(title)); s != "" {
 		return s
 	}
 	return i18n.C(ctx, "thread.untitled")
@@ -149,7 +149,7 @@ func words(ctx context.Context) templ.Attributes {
 	a := templ.Attributes{}
 	for _, k := range []string{"live.offline", "live.disk", "live.back", "live.placeholder", "live.empty", "live.uploading",
 		"live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
-		"live.total", "live.uploaderror", "live.running", "live.newlines", "live.loaded",
+		"live.total", "live.uploaderror", "live.paste", "live.pasteshow", "live.pasteback", "live.running", "live.newlines", "live.loaded",
 		"compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
 		name := "data-" + k
 		for i := range name {

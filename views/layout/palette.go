@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 
 	"fawn/views"
 	"fawn/views/i18n"
@@ -21,6 +22,8 @@ type command struct {
 	Also    string // key of the other words it is found by
 	Section bool   // of the settings, which its label does not say
 	Lang    string // the language it switches to
+
+	Operator bool // only for who manages the server
 }
 
 // text is what the command is called.
@@ -57,25 +60,42 @@ func commands() []command {
 // what the page has for it; the script leaves out what is not there.
 func more() []command {
 	return []command{
-		{Label: "agents.new", Icon: "bot", URL: views.NewAgentURL, Also: "also.agents"},
+		{Label: "skills.title", Icon: "graduation-cap", URL: views.SkillsURL, Also: "also.skills"},
+		{Label: "skills.install", Icon: "download", URL: views.SkillsURL, Also: "also.skills.install", Operator: true},
+		{Label: "agents.new", Icon: "bot", URL: views.NewAgentURL, Also: "also.agents.new"},
+		{Label: "tasks.new", Icon: "clock", URL: views.TasksURL, Also: "also.tasks.new"},
 		{Label: "cmd.fromapps", Icon: "message-square", URL: views.ChatsURL + "?from=" + views.FromApps,
 			Also: "also.fromapps"},
 		{Label: "compose.stop", Icon: "square", Do: "stop", Chat: true, Also: "also.stop"},
 		{Label: "compose.model", Icon: "bot", Do: "model", Also: "also.model"},
+		{Label: "cmd.mode", Icon: "zap", Do: "mode", Also: "also.mode"},
+		{Label: "compose.attach", Icon: "paperclip", Do: "attach", Also: "also.attach"},
+		{Label: "tools.title", Icon: "wrench", Do: "tools", Chat: true, Also: "also.tools"},
+		{Label: "turn.branch", Icon: "git-branch", Do: "branch", Chat: true, Also: "also.branch"},
+		{Label: "turn.inspect", Icon: "search", Do: "inspect", Chat: true, Also: "also.inspect"},
+		{Label: "turn.good", Icon: "thumbs-up", Do: "good", Chat: true, Also: "also.good"},
+		{Label: "turn.bad", Icon: "thumbs-down", Do: "bad", Chat: true, Also: "also.bad"},
+		{Label: "cmd.compact", Icon: "layout-template", Do: "usage", Chat: true, Also: "also.compact"},
 		{Label: "thread.rename", Icon: "pencil", Do: "rename", Chat: true, Also: "also.rename"},
 		{Label: "thread.pin", Icon: "pin", Do: "pin", Chat: true, Also: "also.pin"},
 		{Label: "thread.unpin", Icon: "pin", Do: "unpin", Chat: true, Also: "also.pin"},
 		{Label: "share.title", Icon: "share-2", Do: "share", Chat: true, Also: "also.share"},
-		{Label: "usage.title", Icon: "chart-line", Do: "usage", Chat: true, Also: "also.usage"},
+		{Label: "cmd.usage.chat", Icon: "chart-line", Do: "usage", Chat: true, Also: "also.usage.chat"},
+		{Label: "usage.all", Icon: "chart-line", URL: views.UsageHomeURL, Also: "also.usage"},
+		{Label: "memory.chat", Icon: "lightbulb", Do: "memory", Chat: true, Also: "also.memory.chat"},
 		{Label: "sandbox.restart", Icon: "refresh-cw", Do: "restart", Chat: true, Also: "also.restart"},
+		{Label: "thread.export.pdf", Icon: "download", Do: "export-pdf", Chat: true, Also: "also.export.pdf"},
 		{Label: "thread.export.md", Icon: "download", Do: "export-md", Chat: true, Also: "also.export"},
 		{Label: "thread.export.json", Icon: "download", Do: "export-json", Chat: true, Also: "also.export"},
+		{Label: "turn.raw", Icon: "code", Do: "raw", Chat: true, Also: "also.raw"},
+		{Label: "cmd.zip", Icon: "download", Do: "zip", Chat: true, Also: "also.zip"},
 		{Label: "thread.delete", Icon: "trash-2", Do: "delete", Chat: true, Also: "also.delete"},
-		{Label: "cmd.theme.light", Icon: "sun", Do: "theme-light", Also: "also.theme"},
-		{Label: "cmd.theme.dark", Icon: "moon", Do: "theme-dark", Also: "also.theme"},
+		{Label: "cmd.theme.light", Icon: "sun", Do: "theme-light", Also: "also.theme.light"},
+		{Label: "cmd.theme.dark", Icon: "moon", Do: "theme-dark", Also: "also.theme.dark"},
 		{Label: "cmd.theme.system", Icon: "monitor", Do: "theme-system", Also: "also.theme"},
 		{Label: "cmd.lang.en", Icon: "globe", Do: "lang-en", Lang: i18n.English, Also: "also.lang"},
 		{Label: "cmd.lang.zh", Icon: "globe", Do: "lang-zh-CN", Lang: "zh-CN", Also: "also.lang"},
+		{Label: "about.api.link", Icon: "code", URL: views.APIURL, Also: "also.api"},
 	}
 }
 
@@ -104,6 +124,8 @@ func SectionIcon(section string) string {
 		return "bot"
 	case "tools":
 		return "wrench"
+	case "mcp":
+		return "plug"
 	case "channels":
 		return "message-square"
 	case "sandbox":
@@ -131,42 +153,144 @@ func typed() []command {
 		{Label: "key.close", Keys: "Esc"},
 		{Label: "key.option", Keys: "1 … 9"},
 		{Label: "key.follow", Keys: "Alt 1 … 3"},
+		{Label: "key.row", Keys: "→"},
 	}
 }
 
-// offered are the commands with the words of the query in their label or among their other words,
-// those with more of them in the label first.
+// offered are the commands that fit the query, those first whose names say best what was asked for.
 func offered(ctx context.Context, p views.Palette) (list []command) {
-	words := strings.Fields(strings.ToLower(p.Query))
+	query := strings.ToLower(strings.TrimSpace(p.Query))
 	all := commands()
-	if len(words) > 0 {
+	if query != "" {
 		all = append(append(all, more()...), sections(p.Who)...)
 	}
-	named := map[string]int{} // by label, how many of the words are in it
-next:
+	fits := map[string]int{} // by what is done
 	for _, c := range all {
-		if c.Chat && !p.InChat || c.Lang != "" && c.Lang == i18n.Lang(ctx) {
+		if c.Chat && !p.InChat || c.Lang != "" && c.Lang == i18n.Lang(ctx) || c.Operator && p.Who != nil && !p.Who.Operator {
 			continue
 		}
-		label := strings.ToLower(c.text(ctx))
 		other := ""
 		if c.Also != "" {
 			other = i18n.C(ctx, c.Also)
 		}
-		n := 0
-		for _, w := range words {
-			switch {
-			case strings.Contains(label, w):
-				n++
-			case !strings.Contains(other, w):
-				continue next
-			}
+		n := 1
+		if query != "" {
+			n = fit(query, strings.ToLower(c.text(ctx)), strings.ToLower(other))
 		}
-		named[c.Label] = n
-		list = append(list, c)
+		if n > 0 {
+			fits[c.key()] = n
+			list = append(list, c)
+		}
 	}
-	slices.SortStableFunc(list, func(a, b command) int { return named[b.Label] - named[a.Label] })
+	slices.SortStableFunc(list, func(a, b command) int { return fits[b.key()] - fits[a.key()] })
 	return list
+}
+
+func (c command) key() string { return c.Label + c.Do + c.URL }
+
+// How much a word of the query says for a command, by where it stands: in its name or among its other words, as a
+// whole word, as the beginning of one, or inside.
+const (
+	wholeName  = 12
+	beginsName = 9
+	insideName = 6
+	wholeAlso  = 8
+	beginsAlso = 5
+	insideAlso = 2
+	sameName   = 40 // the query is the name
+	samePhrase = 16 // the query stands among the other words as it is
+)
+
+// fit tells how well a command fits a query, 0 for not at all. Each word must be found; small words need not.
+func fit(query, name, also string) int {
+	words := strings.Fields(query)
+	if rest := slices.DeleteFunc(slices.Clone(words), small); len(rest) > 0 {
+		words = rest
+	}
+	n := 0
+	for _, w := range words {
+		if hasHan(w) {
+			one := fitHan(w, name, also)
+			if one == 0 {
+				return 0
+			}
+			n += one
+			continue
+		}
+		one := max(place(w, name, wholeName, beginsName, insideName), place(w, also, wholeAlso, beginsAlso, insideAlso))
+		if one == 0 {
+			return 0
+		}
+		n += one
+	}
+	bare := strings.Join(words, " ")
+	switch {
+	case query == name || bare == name:
+		n += sameName
+	case len(words) > 1 && strings.Contains(name, bare):
+		n += samePhrase
+	case len(words) > 1 && strings.Contains(also, bare):
+		n += samePhrase / 2
+	}
+	if strings.HasSuffix(name, ": "+bare) { // a section of the settings by its own name
+		n += sameName / 2
+	}
+	if n *= 4; strings.Contains(name, words[0]) { // of two names with the word, the shorter one is meant
+		n -= min(len(strings.Fields(name)), 3)
+	}
+	return n
+}
+
+// small are words that say nothing about what is wanted.
+func small(w string) bool {
+	return slices.Contains([]string{"the", "a", "an", "my", "to", "of", "in", "on", "as", "for", "this", "how", "do", "i",
+		"with", "and", "from"}, w)
+}
+
+// place is what a word counts in a text.
+func place(w, text string, whole, begins, inside int) int {
+	best := 0
+	for _, t := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		switch {
+		case t == w:
+			return whole
+		case strings.HasPrefix(t, w) || len(w) > 4 && strings.TrimSuffix(w, "s") == t:
+			best = max(best, begins)
+		case len(w) > 2 && strings.Contains(t, w):
+			best = max(best, inside)
+		}
+	}
+	return best
+}
+
+func hasHan(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+}
+
+// fitHan is the same for Chinese, which has no spaces between words: the whole counts most, else each two signs that
+// are found, of which there must be half.
+func fitHan(w, name, also string) int {
+	switch {
+	case strings.Contains(name, w):
+		return wholeName
+	case strings.Contains(also, w):
+		return wholeAlso
+	}
+	signs := []rune(w)
+	pairs, score := 0, 0
+	for i := 0; i+1 < len(signs); i++ {
+		two := string(signs[i : i+2])
+		switch {
+		case strings.Contains(name, two):
+			pairs, score = pairs+1, score+insideName
+		case strings.Contains(also, two):
+			pairs, score = pairs+1, score+insideName-1
+		}
+	}
+	if pairs == 0 || 2*pairs < len(signs)-1 {
+		return 0
+	}
+	return max(1, score/(len(signs)-1))
 }
 
 // combinations are the keys of a command, each as its parts.

@@ -80,6 +80,14 @@ func probeGood(ctx context.Context, p views.Probe) string {
 	return s
 }
 
+// probeBad says what is wrong with which model; without a model, with the server.
+func probeBad(ctx context.Context, p views.Probe) string {
+	if p.Name == "" {
+		return probeCause(ctx, p)
+	}
+	return i18n.C(ctx, "models.probe.bad", views.Safe(p.Name), probeCause(ctx, p))
+}
+
 // probeCause says in one sentence what is wrong.
 func probeCause(ctx context.Context, p views.Probe) string {
 	switch p.Cause {

@@ -54,6 +54,64 @@ func size(p views.SettingsPage) int {
 	return p.Size
 }
 
+// toolName is what people call a tool; one without words keeps its own name.
+func toolName(ctx context.Context, name string) string {
+	key := "settings.toolname." + name
+	if s := i18n.C(ctx, key); s != key {
+		return s
+	}
+	return views.Safe(name)
+}
+
+// ready tells whether a service could be asked.
+func ready(s views.WebService) bool {
+	return s.Place > 0 || !s.Search && (!s.NeedsKey || s.KeyFrom != "")
+}
+
+func readyKey(s views.WebService) string {
+	switch {
+	case ready(s):
+		return "settings.on"
+	case s.Own:
+		return "web.needs.address"
+	case s.NeedsKey && s.KeyFrom == "":
+		return "web.needs.key"
+	}
+	return "settings.off"
+}
+
+// serviceDoes says what a service is good for, and what it lacks.
+func serviceDoes(ctx context.Context, s views.WebService) string {
+	var parts []string
+	if s.Search {
+		parts = append(parts, i18n.C(ctx, "web.does.search"))
+	}
+	if s.Images {
+		parts = append(parts, i18n.C(ctx, "web.does.images"))
+	}
+	if s.Read {
+		parts = append(parts, i18n.C(ctx, "web.does.read"))
+	}
+	text := strings.Join(parts, ", ")
+	if !ready(s) {
+		text += " · " + i18n.C(ctx, readyKey(s))
+	}
+	return text
+}
+
+func serviceKeyHint(ctx context.Context, s views.WebService) string {
+	switch s.KeyFrom {
+	case "here":
+		return i18n.C(ctx, "models.key.stored")
+	case "environment":
+		return i18n.C(ctx, "web.key.env", s.Key)
+	}
+	if !s.NeedsKey {
+		return i18n.C(ctx, "web.key.optional")
+	}
+	return i18n.C(ctx, "models.key.hint")
+}
+
 // toolText says what a tool does; of one without words its name must do.
 func toolText(ctx context.Context, name string) string {
 	key := "settings.tool." + name

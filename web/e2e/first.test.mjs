@@ -78,7 +78,7 @@ test('a wrong key gets a plain cause and the provider\'s own words without the k
   const page = await open(browser, fawn.base);
   await page.goto(`${fawn.base}${models}?add=compatible`);
   await page.getByRole('heading', { name: 'Add a model with an OpenAI-compatible API' }).waitFor();
-  await page.getByLabel('Model', { exact: true }).fill('far');
+  await page.getByLabel('Model ID').fill('far');
   await page.getByLabel('Address').fill(`http://${provider.host}/v1`);
   await page.getByLabel('API key').fill(badKey);
   await page.getByRole('button', { name: 'Test' }).click();

@@ -85,7 +85,7 @@ test('a paused command is refused by No, and ended by Stop', { skip }, async (t)
   await page.getByText('The command is paused').waitFor();
   await page.click('#send [data-stop]');
   await finished(page);
-  await page.getByText('Then ask the agent to retry').waitFor();
+  await page.getByText('Then ask the agent to try again').waitFor();
   assert.equal(await page.getByText('The command is paused').count(), 0);
   clean(page);
   await page.context().close();
@@ -102,7 +102,7 @@ test('a killed server keeps the question and pauses nothing', { skip }, async (t
   await page.goto(`${own.base}/workspace/chats/${thread}`);
   await finished(page);
   await card(page, '127.77.5.1').waitFor();
-  await page.getByText('Then ask the agent to retry').waitFor();
+  await page.getByText('Then ask the agent to try again').waitFor();
   assert.match(await page.innerText('.turn.last'), /Ended\./);
   await page.context().close();
   await own.stop();

@@ -58,7 +58,7 @@ test('the palette finds chats by what was said, and commands, without a mouse', 
     await page.locator('#pal-q').pressSequentially('nothing has this');
     await page.locator('#pal-list .hint').waitFor();
     await page.locator('#pal-q').fill('all chats');
-    await page.waitForFunction(() => document.querySelectorAll('#pal-list [role=option]').length === 1);
+    await page.waitForFunction(() => document.querySelector('#pal-list [aria-selected=true]')?.textContent.trim() === 'All chats');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/workspace/chats');
     clean(page);
@@ -91,7 +91,7 @@ test('the palette changes the theme, renames, pins and deletes by words people u
   await run('public link', 'Share');
   await page.waitForSelector('#modal[open]');
   await page.keyboard.press('Escape');
-  const [file] = await Promise.all([page.waitForEvent('download'), run('backup markdown', 'Export as Markdown')]);
+  const [file] = await Promise.all([page.waitForEvent('download'), run('download markdown', 'Export as Markdown')]);
   assert.match(file.suggestedFilename(), /\.md$/);
   await run('trash', 'Delete');
   await page.waitForSelector('#thread-menu-del[open]');

@@ -33,7 +33,7 @@ const pages = [['welcome', () => newChat], ['thread', () => `/workspace/chats/${
   ['step', () => step], ['usage', () => `/ui/threads/${thread}/usage`], ['edit', () => `/workspace/chats/${thread}?edit=${message}`],
   ['files', () => `/workspace/chats/${thread}/files`], ['chats', () => '/workspace/chats'], ['delete', () => `/ui/threads/${thread}/delete`],
   ['settings', () => '/workspace/settings/appearance'], ['sandbox', () => '/workspace/settings/sandbox'], ['about', () => '/workspace/settings/about'], ['models', () => '/workspace/settings/models'], ['model', () => '/workspace/settings/models?add=compatible'],
-  ['tools', () => '/workspace/settings/tools'], ['account', () => '/workspace/settings/account'],
+  ['tools', () => '/workspace/settings/tools'], ['mcp', () => '/workspace/settings/mcp'], ['account', () => '/workspace/settings/account'],
   ['tasks', () => '/workspace/scheduled-tasks'], ['agents', () => '/workspace/agents'], ['skills', () => '/workspace/skills'], ['newagent', () => '/workspace/agents/new'], ['noagent', () => '/workspace/agents/one-with-quite-a-long-name-of-its-own'],
   ['notify', () => '/workspace/settings/notifications'], ['menu', () => `/ui/threads/${thread}/menu`], ['search', () => '/workspace/chats?q=heat'], ['missing', () => '/workspace/chats/no-such-thread']];
 

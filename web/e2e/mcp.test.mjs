@@ -41,7 +41,7 @@ const ready = (name) => until(name + ' is connected', async () => {
 
 test('servers are pasted, used and removed', { skip }, async () => {
   const page = await open(browser, fawn.base);
-  await page.goto(fawn.base + '/workspace/settings/tools');
+  await page.goto(fawn.base + '/workspace/settings/mcp');
   await page.locator('summary', { hasText: 'Add servers' }).click();
   await page.locator('#mcp-json').fill(JSON.stringify({ mcpServers: {
     all: { command: bin('everything'), args: ['stdio'], env: { API_TOKEN: secret }, session_init_timeout: 60 },

@@ -70,7 +70,7 @@ test('logging in brings the tools to a chat that is open', { skip }, async () =>
   const page = await open(browser, fawn.base);
   await ask(page, fawn.base, scripted({ text: 'hello' }));
   const chat = page.url();
-  await page.goto(fawn.base + '/workspace/settings/tools');
+  await page.goto(fawn.base + '/workspace/settings/mcp');
   await page.locator('summary', { hasText: 'Add servers' }).click();
   await shot(page, 'mcp-known');
   await page.locator('#mcp-json').fill(JSON.stringify({ mcpServers: { gate: { url: base + '/mcp' } } }));
@@ -107,7 +107,7 @@ test('logging in brings the tools to a chat that is open', { skip }, async () =>
     return state.includes('Echo: let in');
   });
 
-  await page.goto(fawn.base + '/workspace/settings/tools');
+  await page.goto(fawn.base + '/workspace/settings/mcp');
   await page.getByRole('button', { name: 'Log out: gate' }).click();
   await until('the login is asked for again', async () => {
     await page.reload();

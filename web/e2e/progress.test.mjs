@@ -143,7 +143,7 @@ test('an answer is rated, the rating survives, and is taken back; its source is 
   await page.focus('.turn.last [data-act=edit]');
   await page.keyboard.press('Enter');
   await page.waitForSelector('.rewrite');
-  assert.match(await page.innerText('.rewrite'), /Files and memory aren’t rolled back/);
+  assert.match(await page.innerText('.rewrite'), /Files and memory stay as they are/);
   clean(page);
   const plain = await open(browser, fawn.base, { javaScriptEnabled: false });
   await plain.goto(page.url().replace(/[?#].*/, ''));

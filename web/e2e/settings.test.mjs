@@ -38,10 +38,9 @@ test('the theme changes at once, and the first frame after a reload has it', { s
   assert.equal(new URL(page.url()).pathname, newChat);
   await page.keyboard.press('Control+k');
   await page.locator('#pal-q').pressSequentially('skills');
-  await page.waitForFunction(() => document.querySelector('#pal-list [aria-selected=true]')?.textContent.includes('Settings: About'));
+  await page.waitForFunction(() => document.querySelector('#pal-list [aria-selected=true]')?.textContent.trim() === 'Skills');
   await page.keyboard.press('Enter');
-  await page.waitForURL('**/workspace/settings/about');
-  await page.getByRole('heading', { name: 'About' }).waitFor();
+  await page.waitForURL('**/workspace/skills');
   await page.goto(fawn.base + '/workspace/chats');
   await page.getByText('No chats yet').waitFor();
   assert.equal(await page.getByText('Select all').isVisible(), false);
@@ -111,7 +110,7 @@ test('a model is added in the dialog, each failed test says what is wrong, used 
   await dialog.getByRole('link', { name: 'Use the DeepSeek API key' }).waitFor();
   await dialog.getByRole('link', { name: 'Other (OpenAI-compatible API)' }).click();
   await dialog.getByLabel('Address').fill('http://127.0.0.1:9/v1');
-  await dialog.getByLabel('Model', { exact: true }).fill('script');
+  await dialog.getByLabel('Model ID').fill('script');
   await dialog.getByLabel('API key').fill('sk-typed-in-the-browser');
   await dialog.getByRole('button', { name: 'Test' }).click();
   await dialog.getByText("script: There’s no server at this address").waitFor();
@@ -126,9 +125,9 @@ test('a model is added in the dialog, each failed test says what is wrong, used 
   await shot(page, 'probe-model');
   assert.deepEqual(await violations(page), []);
   await dialog.getByRole('button', { name: 'larch-2' }).click();
-  assert.equal(await dialog.getByLabel('Model', { exact: true }).inputValue(), 'larch-2');
+  assert.equal(await dialog.getByLabel('Model ID').inputValue(), 'larch-2');
   assert.equal(await dialog.getByLabel('API key').inputValue(), 'sk-typed-in-the-browser');
-  await dialog.getByLabel('Model', { exact: true }).fill('script');
+  await dialog.getByLabel('Model ID').fill('script');
   await dialog.getByLabel('Address').fill(model.url);
   await dialog.getByRole('button', { name: 'Test' }).click();
   await dialog.getByText(/script answered in .* The working address is .*\/v1\./).waitFor();
@@ -181,7 +180,7 @@ test('a phone gets pages; without JavaScript everything is a form', { skip }, as
   assert.equal(await background(page), dark);
   await page.goto(`${fawn.base}${models}?add=compatible`);
   await page.getByLabel('Address').fill(model.url);
-  await page.getByLabel('Model', { exact: true }).fill('plain');
+  await page.getByLabel('Model ID').fill('plain');
   await page.getByRole('button', { name: 'Test' }).click();
   await page.getByText(/plain answered in/).waitFor();
   await page.getByRole('button', { name: 'Add a model' }).click();

@@ -25,7 +25,7 @@ const file = () => {
 const asked = (t) => [
   ...['/workspace/chats', '/workspace/chats/new', `/workspace/chats/${t.rest}`, `/workspace/chats/${t.talks}`, `/workspace/chats/${t.works}/files`,
     '/workspace/agents', '/workspace/skills', '/workspace/scheduled-tasks', '/workspace/usage', '/workspace/settings/models',
-    '/workspace/settings/memory', '/workspace/settings/tools', '/workspace/settings/channels'].map((path) => [path, page]),
+    '/workspace/settings/memory', '/workspace/settings/tools', '/workspace/settings/mcp', '/workspace/settings/channels'].map((path) => [path, page]),
   ...['/ui/palette?q=tokens', '/ui/threads', '/ui/commands', ...['menu', 'panel', 'usage', 'turns', 'status', 'memory', 'tools', 'export.md', 'export.json', 'files.zip',
     'uploads'].map((what) => `/ui/threads/${t.rest}/${what}`)].map((path) => [path, part]),
   ...[t.rest, t.talks, t.works].map((id) => [`/ui/threads/${id}/stream`, { headers: { accept: 'text/event-stream' } }]),

@@ -15,7 +15,7 @@ export const nightly = {
   // The other pages, and what holds for all of them.
   pages: ['account', 'agents', 'browsingtasks', 'budget', 'channels', 'chats', 'deliver', 'first', 'harness', 'hostile', 'imports', 'insight', 'job', 'keys', 'look', 'mcp', 'mcpask',
     'mcpextras', 'mcplogin', 'mcppublished', 'mcpserver', 'mcptools', 'media', 'memory', 'network', 'notify', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',
-    'undelivered'],
+    'undelivered', 'visit'],
   sdk: sdks,
   servers: ['cluster', ...sdks.filter((f) => f !== 'docs').map((f) => f + '@3')],
   // What is handed out and what stands around it.

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -52,12 +53,22 @@ func (u *UI) branch(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	b, err := u.Copier.Branch(ctx, id, ids, "")
+	b, err := u.Copier.Branch(ctx, id, ids, branchTitle(c, t.Title))
 	if err != nil {
 		return u.refuse(c, err, "")
 	}
 	where := views.ThreadURL(b.Thread.ID)
 	return page.Frame(c, views.Frame{Location: where}, where)
+}
+
+// branchTitle says which chat a branch goes on from. One of a branch says so once; without a title there is none.
+func branchTitle(c echo.Context, title string) string {
+	begin, end, _ := strings.Cut(page.Say(c, "thread.branchof"), "%s")
+	bare := strings.TrimSuffix(strings.TrimPrefix(views.Unmarked(title), begin), end)
+	if bare == "" {
+		return ""
+	}
+	return page.Head(page.Say(c, "thread.branchof", bare), page.MaxTitle)
 }
 
 // turnMessages are the ids of a person's message and of everything up to the next one.

@@ -108,7 +108,7 @@ func TestWhomAServiceMayMake(t *testing.T) {
 		"nobody of other domains": {change: func(p *config.OIDCProvider) {
 			p.AllowedEmailDomains = []string{"corp.example"}
 		}, owner: true,
-			status: http.StatusForbidden, said: "no email address that is accepted"},
+			status: http.StatusForbidden, said: "an email address this server accepts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, f := corp(t, c.change)

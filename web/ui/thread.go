@@ -82,7 +82,8 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[string]int64) (views.Composer, error) {
 	limits := u.Uploads()
 	file := u.Config.Current().File
-	box := views.Composer{ThreadID: thread, Dictate: file.Transcription.Model != "", Speech: file.Speech.Model != "",
+	box := views.Composer{ThreadID: thread, MayAdd: page.MayChange(c),
+		Dictate: file.Transcription.Model != "", Speech: file.Speech.Model != "",
 		Limits: views.UploadLimits{FileBytes: limits.MaxFileSize, TotalBytes: limits.MaxTotalSize,
 			Files: limits.MaxFiles}}
 	if t == nil {

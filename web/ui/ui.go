@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"fawn/agent/community"
 	"fawn/agent/inspect"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
@@ -67,6 +68,7 @@ type Deps struct {
 	Agents   *profile.Library                // the custom agents; nil has none
 	Skills   *skills.Library                 // nil has no skills
 	Fetch    *http.Client                    // for skills at an address; nil reaches the public internet only
+	Web      *community.Service              // searches the web for agents; nil has none
 	MCP      *mcp.Pool                       // nil has no MCP servers
 	Bots     *bots.Service                   // of chat apps; nil has none
 	Media    tools.Models                    // read aloud and transcribe; nil functions do neither
@@ -77,6 +79,8 @@ type Deps struct {
 	Inspect  *inspect.Service                // what calls of runs took; nil has no such pages
 	// Backups says how the server backs itself up; nil says nothing.
 	Backups func() views.Backups
+	// Print makes PDFs of chats; nil leaves that to the reader's browser.
+	Print export.Printer
 	// Restart ends every process of a thread's commands and says whether there were any;
 	// nil where no commands run.
 	Restart  func(ctx context.Context, thread string) (bool, error)
@@ -141,11 +145,12 @@ func New(d Deps) (*UI, error) {
 	u.imports = &imports.Service{DB: d.Site.DB, Runs: d.Site.Runs, Dirs: d.Site.Dirs, Documents: d.Documents,
 		Uploads: d.Uploads, Log: d.Site.Log}
 	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,
-		Memory: d.Memory, Bots: d.Bots, Documents: d.Documents, Backups: d.Backups, Version: d.Version,
+		Memory: d.Memory, Bots: d.Bots, Documents: d.Documents, Backups: d.Backups, Web: d.Web, Version: d.Version,
 		Discover: llm.Discover, Imports: u.imports})
 	u.agents = &agents.Handlers{Site: d.Site,
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
 	u.export = export.New(u.Handlers, d.Memory, d.Agents)
+	u.export.Print = d.Print
 	u.files = &files.Handlers{Handlers: u.Handlers, Archives: u.export, Uploads: d.Uploads, Documents: d.Documents,
 		Pictures: d.Pictures, BackToBox: u.backToBox, Key: d.Steps.Key}
 	u.share = &share.Handlers{Handlers: u.Handlers, Files: u.files}

@@ -207,6 +207,9 @@ func TestBranchGoesOnFromATurn(t *testing.T) {
 	if ids := turnIDs(page); len(ids) != 1 || !strings.Contains(page, "First.") || strings.Contains(page, "Second.") {
 		t.Fatal(page)
 	}
+	if !strings.Contains(page, "Branch of About: Two") && !strings.Contains(page, "Branch of About: One") {
+		t.Errorf("the branch doesn't say where it comes from: %s", page)
+	}
 	f := decodeFrame(t, w.post("/ui/threads/t1/branch", url.Values{"message": {id}}, script()...).body)
 	if !strings.HasPrefix(f.Location, "/workspace/chats/") {
 		t.Errorf("the script goes to %q", f.Location)

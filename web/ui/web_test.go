@@ -44,7 +44,7 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 	w.begin("t1", "Foxes?")
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	for _, part := range []string{`<li value="2">`, `<li class="nn">`, "Used 2 sources", ">owls.example<",
+	for _, part := range []string{`<li value="2">`, `<li class="nn">`, "Used 1 source · 1 cited page not opened", "· not opened", ">owls.example<",
 		`aria-hidden="true">O</span>`} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), part) {
 			t.Errorf("the page lacks %s", part)
@@ -77,7 +77,7 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 		}
 	}
 	md := w.page("/ui/threads/t1/export.md")
-	if !strings.Contains(md, "2. [Fox](<"+site.URL+"/fox>)\n- [Elsewhere](<https://else.example/>)\n") {
+	if !strings.Contains(md, "2. [Fox](<"+site.URL+"/fox>)\n- [Elsewhere](<https://else.example/>) (not opened)\n") {
 		t.Errorf("the export:\n%s", md)
 	}
 }

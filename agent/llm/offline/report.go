@@ -298,6 +298,9 @@ func (a *analysis) brief(c *conversation) string {
 		fmt.Fprintf(&b, c.pick("\n- Chart: %s; the highest is %s with %s.", "\n- 图表：%s；最高的是 %s，为 %s。"),
 			cell(a.chart.title), cell(label), figure(a.chart.values[best]))
 	}
+	if a.drawn && a.svg != "" {
+		fmt.Fprintf(&b, "\n\n![%s](%s)", cell(a.chart.title), a.svg)
+	}
 	return strings.TrimSuffix(b.String(), figuresHead(c))
 }
 

@@ -70,14 +70,18 @@ func writeSources(out *strings.Builder, t *views.Turn, lang string) {
 	if len(list) == 0 {
 		return
 	}
-	out.WriteString("\n" + i18n.Count(lang, "turn.sources", len(list)) + "\n\n")
+	out.WriteString("\n" + chat.SourcesText(lang, list) + "\n\n")
 	for _, s := range list {
 		title := strings.NewReplacer("[", `\[`, "]", `\]`).Replace(page.OneLine(s.Name()))
 		mark := "-"
 		if s.Number > 0 {
 			mark = fmt.Sprintf("%d.", s.Number)
 		}
-		fmt.Fprintf(out, "%s [%s](<%s>)\n", mark, title, strings.NewReplacer("<", "%3C", ">", "%3E").Replace(s.URL))
+		fmt.Fprintf(out, "%s [%s](<%s>)", mark, title, strings.NewReplacer("<", "%3C", ">", "%3E").Replace(s.URL))
+		if !s.Opened {
+			out.WriteString(" (" + i18n.T(lang, "turn.unopened.mark") + ")")
+		}
+		out.WriteString("\n")
 	}
 }
 

@@ -13,6 +13,7 @@ type Handlers struct {
 	*conversation.Handlers
 	Memory *memory.Service  // nil has none
 	Agents *profile.Library // nil has none
+	Print  Printer          // nil leaves PDFs to the reader's browser
 
 	zips chan struct{} // holds one for each archive that is being made
 }

@@ -91,14 +91,15 @@ func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (v
 	}
 	p.File, p.Words = view, c.QueryParam("tab") == "text"
 	if view != nil {
-		view.Editable = editable(view) && !v.Running()
+		view.Editable = editable(view) // while a run is under way, too: what it changes meanwhile is told when saving
 		if c.QueryParam("edit") != "" && view.Editable {
 			view.Editing, view.Sum = true, files.Sum([]byte(view.Text))
 		}
 	}
-	if w := v.Turns.Writing(); err == nil && w.Path == view.Path && w.Path != "" && (p.Code || view.Missing) {
+	if w := v.Turns.Writing(); err == nil && w.Path == view.Path && w.Path != "" && !view.Editing && (p.Code || view.Missing) {
 		// The preview shows the last finished version, where there is one.
 		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.Text, true
+		view.Editable = false
 		if !view.Kind.Textual() {
 			view.Kind = views.KindText
 		}

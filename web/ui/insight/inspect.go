@@ -66,6 +66,11 @@ func (h *Handlers) fall(p *views.InspectPage, list []inspect.Span) {
 		from, to = min(from, s.Began), max(to, s.Began+s.Took)
 	}
 	p.Took = time.Duration(to-from) * time.Microsecond
+	for _, s := range list {
+		if end := s.Began + s.Took; s.Kind == inspect.KindRun && s.Helper == "" && end < to {
+			p.Took, p.After = time.Duration(s.Took)*time.Microsecond, time.Duration(to-end)*time.Microsecond
+		}
+	}
 	at := func(moment int64) int { return int((moment - from) * 1000 / max(to-from, 1)) }
 	for _, s := range list {
 		one := views.Call{ID: strconv.FormatInt(s.N, 10), Kind: s.Kind, Name: s.Name, Helper: s.Helper != "",

@@ -5,6 +5,7 @@ package settings
 import (
 	"context"
 
+	"fawn/agent/community"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
 	"fawn/agent/profile"
@@ -26,6 +27,7 @@ type Deps struct {
 	Memory    *memory.Service
 	Bots      *bots.Service
 	Documents uploads.Documents
+	Web       *community.Service   // searches the web for agents
 	Backups   func() views.Backups // how the server backs itself up
 	Imports   *imports.Service
 	Version   string

@@ -127,7 +127,7 @@ func (h *Handlers) addServers(c echo.Context) error {
 		return h.showServers(c, http.StatusUnprocessableEntity, text, strings.Join(problems, "; "), asks...)
 	}
 	h.MCP.Await(c.Request().Context()) // most are there in a moment
-	return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
+	return c.Redirect(http.StatusSeeOther, views.SettingsURL("mcp"))
 }
 
 // wordsOf is why a change is refused, for the reader.
@@ -140,11 +140,11 @@ func wordsOf(c echo.Context, bad *config.BadServers) string {
 
 // showServers answers with the section, and what was pasted into its form.
 func (h *Handlers) showServers(c echo.Context, status int, text, problem string, asks ...views.ServerCommand) error {
-	p, err := h.Settings(c, "tools")
+	p, err := h.Settings(c, "mcp")
 	if err != nil {
 		return err
 	}
-	p.Tools, p.Servers, p.MayAdd = h.toolList(c), h.mcpServers(), page.MayChange(c)
+	p.Servers, p.MayAdd = h.mcpServers(), page.MayChange(c)
 	p.Pasted, p.Problem, p.Known, p.Commands = text, problem, h.knownToAdd(), asks
 	return page.HTML(c, status, settings.Page(p))
 }
@@ -168,7 +168,7 @@ func (h *Handlers) onServer(do func(form func(string) string, name string) error
 			return err
 		}
 		h.MCP.Await(c.Request().Context())
-		return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
+		return c.Redirect(http.StatusSeeOther, views.SettingsURL("mcp"))
 	})
 }
 

@@ -21,7 +21,7 @@ func (h *Handlers) beginLogin(c echo.Context) error {
 	name := page.Param(c, "name")
 	to, err := h.MCP.Login(c.Request().Context(), name, httpx.Origin(c.Request())+httpx.MCPCallback)
 	if errors.Is(err, mcp.ErrUnknown) { // it has gone meanwhile
-		return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
+		return c.Redirect(http.StatusSeeOther, views.SettingsURL("mcp"))
 	}
 	if err != nil {
 		return h.showLogin(c, http.StatusBadGateway, views.ServerLogin{Server: name, Failed: err.Error()})
@@ -50,16 +50,16 @@ func (h *Handlers) endLogin(c echo.Context) error {
 		return h.showLogin(c, http.StatusBadRequest, views.ServerLogin{Server: name, Failed: err.Error()})
 	}
 	h.MCP.Await(c.Request().Context()) // its tools are there in a moment
-	return c.Redirect(http.StatusSeeOther, views.SettingsURL("tools"))
+	return c.Redirect(http.StatusSeeOther, views.SettingsURL("mcp"))
 }
 
 // showLogin shows the section with a login that is under way or has failed.
 func (h *Handlers) showLogin(c echo.Context, status int, l views.ServerLogin) error {
-	p, err := h.Settings(c, "tools")
+	p, err := h.Settings(c, "mcp")
 	if err != nil {
 		return err
 	}
-	p.Tools, p.Servers, p.MayAdd, p.Login, p.Known = h.toolList(c), h.mcpServers(), page.MayChange(c), l, h.knownToAdd()
+	p.Servers, p.MayAdd, p.Login, p.Known = h.mcpServers(), page.MayChange(c), l, h.knownToAdd()
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return page.HTML(c, status, settings.Page(p))
 }

@@ -295,6 +295,9 @@ func (h *Handlers) refusedModel(c echo.Context, f views.ModelForm, tried bool, e
 	switch {
 	case errors.As(err, &wrong):
 		f.Wrong, f.Problem = wrong.Key, page.Say(c, "models.wrong."+string(wrong.Reason))
+		if wrong.Reason == config.NoName {
+			f.Wrong = "model" // its ID is the name, too
+		}
 	case errors.Is(err, config.ErrNoModel):
 		return store.ErrNotFound
 	case errors.Is(err, config.ErrModelExists):

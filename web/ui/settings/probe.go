@@ -21,8 +21,17 @@ import (
 // maxProbes is how many models are tried at once.
 const maxProbes = 2
 
+// tenth of a second is what times are shown in.
+const tenth = 100 * time.Millisecond
+
 // maxOtherModels is how many models of a server are offered in place of one it does not have.
 const maxOtherModels = 24
+
+// maxListedModels is how many models of a server can be chosen from.
+const maxListedModels = 200
+
+// noModel is asked for where a server is to say which models it has.
+const noModel = "model"
 
 // probeModel is POST /ui/models/probe: a real call to a stored model, or to one on a form.
 func (h *Handlers) probeModel(c echo.Context) error {
@@ -32,9 +41,13 @@ func (h *Handlers) probeModel(c echo.Context) error {
 	}
 	entry, known := h.Config.Current().Model(form.Get("name"))
 	var f *views.ModelForm
+	list := false // no model is named: the server is asked which ones it has
 	if form.Get("try") != "" || form.Get("pick") != "" {
 		e, shown := h.editOf(form, form.Get("change") != "")
 		f = &shown
+		if list = shown.Model == ""; list {
+			e.Name, e.Fields["model"] = cmp.Or(e.Name, noModel), noModel
+		}
 		if entry, err = h.Config.Overlaid(e); err != nil {
 			return h.refusedModel(c, shown, true, err)
 		}
@@ -51,22 +64,27 @@ func (h *Handlers) probeModel(c echo.Context) error {
 		return c.Request().Context().Err()
 	}
 	p := lead.Probe(c.Request().Context(), entry)
-	took := max(p.Took, 100*time.Millisecond) // in tenths of a second
+	took := max(p.Took, tenth)
 	out := views.Probe{Name: entry.Name, OK: p.OK, Took: views.Duration(page.ReadPrefs(c.Request()).Lang, took)}
 	if p.OK && p.BaseURL != "" && p.BaseURL != entry.BaseURL {
 		out.BaseURL = redacted(p.BaseURL)
 	}
 	out.Error, _, out.Status = llm.Words(p.Err)
 	out.Cause, out.Model = string(p.Cause(lead.ModelConfig(entry))), cmp.Or(entry.Model, entry.Name)
-	if out.Cause == string(llm.CauseModel) {
-		out.Models = others(p.Offers, out.Model)
+	switch {
+	case list && (len(p.Offers) > 0 || p.OK || out.Cause == string(llm.CauseModel)):
+		out.List, out.Models = true, others(p.Offers, "", maxListedModels)
+	case list:
+		out.Name = ""
+	case out.Cause == string(llm.CauseModel):
+		out.Models = others(p.Offers, out.Model, maxOtherModels)
 	}
 	return h.probed(c, f, out)
 }
 
 // others are the models of a server that can answer, those first whose names have what was
 // asked for in them.
-func others(offers []llm.Offer, asked string) (out []string) {
+func others(offers []llm.Offer, asked string, most int) (out []string) {
 	for _, o := range offers {
 		if !o.Embeds {
 			out = append(out, o.ID)
@@ -82,7 +100,7 @@ func others(offers []llm.Offer, asked string) (out []string) {
 		}
 		return 0
 	})
-	return out[:min(len(out), maxOtherModels)]
+	return out[:min(len(out), most)]
 }
 
 // probed shows what a call showed: alone where the form keeps what was typed, else on the page.

@@ -8,6 +8,11 @@ import (
 // Routes are the settings and their actions.
 func (h *Handlers) Routes() []page.Route {
 	return []page.Route{
+		page.Post("/ui/web/by-name/:name/save", page.Operator, h.onService(h.saveService)),
+		page.Post("/ui/web/by-name/:name/move", page.Operator, h.onService(h.moveService)),
+		page.Post("/ui/web/by-name/:name/try", page.Operator, h.onService(h.tryService)),
+		page.Post("/ui/web/fallback", page.Operator, h.switchFallback),
+		page.Post("/ui/tools/by-name/:name/switch", page.Operator, h.switchTool),
 		page.Post("/ui/mcp/add", page.Operator, h.withMCP(h.addServers)),
 		page.Post("/ui/mcp/by-name/:name/switch", page.Operator, h.onServer(h.switchServer)),
 		page.Post("/ui/mcp/by-name/:name/reconnect", page.Operator, h.onServer(h.reconnectServer)),

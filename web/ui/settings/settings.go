@@ -33,12 +33,17 @@ func (h *Handlers) settings(c echo.Context) error {
 	case "skills":
 		return c.Redirect(http.StatusFound, views.SkillsURL)
 	}
-	if !slices.Contains(h.sections(c), section) {
+	locked := !page.MayChange(c) && slices.Contains(views.OperatorSections(), section)
+	if !locked && !slices.Contains(h.sections(c), section) {
 		return store.ErrNotFound
 	}
 	p, err := h.Settings(c, section)
 	if err != nil {
 		return err
+	}
+	if locked {
+		p.Locked = true
+		return page.HTML(c, http.StatusOK, settings.Page(p))
 	}
 	switch section {
 	case "account", "about":
@@ -82,21 +87,17 @@ func (h *Handlers) settings(c echo.Context) error {
 			return err
 		}
 	case "tools":
-		p.Tools, p.MayAdd = h.toolList(c), h.MCP != nil && page.MayChange(c)
-		if page.MayChange(c) { // commands and addresses are the installation's
-			p.Servers = h.mcpServers()
-		}
-		p.Known = h.knownToAdd()
+		p.Tools, p.Web = h.toolList(c), h.webServices()
+	case "mcp":
+		p.Servers, p.MayAdd, p.Known = h.mcpServers(), h.MCP != nil, h.knownToAdd()
 	case "channels":
 		if p.Channels, err = h.channelsSection(c); err != nil {
 			return err
 		}
 	case "sandbox":
 		p.Sandbox = h.Box()
-		if page.MayChange(c) {
-			if p.Hosts, err = h.openHosts(c.Request().Context()); err != nil {
-				return err
-			}
+		if p.Hosts, err = h.openHosts(c.Request().Context()); err != nil {
+			return err
 		}
 	}
 	return page.HTML(c, http.StatusOK, settings.Page(p))
@@ -122,7 +123,7 @@ func (h *Handlers) about(c echo.Context) views.About {
 	a := views.About{Version: h.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Sandbox: h.Box(), Parts: assets.Notices()}
 	if page.MayChange(c) {
-		a.Address, a.DataDir, a.ConfigPath, a.Bundle = h.Addr, snap.DataDir, snap.ConfigPath, true
+		a.Address, a.DataDir, a.ConfigPath, a.Bundle, a.Operator = h.Addr, snap.DataDir, snap.ConfigPath, true, true
 		if shared, _ := h.Config.Shared(); !shared { // else they are in the database
 			a.SettingsPath = snap.SettingsPath()
 		}
@@ -157,14 +158,17 @@ func (h *Handlers) toolList(c echo.Context) []views.ToolInfo {
 		}
 	}
 	out = append(out, views.ToolInfo{Name: subagent.Tool, Reason: off(f.Subagents.Enabled, "subagents.enabled")},
-		views.ToolInfo{Name: tools.Todos().Name})
+		views.ToolInfo{Name: tools.Todos().Name, Fixed: true})
 	if f.SkillEvolution.Enabled && h.Skills != nil {
 		out = append(out, views.ToolInfo{Name: tools.SkillManage})
 	}
 	for _, d := range h.Config.Current().Disabled {
-		if d.Kind == "tool" {
-			out = append(out, views.ToolInfo{Name: d.Name, Reason: d.Reason})
+		if d.Kind == "tool" && !slices.ContainsFunc(out, func(t views.ToolInfo) bool { return t.Name == d.Name }) {
+			out = append(out, views.ToolInfo{Name: d.Name, Reason: d.Reason, Fixed: true})
 		}
+	}
+	for i := range out {
+		out[i].Off = slices.Contains(f.DisabledTools, out[i].Name)
 	}
 	return out
 }

@@ -32,6 +32,12 @@ const (
 // tasks is GET /workspace/scheduled-tasks.
 func (h *Handlers) tasks(c echo.Context) error {
 	p := views.TasksPage{Form: h.newTask()}
+	if id := c.QueryParam("started"); id != "" {
+		if cron, err := h.task(c, id); err == nil {
+			p.Chat = c.QueryParam("chat")
+			p.Notice = &views.Notice{Kind: views.NoticeGood, Text: page.Say(c, "tasks.started", views.Safe(cron.Title))}
+		}
+	}
 	return h.tasksPage(c, http.StatusOK, p)
 }
 
@@ -267,7 +273,13 @@ func (h *Handlers) changeTask(c echo.Context) error {
 	}
 	switch action := page.Param(c, "action"); action {
 	case "run":
-		_, err = h.Schedule.Trigger(ctx, cron)
+		var began store.CronRun
+		began, err = h.Schedule.Trigger(ctx, cron)
+		if err == nil {
+			h.Schedule.Wake()
+			return c.Redirect(http.StatusSeeOther, views.TasksURL+"?started="+url.QueryEscape(id)+"&chat="+
+				url.QueryEscape(began.Thread))
+		}
 		if errors.Is(err, schedule.ErrBusy) || errors.Is(err, schedule.ErrFailed) {
 			p := views.TasksPage{Form: h.newTask(),
 				Notice: &views.Notice{Kind: views.NoticeError, Text: page.Say(c, "tasks.busy")}}

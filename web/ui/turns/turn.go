@@ -36,7 +36,8 @@ type Builder struct {
 
 	writes *openCall // writes a file that is shown meanwhile; nil when there is none
 
-	numbers map[string]int // of pages that results brought; replaced, never changed
+	numbers map[string]int  // of pages that results brought; replaced, never changed
+	opened  map[string]bool // pages that tools have opened, the same
 
 	Gauge views.Gauge       // of the newest answer
 	Owner map[string]string // turns of messages
@@ -50,7 +51,7 @@ func New(thread string, file func(string) views.File) *Builder {
 // turn is the newest turn; a thread that does not begin with a person gets one of its own.
 func (b *Builder) turn(id string) *views.Turn {
 	if len(b.Turns) == 0 {
-		b.Turns = append(b.Turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers})
+		b.Turns = append(b.Turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers, Opened: b.opened})
 	}
 	return &b.Turns[len(b.Turns)-1]
 }
@@ -104,7 +105,7 @@ func (b *Builder) addHuman(m *agent.Message) {
 		b.Turns[n-1].User = &user
 		return
 	}
-	b.Turns = append(b.Turns, views.Turn{ID: m.ID, User: &user, State: views.TurnDone, Numbers: b.numbers})
+	b.Turns = append(b.Turns, views.Turn{ID: m.ID, User: &user, State: views.TurnDone, Numbers: b.numbers, Opened: b.opened})
 	b.from, b.calls = 0, map[string]string{}
 }
 
@@ -201,6 +202,7 @@ func (b *Builder) addResult(m *agent.Message) {
 		}
 		Finish(s, m)
 		b.number(t, s.Web)
+		b.visit(t, *s, m.Content.String())
 		if s.Tool == writeTool {
 			b.writes = nil
 		}

@@ -3,12 +3,14 @@ package turns
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"strings"
 	"time"
 
 	"fawn/agent"
 	"fawn/agent/community"
 	"fawn/views"
+	"fawn/web/ui/page"
 )
 
 // webOf is what a result of a web tool brought, nil for any other.
@@ -85,4 +87,63 @@ func (b *Builder) number(t *views.Turn, w *views.Web) {
 		}
 	}
 	b.numbers, t.Numbers = known, known
+}
+
+// pageAddress is where a text names a page.
+var pageAddress = regexp.MustCompile(`https?://[^\s"'<>\\()\[\]{}]+`)
+
+// maxReport bounds how much of a helper's report is looked through for addresses, in bytes.
+const maxReport = 64 << 10
+
+// visit notes the pages that a finished call has opened: that it was given, or read in the end. A search only names
+// pages. What a helper reports it has opened itself.
+func (b *Builder) visit(t *views.Turn, s views.Step, output string) {
+	if s.State != views.StepDone || s.Tool == community.WebSearch || s.Tool == community.ImageSearch {
+		return
+	}
+	var found []string
+	texts(s.Args, func(text string) { found = append(found, pageAddress.FindAllString(text, -1)...) })
+	if s.Tool == "task" {
+		found = append(found, pageAddress.FindAllString(page.Head(output, maxReport), -1)...)
+	}
+	if s.Web != nil && s.Web.Read != "" {
+		for _, p := range s.Web.Pages {
+			found = append(found, p.URL)
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	known := maps.Clone(b.opened)
+	if known == nil {
+		known = map[string]bool{}
+	}
+	for _, address := range found {
+		known[views.PageKey(strings.TrimRight(address, ".,;:!?"))] = true
+	}
+	b.opened, t.Opened = known, known
+}
+
+// texts gives every text in the arguments of a call.
+func texts(raw json.RawMessage, take func(string)) {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			take(v)
+		case []any:
+			for _, one := range v {
+				walk(one)
+			}
+		case map[string]any:
+			for _, one := range v {
+				walk(one)
+			}
+		}
+	}
+	walk(v)
 }

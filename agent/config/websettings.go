@@ -1,0 +1,117 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"fawn/agent/config/syntax"
+)
+
+// WebEdit is what the settings page says about the web tools. What is nil stays as it is.
+type WebEdit struct {
+	Order    []string          // services to ask first
+	Fallback *bool             // ask the next service when one fails
+	SearXNG  *string           // address of an own search engine; empty has none
+	Keys     map[string]Secret // by the variable that the service reads; an empty key is forgotten
+}
+
+// ChangeWeb writes what settings say about the web tools: keys to DIR/secrets.env, where a service finds them as it
+// would in the environment, and the rest to DIR/settings.yaml.
+func (s *Store) ChangeWeb(e WebEdit) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	return s.edit(func(d *draft) error {
+		web := valueOf(d.root, "web")
+		if web == nil || web.Kind != yaml.MappingNode {
+			web = &yaml.Node{Kind: yaml.MappingNode}
+		}
+		values := map[string]any{}
+		if e.Order != nil {
+			values["order"] = texts(e.Order)
+		}
+		if e.Fallback != nil {
+			values["fallback"] = *e.Fallback
+		}
+		if e.SearXNG != nil {
+			values["searxng_url"] = strings.TrimSpace(*e.SearXNG)
+		}
+		left := maxEditValues
+		for _, key := range sorted(values) {
+			n, err := valueNode(values[key], &left)
+			if err != nil {
+				return &EditError{key, BadValue, err.Error()}
+			}
+			setValue(web, key, n)
+		}
+		if len(web.Content) > 0 {
+			d.set("web", web)
+		}
+		for name, key := range e.Keys {
+			if key == "" {
+				delete(d.secrets, name)
+			} else {
+				d.secrets[name] = key.Value()
+			}
+		}
+		return nil
+	}, nil)
+}
+
+func (e WebEdit) check() error {
+	if e.SearXNG != nil && strings.TrimSpace(*e.SearXNG) != "" {
+		u, err := url.Parse(strings.TrimSpace(*e.SearXNG))
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+			return &EditError{"searxng_url", BadAddress,
+				"an address looks like http://host:8080, without a name or password in it"}
+		}
+	}
+	for name, key := range e.Keys {
+		if !syntax.IsVariable(name) {
+			return &EditError{name, NotEditable, "this isn't the name of a variable"}
+		}
+		if text := key.Value(); len(text) > maxKeyLength || !utf8.ValidString(text) ||
+			strings.ContainsFunc(text, unicode.IsControl) {
+			return &EditError{name, BadKey, "a key is one line of text of at most 8 KiB"}
+		}
+	}
+	return nil
+}
+
+// SwitchTool offers a built-in tool to models or takes it away, for all chats.
+func (s *Store) SwitchTool(name string, on bool) error {
+	return s.edit(func(d *draft) error {
+		off := slices.DeleteFunc(slices.Clone(s.Current().File.DisabledTools), func(t string) bool { return t == name })
+		if !on {
+			off = append(off, name)
+		}
+		left := maxEditValues
+		n, err := valueNode(texts(off), &left)
+		if err != nil {
+			return fmt.Errorf("switch %s: %w", name, err)
+		}
+		d.set("disabled_tools", n)
+		return nil
+	}, nil)
+}
+
+// SetHere tells whether a variable has its value from DIR/secrets.env, which the settings page writes.
+func (s *Snapshot) SetHere(name string) bool {
+	_, from, ok := s.env.lookup(name)
+	return ok && from == secretsName
+}
+
+// texts is a list as edits take it.
+func texts(list []string) []any {
+	out := make([]any, 0, len(list))
+	for _, t := range list {
+		out = append(out, t)
+	}
+	return out
+}

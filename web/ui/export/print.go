@@ -1,0 +1,164 @@
+package export
+
+import (
+	"context"
+	"encoding/base64"
+	"html"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/assets"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/views"
+	"fawn/views/chat"
+	"fawn/views/i18n"
+	"fawn/web/ui/page"
+	"fawn/web/ui/turns"
+)
+
+// Printer makes a PDF of a document that loads nothing.
+type Printer func(ctx context.Context, document string) ([]byte, error)
+
+// Bounds of the pictures in a PDF, in bytes.
+const (
+	maxPicture  = 5 << 20
+	maxPictures = 24 << 20
+)
+
+// printed is a chat with all its turns.
+func (h *Handlers) printed(c echo.Context, t store.Thread) (views.PrintPage, error) {
+	ctx, lang := c.Request().Context(), page.ReadPrefs(c.Request()).Lang
+	snap, err := h.wholeThread(ctx, t)
+	if err != nil {
+		return views.PrintPage{}, err
+	}
+	b := turns.New(t.ID, h.Describer(t.ID))
+	for _, row := range snap.Messages {
+		m, err := agent.ParseMessage(row.Body)
+		if err != nil {
+			return views.PrintPage{}, err
+		}
+		b.Add(m)
+	}
+	return views.PrintPage{Shell: page.SharedShell(c), ThreadID: t.ID, Title: ExportTitle(t, b.Turns, lang),
+		At: t.UpdatedAt, Turns: b.Turns}, nil
+}
+
+// printPage is GET /ui/threads/:id/print: the whole chat for the browser to print, with now=1 at once.
+func (h *Handlers) printPage(c echo.Context, t store.Thread) error {
+	p, err := h.printed(c, t)
+	if err != nil {
+		return err
+	}
+	p.Now = c.QueryParam("now") != ""
+	return page.HTML(c, http.StatusOK, chat.PrintPage(p))
+}
+
+// exportPDF is GET /ui/threads/:id/export.pdf. Where no browser is at hand, or it fails, the reader's own prints.
+func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
+	ctx := c.Request().Context()
+	other := views.ActionURL(t.ID, "print") + "?now=1"
+	if h.Print == nil {
+		return c.Redirect(http.StatusSeeOther, other)
+	}
+	p, err := h.printed(c, t)
+	if err != nil {
+		return err
+	}
+	document, err := h.document(page.Localized(c), p)
+	if err != nil {
+		return err
+	}
+	body, err := h.Print(ctx, document)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		h.Log.Info("no PDF was made, so the reader's browser prints", "thread", t.ID, "err", err)
+		return c.Redirect(http.StatusSeeOther, other)
+	}
+	return download(c, p.Title+".pdf", "application/pdf", body)
+}
+
+// picture is where the page of a chat shows one of its files.
+var picture = regexp.MustCompile(`(<img\b[^>]*?\bsrc=")(/ui/threads/[^"]+/view/([^"?]+))[^"]*"`)
+
+// document is a chat as one HTML document that loads nothing and runs nothing: style, fonts, icons and pictures are
+// inside.
+func (h *Handlers) document(ctx context.Context, p views.PrintPage) (string, error) {
+	body, err := views.Render(ctx, chat.Paper(p))
+	if err != nil {
+		return "", err
+	}
+	text := string(body)
+	css, err := assets.Inline(assets.Style, func(font string) bool {
+		name := path.Base(font)
+		return name == "hanken.woff2" || name == "jbmono.woff2" && strings.Contains(text, "<code") ||
+			strings.HasPrefix(name, "math") && strings.Contains(text, "<math")
+	})
+	if err != nil {
+		return "", err
+	}
+	icons, err := assets.Symbols()
+	if err != nil {
+		return "", err
+	}
+	text = strings.ReplaceAll(text, assets.URL(assets.Sprite)+"#", "#")
+	left := maxPictures
+	text = picture.ReplaceAllStringFunc(text, func(tag string) string {
+		m := picture.FindStringSubmatch(tag)
+		data, kind := h.pictureOf(p.ThreadID, m[3], min(left, maxPicture))
+		left -= len(data)
+		if len(data) == 0 {
+			return m[1] + `data:,"`
+		}
+		return m[1] + "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data) + `"`
+	})
+	var out strings.Builder
+	out.WriteString(`<!DOCTYPE html><html lang="` + i18n.Lang(ctx) + `" data-theme="light"><head><meta charset="utf-8">` +
+		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; font-src data:; img-src data:">` +
+		"<style>" + css + "</style></head><body>" + `<div hidden>` + icons + "</div>")
+	out.WriteString(text + "</body></html>")
+	return out.String(), nil
+}
+
+// pictureOf reads a picture of a chat, nil without one that fits.
+func (h *Handlers) pictureOf(thread, escaped string, most int) ([]byte, string) {
+	name, err := url.PathUnescape(html.UnescapeString(escaped))
+	if err != nil {
+		return nil, ""
+	}
+	clean, err := files.Clean("/" + page.TrimSlash(name))
+	kind := mime.TypeByExtension(strings.ToLower(path.Ext(name)))
+	if err != nil || !strings.HasPrefix(kind, "image/") {
+		return nil, ""
+	}
+	dir, err := h.Dirs.Open(thread)
+	if err != nil {
+		return nil, ""
+	}
+	defer dir.Close()
+	f, info, err := dir.Open(clean)
+	if err != nil {
+		return nil, ""
+	}
+	defer f.Close()
+	if !info.Mode().IsRegular() || info.Size() > int64(most) {
+		return nil, ""
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)))
+	if err != nil {
+		return nil, ""
+	}
+	kind, _, _ = strings.Cut(kind, ";")
+	return data, kind
+}
