@@ -170,6 +170,10 @@ func (f format) show(v float64, from1904 bool) string {
 // fixed writes a number with some decimals. Excel takes a number by its first 15 digits, so that 1.005 is halfway between
 // 1.00 and 1.01, and rounds up what is halfway.
 func fixed(v float64, places int) string {
+	x := v * math.Pow10(places)
+	if math.Abs(x) < 1e12 && math.Abs(x-math.Floor(x)-0.5) > 1e-3 { // not near the middle
+		return strconv.FormatFloat(v, 'f', places, 64)
+	}
 	if short := general(v); !strings.Contains(short, "E") {
 		if _, decimals, _ := strings.Cut(short, "."); len(decimals) == places+1 && strings.HasSuffix(decimals, "5") {
 			if exact, ok := new(big.Rat).SetString(short); ok {
