@@ -33,6 +33,7 @@ func allMoods(t *testing.T) []mood {
 	const brief, quick = ", stream_chunk_timeout: 10", ", timeout: 3, stream_chunk_timeout: 3"
 	return []mood{
 		{name: "429 without retry-after", answer: refuse(429, "rate_limit_exceeded", "slow down"), calls: 3, error: "ModelBusy", says: []string{"too many requests", "429", "slow down"}},
+		{name: "429 with retry-after", answer: refuse(429, "rate_limit_exceeded", "slow down", "Retry-After-Ms", "40"), calls: 3, wait: 40, error: "ModelBusy", says: []string{"slow down"}},
 		{name: "429 burst", answer: refuse(429, "limit_burst_rate", "Request rate increased too quickly"), calls: 2, error: "ModelBusy", says: []string{"too many requests", "increased too quickly"}},
 		{name: "429 quota", answer: refuse(429, "insufficient_quota", "You exceeded your current quota"), calls: 1, error: "ModelQuota", says: []string{"no credit left", "exceeded your current quota"}},
 		{name: "401", answer: refuse(401, "invalid_api_key", "Incorrect API key provided: sk-secret-0123456789"), calls: 1, error: "ModelAuth", says: []string{"does not accept the key", "***"}},

@@ -114,6 +114,7 @@ type mood struct {
 	text  string // of the last message: what was seen before it failed, or the answer
 	holds string // some message has these words
 	stop  string // stop reason of a success
+	wait  int    // ms until each retry; 0 = whatever
 }
 
 // outcome is what a client sees of a run.
@@ -253,7 +254,7 @@ func (m *mood) check(t *testing.T, o outcome, calls int) {
 		}
 	}
 	for i, r := range o.retries {
-		if r.Attempt != i+1 || r.Reason == "" || !strings.Contains(r.Message, "Trying again") {
+		if m.wait > 0 && r.Wait != m.wait || r.Attempt != i+1 || r.Reason == "" || !strings.Contains(r.Message, "Trying again") {
 			t.Errorf("retry %+v", r)
 		}
 	}
