@@ -35,7 +35,7 @@ func imports() map[string][]string {
 		"agent/config/syntax":     leaf,
 		"agent/config/servers":    {"agent/config/syntax"},
 		"agent/inspect":           {"agent", "agent/runs", "agent/runs/observe", "store"},
-		"agent/lead":              {"agent/...", "memory", "sandbox", "sandbox/files", "uploads"},
+		"agent/lead":              {"agent/...", "memory", "sandbox", "sandbox/files", "sandbox/netguard", "uploads"},
 		"agent/llm":               {"agent", "agent/llm/..."},
 		"agent/llm/llmerr":        leaf,
 		"agent/llm/marks":         leaf,

@@ -16,6 +16,7 @@ import (
 	"net/http"
 
 	"fawn/agent/inspect"
+	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
@@ -69,6 +70,7 @@ type Deps struct {
 	Bots     *bots.Service                   // of chat apps; nil has none
 	Switches *switches.Service               // which of their tools are off in which threads; nil with MCP
 	Aside    Aside                           // suggests what to say next; may be nil
+	Outward  lead.Outward                    // judges addresses that people have tried; nil judges none
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil
 	Inspect  *inspect.Service                // what calls of runs took; nil has no such pages
@@ -133,7 +135,7 @@ func New(d Deps) (*UI, error) {
 	}
 	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,
 		Memory: d.Memory, Bots: d.Bots, Documents: d.Documents, Backups: d.Backups, Version: d.Version,
-		Discover: llm.Discover})
+		Discover: llm.Discover, Outward: d.Outward})
 	u.agents = &agents.Handlers{Site: d.Site,
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
 	u.export = export.New(u.Handlers, d.Memory, d.Agents)
