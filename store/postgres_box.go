@@ -77,10 +77,20 @@ func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
 	return err
 }
 
-// UnwantedBoxes are the threads whose sandboxes this server has and another one wishes away that has their run.
+// BarBoxes has servers end the sandboxes of threads of a user who was disabled.
+func (db *DB) BarBoxes(threads []string) {
+	if len(threads) > 0 {
+		db.Say(WakeBox, 0, threads...)
+	}
+}
+
+// UnwantedBoxes are the threads whose sandboxes this server has and another one wishes away that has their run, and those
+// of disabled users for whom nothing runs.
 func (db *DB) UnwantedBoxes(ctx context.Context) (threads []string, err error) {
-	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND box_wish > 0 AND EXISTS (SELECT 1 FROM run
-		WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)`, []any{db.w.node},
+	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND (box_wish > 0 AND EXISTS (SELECT 1 FROM run
+			WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)
+		OR EXISTS (SELECT 1 FROM "user" u WHERE u.id = thread.owner AND u.disabled <> 0)
+			AND NOT EXISTS (SELECT 1 FROM run WHERE run.thread = thread.id AND run.front = 1))`, []any{db.w.node},
 		func(rows *sql.Rows) (bool, error) {
 			var thread string
 			err := rows.Scan(&thread)

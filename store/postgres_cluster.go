@@ -29,6 +29,8 @@ type pgCluster struct {
 
 	mu   sync.Mutex
 	conn *pgx.Conn // for claims
+
+	queue queue
 }
 
 func (e *postgresEngine) joinCluster() {
@@ -143,44 +145,67 @@ const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', 
 	set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
+// mayBegin is what is true of a run that waits and may begin at this node. OFFSET keeps the second question from being
+// looked up for all threads at once.
+const mayBegin = `r.status = 'pending'
+		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
+		AND (r.ready <= extract(epoch FROM clock_timestamp()) * 1000 - ` + boxMillis + ` OR NOT EXISTS
+			(SELECT 1 FROM thread t JOIN node b ON b.id = t.box WHERE t.id = r.thread AND b.id <> $1 OFFSET 0))`
+
 // A claim takes first what nodes have left that are gone, as they never come back for it, and then what nobody has.
 // Rows that another transaction is changing are skipped: waiting for one while holding others could be a deadlock. A
 // row that has changed since the statement began is looked at again before it is locked.
 var (
-	claimWaiting = claimOf(`r.status = 'pending'
-		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
-		AND (r.ready <= extract(epoch FROM clock_timestamp()) * 1000 - `+boxMillis+` OR NOT EXISTS
-			(SELECT 1 FROM thread t JOIN node b ON b.id = t.box WHERE t.id = r.thread AND b.id <> $1 OFFSET 0))`,
-		`run.thread`) // OFFSET keeps it from being looked up for all threads at once
+	claimWaiting = claimOf(mayBegin, `run.thread`)
+	claimShares  = claimFrom(mayBegin, `run.thread`, `SELECT r.id, r.node FROM unnest($3::text[], $4::bigint[]) AS share(owner, n),
+			LATERAL (SELECT r.id, r.node FROM run r WHERE r.node = 0 AND r.front = 1 AND r.owner = share.owner AND `+mayBegin+`
+				ORDER BY r.created_at, r.id LIMIT share.n FOR NO KEY UPDATE OF r SKIP LOCKED) r
+			LIMIT $2 - (SELECT count(*) FROM behind)`)
 	claimOrphans = claimOf(`r.status = 'running'`, `run.id, claimed.node`)
 )
 
 func claimOf(which, returning string) string {
+	return claimFrom(which, returning, `SELECT r.id, r.node FROM run r WHERE r.node = 0 AND r.front = 1 AND `+which+`
+			ORDER BY r.created_at, r.id LIMIT $2 - (SELECT count(*) FROM behind)
+			FOR NO KEY UPDATE OF r SKIP LOCKED`)
+}
+
+// claimFrom is a claim of what nobody has by a query.
+func claimFrom(which, returning, free string) string {
 	return goneNodes + `,
 		behind AS MATERIALIZED (SELECT r.id, r.node FROM gone, LATERAL (SELECT r.id, r.node FROM run r
 			WHERE r.node > 0 AND r.node = gone.node AND r.front = 1 AND ` + which + `
 			LIMIT $2 FOR NO KEY UPDATE OF r SKIP LOCKED) r LIMIT $2),
-		free AS MATERIALIZED (SELECT r.id, r.node FROM run r WHERE r.node = 0 AND r.front = 1 AND ` + which + `
-			ORDER BY r.created_at, r.id LIMIT $2 - (SELECT count(*) FROM behind)
-			FOR NO KEY UPDATE OF r SKIP LOCKED),
+		free AS MATERIALIZED (` + free + `),
 		claimed AS MATERIALIZED (SELECT id, node FROM behind UNION ALL SELECT id, node FROM free)` + moveOn + `
 		UPDATE run SET node = $1 FROM claimed WHERE run.id = claimed.id RETURNING ` + returning
 }
 
 // ClaimWaiting gives this server up to n of the runs that wait at the front of their lines and that no living server
-// has: first those of servers that are gone, in any order, then the oldest. It returns their threads. Runs of threads
-// whose sandbox another server has are for that one until [BoxPatience] is over.
+// has: first those of servers that are gone, in any order, then the oldest of the owners of whom the fewest are at work.
+// It returns their threads. Runs of threads whose sandbox another server has are for that one until [BoxPatience] is
+// over.
 func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err error) {
 	if db.Strained() {
 		return nil, nil
 	}
-	err = db.cluster().claim(ctx, claimWaiting, []any{db.w.node, n}, func(rows pgx.Rows) error {
-		var thread string
-		err := rows.Scan(&thread)
-		threads = append(threads, thread)
-		return err
-	})
-	if err != nil {
+	c := db.cluster()
+	take := func(query string, args ...any) error {
+		return c.claim(ctx, query, args, func(rows pgx.Rows) error {
+			var thread string
+			err := rows.Scan(&thread)
+			threads = append(threads, thread)
+			return err
+		})
+	}
+	owners, shares, err := c.queue.shares(ctx, db, n)
+	if err == nil && len(owners) > 0 {
+		err = take(claimShares, db.w.node, n, owners, shares)
+	}
+	if err == nil && len(threads) < n { // also those that another server was changing, or whose owner's are few
+		err = take(claimWaiting, db.w.node, n-len(threads))
+	}
+	if err != nil && len(threads) == 0 {
 		return nil, fmt.Errorf("claim runs that wait: %w", err)
 	}
 	if len(threads) > 0 && !db.w.wakes.expected.Load() {

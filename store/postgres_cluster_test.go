@@ -192,6 +192,52 @@ func TestARunIsClaimedOnce(t *testing.T) {
 	}
 }
 
+// TestClaimsAreSharedBetweenOwners: one who has 80 runs in line costs another, who comes behind them, one place.
+func TestClaimsAreSharedBetweenOwners(t *testing.T) {
+	url, ctx := pgtest.URL(t), t.Context()
+	a, b := joinCluster(t, url, longLease, nil), joinCluster(t, url, longLease, nil)
+	a.Crowded(true)
+	owners := map[string]string{}
+	queue := func(owner string, n int) {
+		for i := range n {
+			id := fmt.Sprintf("%s%02d", owner, i)
+			owners[id] = owner
+			err := a.Commit(ctx, store.Batch{Thread: &store.Thread{ID: id, Owner: owner}, NewThread: true, NewRun: true,
+				Run: &store.Run{ID: "run of " + id, ThreadID: id, Owner: owner, Status: "pending"}, Line: &store.Line{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	claimed := func(n int) (got map[string]int) {
+		got = map[string]int{}
+		list, err := b.ClaimWaiting(ctx, n)
+		if err != nil || len(list) != n {
+			t.Errorf("%d were claimed, want %d: %v", len(list), n, err)
+		}
+		for _, id := range list {
+			got[owners[id]]++
+		}
+		return got
+	}
+	queue("ann", 80)
+	queue("zoe", 1)
+	if got := claimed(2); got["ann"] != 1 || got["zoe"] != 1 {
+		t.Errorf("of two places: %v", got)
+	}
+	time.Sleep(250 * time.Millisecond) // it may be known for so long that only one waits
+	queue("bob", 3)
+	if got := claimed(1); got["bob"] != 1 {
+		t.Errorf("of one place, with two of others at work: %v", got)
+	}
+	if got := claimed(4); got["ann"] != 2 || got["bob"] != 2 {
+		t.Errorf("of four places: %v", got)
+	}
+	if got := claimed(20); got["ann"] != 20 { // nobody else waits
+		t.Errorf("of twenty places: %v", got)
+	}
+}
+
 // TestOnlyWhatWaitsIsIdle: not a run at the front that a living server has, however soon it got it.
 func TestOnlyWhatWaitsIsIdle(t *testing.T) {
 	url, ctx := pgtest.URL(t), t.Context()

@@ -59,7 +59,8 @@ func (b belongings) remove(ctx context.Context, user string) error {
 	return errors.Join(b.agents.Remove(user), b.db.RemoveOwned(ctx, user))
 }
 
-// stopOwned ends all that runs for a user: runs, also those that wait, and the processes of its threads.
+// stopOwned ends all that runs for a user: runs, also those that wait, and the processes of its threads, at all servers
+// that share the database.
 func (a *App) stopOwned(ctx context.Context, user string) error {
 	ctx = context.WithoutCancel(ctx) // it may be a request of the user's own
 	err := a.runs.CancelOwned(ctx, user)
@@ -71,7 +72,7 @@ func (a *App) stopOwned(ctx context.Context, user string) error {
 		_, failed := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
 		err = errors.Join(err, failed)
 	}
-	return err
+	return errors.Join(err, a.places.Clear(ctx, threads)) // what runs at other servers
 }
 
 func (b belongings) removeTasks(ctx context.Context, user string) error {

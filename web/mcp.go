@@ -25,6 +25,13 @@ import (
 
 // openMCP starts the MCP servers of the configuration, in the background.
 func (a *App) openMCP(snap *config.Snapshot) {
+	threads, err := filepath.Abs(filepath.Join(a.dirs.Above(), "threads"))
+	if err == nil {
+		err = mcp.RemoveLinks(threads, a.db.Clustered())
+	}
+	if err != nil {
+		a.opts.Log.Warn("couldn't remove links to temporary folders of MCP servers", "err", err)
+	}
 	a.mcp = mcp.New(mcp.Options{
 		Dir: filepath.Join(a.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Rows: a.shared,
 		Folder: func(thread string) (string, error) {

@@ -267,8 +267,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) },
 			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
 			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
-			Audit: a.trail.Judged, Retitle: a.retitle, Spent: a.book, Spawn: a.spawn, Agents: a.agents,
-			Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
+			Audit: a.trail.Judged, Retitle: a.retitle, Titles: keptTitles{a.db, a.opts.Log}, Spent: a.book,
+			Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
 			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Files: a.versions(), Build: a.builder.Build,
 		Remove: a.removeThread, Ending: a.memory.Ending, Observe: a.observer(),

@@ -45,7 +45,7 @@ func (a *App) routes() error {
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
 		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
-		Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
+		Outward: a.outward, Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *App) routes() error {
 		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
 		MCP: a.mcp, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
 		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
-		Channels: chatApps, Browsers: a.browsers})
+		Channels: chatApps, Browsers: a.browsers, Outward: a.outward})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)
 	a.api.Routes(e.Group(""), false)

@@ -2,9 +2,13 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
+	"time"
 
 	"fawn/agent/runs"
+	"fawn/store"
 )
 
 // retitle stores a thread's title that came after the end of its run.
@@ -12,5 +16,55 @@ func (a *App) retitle(ctx context.Context, thread, from, to string) {
 	err := a.runs.Retitle(ctx, thread, from, to)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
 		a.opts.Log.Warn("couldn't store a title; keeping the first words", "thread", thread, "err", err)
+	}
+}
+
+const (
+	titleSpace = "thread_title"  // of titles that were found while the first answer was written; goes with the thread
+	titleTime  = 2 * time.Second // for one of them to be read or stored
+)
+
+// keptTitles implements lead.TitleKeeper. What can't be read or stored costs another call of the model at most.
+type keptTitles struct {
+	db  *store.DB
+	log *slog.Logger
+}
+
+// keptTitle is the title of the thread of a run.
+type keptTitle struct {
+	Run   string `json:"run"`
+	Title string `json:"title"`
+}
+
+func (k keptTitles) Kept(ctx context.Context, thread, run string) string {
+	ctx, cancel := context.WithTimeout(ctx, titleTime)
+	defer cancel()
+	body, err := k.db.KV(ctx, store.Global, titleSpace, thread)
+	var kept keptTitle
+	if err == nil {
+		err = json.Unmarshal(body, &kept)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		k.log.Warn("couldn't read the title of a run that was cut off", "thread", thread, "err", err)
+	}
+	if kept.Run != run {
+		return ""
+	}
+	return kept.Title
+}
+
+func (k keptTitles) Keep(ctx context.Context, thread, run, title string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), titleTime)
+	defer cancel()
+	kv := store.KV{Owner: store.Global, Space: titleSpace, Key: thread}
+	var err error
+	if title != "" {
+		kv.Body, err = json.Marshal(keptTitle{run, title})
+	}
+	if err == nil {
+		err = k.db.Commit(ctx, store.Batch{KV: []store.KV{kv}})
+	}
+	if err != nil && k.db.Writable() {
+		k.log.Warn("couldn't store the title of a run at work", "thread", thread, "err", err)
 	}
 }

@@ -24,6 +24,10 @@ type Auth struct {
 	// ProxyHeader is the header with the e-mail address of whoever a trusted proxy has signed in.
 	ProxyHeader string `yaml:"proxy_header" reload:"restart"`
 
+	// AllowPrivate are private addresses or networks of models and MCP servers that administrators may try and add, as
+	// owners may.
+	AllowPrivate []string `yaml:"allow_private"`
+
 	Local LocalAuth `yaml:"local"`
 	OIDC  OIDC      `yaml:"oidc"`
 }

@@ -96,8 +96,13 @@ func (b *Builder) Close() {
 // titles are the rules of the thread's name.
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
-	return middleware.TitleRules{TitleOptions: c, Late: b.late, Go: func(f func(context.Context)) { b.background(f) },
+	rules := middleware.TitleRules{TitleOptions: c, Late: b.late, Go: func(f func(context.Context)) { b.background(f) },
 		Ask: b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("title"))}
+	if b.found != nil {
+		rules.Kept = func(ctx context.Context) string { return b.found.Kept(ctx, e.thread, e.run) }
+		rules.Keep = func(ctx context.Context, title string) { b.found.Keep(ctx, e.thread, e.run, title) }
+	}
+	return rules
 }
 
 // line is what all runs share which call a model.

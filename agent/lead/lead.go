@@ -47,6 +47,7 @@ type Builder struct {
 	bash     func() *agent.Tool // nil where commands cannot run; waits until that is known
 	reads    *tools.Locks       // of the stage that compares what was read with what is there
 	late     func(ctx context.Context, thread, from, to string)
+	found    TitleKeeper
 	memory   middleware.Remember
 	learn    middleware.Learn
 	spent    func(context.Context, SideCall)
@@ -112,6 +113,9 @@ type Options struct {
 	// Retitle takes a thread's title that came after the end of its run; it waits until the
 	// thread is idle. Without it such titles are dropped.
 	Retitle func(ctx context.Context, thread, from, to string)
+	// Titles keeps titles that were found before the first answer of a run was whole; nil has each start of a run ask
+	// for one.
+	Titles TitleKeeper
 	// Spawn runs an agent inside a call of another one; without it no helpers can be sent.
 	Spawn runs.Spawn
 	// After calls a function when a time has passed, unless it is stopped; nil is the clock. It
@@ -125,6 +129,12 @@ type Options struct {
 	SkillsAt string
 	// Spent takes what each model call beside the answers cost; nil keeps no accounts.
 	Spent func(ctx context.Context, c SideCall)
+}
+
+// TitleKeeper keeps the title of a run's thread until the run has ended, over crashes.
+type TitleKeeper interface {
+	Kept(ctx context.Context, thread, run string) (title string)
+	Keep(ctx context.Context, thread, run, title string) // "" forgets it
 }
 
 // Without gives what tells of a tool whether a thread does without it.
@@ -193,6 +203,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	if b.late = o.Retitle; b.late == nil {
 		b.late = func(context.Context, string, string, string) {}
 	}
+	b.found = o.Titles
 	b.lines = map[lineKey]*middleware.Line{}
 	if n := current().File.LLMCall.Concurrent; n > 0 {
 		b.slots = make(chan struct{}, n)

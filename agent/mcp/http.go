@@ -43,7 +43,8 @@ func newWeb(s Server, t *tokens, guard *netguard.Guard, most int) (*web, error) 
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the url must begin with http:// or https://")
 	}
-	dial := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	chosen := &netguard.Guard{Private: true} // but no metadata service of a cloud
+	dial := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: chosen.Control}
 	direct := &http.Transport{DialContext: dial.DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
 	guarded := &http.Transport{DialContext: guard.DialContext, TLSHandshakeTimeout: 10 * time.Second,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -237,6 +238,12 @@ func temporary(work string) (string, error) {
 // such a path may have, names such as playwright-mcp-x/mcp-x.sock take about half.
 const socketRoom = 108 - 64
 
+// The names of such links.
+const (
+	linkPrefix  = "fawn-"
+	linkLetters = 10
+)
+
 // shortened is a folder by a path that leaves room for sockets: a link to it, where its own is too long. Whoever
 // gets it removes the link.
 func shortened(folder string) (path string, remove func()) {
@@ -245,13 +252,42 @@ func shortened(folder string) (path string, remove func()) {
 		return folder, none
 	}
 	for _, at := range []string{os.TempDir(), "/tmp"} {
-		link := filepath.Join(at, "fawn-"+strings.ToLower(rand.Text()[:10]))
+		link := filepath.Join(at, linkPrefix+strings.ToLower(rand.Text()[:linkLetters]))
 		if len(link) > socketRoom || os.Symlink(folder, link) != nil {
 			continue
 		}
 		return link, func() { _ = os.Remove(link) } // it may have gone
 	}
 	return folder, none
+}
+
+// RemoveLinks removes the links to temporary folders that servers of threads in a folder were given and that a killed
+// process has left. Where other processes work on the same threads, only those that lead nowhere are removed.
+func RemoveLinks(threads string, shared bool) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	var errs []error
+	for _, at := range slices.Compact([]string{os.TempDir(), "/tmp"}) {
+		links, err := filepath.Glob(filepath.Join(at, linkPrefix+strings.Repeat("?", linkLetters)))
+		if err != nil {
+			return err
+		}
+		for _, link := range links {
+			to, err := os.Readlink(link) // an error says that it is no link
+			if err != nil || !strings.HasPrefix(to, threads+string(filepath.Separator)) ||
+				!strings.HasSuffix(to, filepath.FromSlash("/"+tempFolder)) {
+				continue
+			}
+			if _, err := os.Stat(link); shared && !errors.Is(err, os.ErrNotExist) {
+				continue
+			}
+			if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // userData is where a thread's files are for models and their tools.

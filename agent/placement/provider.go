@@ -3,6 +3,8 @@ package placement
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"fawn/sandbox"
@@ -67,8 +69,40 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 	return movedOn, nil
 }
 
+// Clear has other servers end their sandboxes of threads of a user who was disabled and for whom nothing runs any more,
+// and waits for that. Its error says which have not ended in time; their servers go on trying.
+func (p *Places) Clear(ctx context.Context, threads []string) error {
+	if p == nil {
+		return nil
+	}
+	at, err := make(map[string]store.Box, len(threads)), error(nil)
+	var left []string
+	for _, thread := range threads {
+		box, failed := p.db.Box(ctx, thread)
+		if err = errors.Join(err, failed); box.Lives && box.Node != p.db.Self() {
+			at[thread], left = box, append(left, thread)
+		}
+	}
+	p.db.BarBoxes(left)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.cfg.Patience, patience))
+	defer cancel()
+	for _, thread := range left {
+		ended, failed := p.watch(ctx, thread, at[thread], func(context.Context) bool { return true })
+		if err = errors.Join(err, failed); !ended {
+			err = errors.Join(err, fmt.Errorf("the sandbox of thread %s has not ended at server %d", thread, at[thread].Node))
+		}
+	}
+	return err
+}
+
 // await wishes a sandbox away and waits for its end.
 func (p *Places) await(ctx context.Context, thread string, at store.Box) (ended bool, err error) {
+	return p.watch(ctx, thread, at, func(ctx context.Context) bool { return p.db.WishBoxAway(ctx, thread) == nil })
+}
+
+// watch waits for the end of a sandbox at another server. ask is called until it is true.
+func (p *Places) watch(ctx context.Context, thread string, at store.Box,
+	ask func(context.Context) bool) (ended bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(p.cfg.Patience, patience))
 	defer cancel()
 	told := make(chan struct{}, 1)
@@ -77,7 +111,7 @@ func (p *Places) await(ctx context.Context, thread string, at store.Box) (ended 
 	defer timer.Stop()
 	for asked := false; ; {
 		if !asked {
-			asked = p.db.WishBoxAway(limited, thread) == nil // else again
+			asked = ask(limited) // else again
 		}
 		if now, err := p.db.Box(limited, thread); err == nil && (now.Node != at.Node || !now.Lives) {
 			return true, nil

@@ -64,6 +64,21 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("connect to %s port %d: %w", host, port, failed)
 }
 
+// Judge tells whether a connection to "host:port" would be refused; the error is or wraps [*Refused] or [ErrHost]. A name
+// without an address is none.
+func (g *Guard) Judge(ctx context.Context, address string) error {
+	host, port, err := Authority(address)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	if _, err = g.addresses(ctx, host, port); err == nil || errors.As(err, new(*Refused)) || errors.Is(err, ErrHost) {
+		return err
+	}
+	return nil
+}
+
 func dialOne(ctx context.Context, d *net.Dialer, network string, to netip.AddrPort, last bool) (net.Conn, error) {
 	if !last {
 		var cancel context.CancelFunc

@@ -20,6 +20,9 @@ type Guard struct {
 	// 0.0.0.0/0 opens nothing. An entry opens this host's own addresses in it
 	// too, but never the ports of Own.
 	AllowPrivate []netip.Prefix
+	// Private opens all that is not the public internet but for metadata services of clouds, for what the owner of a
+	// server chose. Own still counts.
+	Private bool
 	// Own returns the addresses that the server listens on. They are refused
 	// even in networks that AllowPrivate opens; an unspecified address stands
 	// for all of this host. Nil means none.
@@ -39,6 +42,9 @@ type Refused struct {
 	Reason string     // what the address or name is, such as "loopback"
 }
 
+// Metadata is the reason of a [Refused] about a service that gives a cloud's keys to whoever asks from within.
+const Metadata = "cloud metadata"
+
 // Error names what was asked for, not the address it led to, since the text
 // is shown to models.
 func (r *Refused) Error() string {
@@ -54,10 +60,16 @@ func (g *Guard) Check(addr netip.Addr) error {
 	if !addr.IsValid() {
 		return &Refused{Reason: "no address"}
 	}
-	if addr.Zone() != "" {
+	if addr.Zone() != "" && !g.Private {
 		return &Refused{Addr: addr, Reason: "address of a local link"}
 	}
 	addr = addr.Unmap()
+	if g.Private {
+		if metadata(addr) {
+			return &Refused{Addr: addr, Reason: Metadata}
+		}
+		return nil
+	}
 	if s, bad := special(addr); bad {
 		if g.opens(addr, s.prefix.Bits()) {
 			return nil
@@ -114,7 +126,8 @@ func (g *Guard) CheckName(host string) error {
 	under := func(zone string) bool { return host == zone || strings.HasSuffix(host, "."+zone) }
 	switch {
 	case host == "metadata.google.internal" || host == "metadata" || host == "instance-data.ec2.internal":
-		return &Refused{Host: host, Reason: "cloud metadata"}
+		return &Refused{Host: host, Reason: Metadata}
+	case g.Private:
 	case under("localhost") || under("localdomain"):
 		if !slices.ContainsFunc(g.AllowPrivate, func(p netip.Prefix) bool { return p.Addr().Unmap().IsLoopback() }) {
 			return &Refused{Host: host, Reason: "loopback"}

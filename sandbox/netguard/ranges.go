@@ -2,6 +2,7 @@ package netguard
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -53,6 +54,24 @@ var (
 	})
 	global6 = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("2000::/3") })
 )
+
+// metadata tells whether an address is that of a cloud's metadata service, also where it is carried in another one.
+func metadata(addr netip.Addr) bool {
+	if addr.Is6() {
+		raw := addr.As16()
+		for _, c := range carriers() {
+			if c.prefix.Contains(addr) && slices.ContainsFunc(c.inside(raw), metadata) {
+				return true
+			}
+		}
+	}
+	switch addr.WithZone("").String() {
+	case "169.254.169.254", "169.254.169.253", "169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192",
+		"168.63.129.16", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254":
+		return true
+	}
+	return false
+}
 
 // carrier is a block of IPv6 addresses that lead to the IPv4 addresses inside.
 type carrier struct {

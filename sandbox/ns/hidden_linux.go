@@ -21,13 +21,13 @@ const (
 )
 
 // findHidden looks for files and folders that are not meant for everybody, below folders
-// where people put programs of their own: what only the user own may read, and what has the
-// name of a key or of a file of credentials. Folders of the result are hidden whole; full
+// where people put programs of their own: what only the user own may read, what has the
+// name of a key or of a file of credentials, and what holds a secret whatever its name. Folders of the result are hidden whole; full
 // says that there was too much, so some of them hold other things too. A negative own says that
 // commands run as a user of their own, to whom the files of others are closed anyway.
 func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, full bool, err error) {
 	for _, top := range dirs {
-		left := maxLooked
+		left, room := maxLooked, maxRead
 		for todo := []string{top}; len(todo) > 0; {
 			if err := context.Cause(ctx); err != nil {
 				return nil, false, err
@@ -49,6 +49,15 @@ func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, f
 				case e.IsDir() && (privateFolder(e.Name()) || closed(e, own)), e.Type().IsRegular() &&
 					(privateFile(name) || closed(e, own)):
 					hidden = append(hidden, name)
+				case e.Type().IsRegular() && !ofTests(name) && !ofProgram(name) && !example(e.Name()):
+					if room <= 0 { // nobody knows what is in it
+						hidden, full = append(hidden, name), true
+						continue
+					}
+					holds, read := holdsSecret(name)
+					if room -= read; holds {
+						hidden = append(hidden, name)
+					}
 				case e.IsDir():
 					todo = append(todo, name)
 				}
@@ -89,11 +98,11 @@ func privateFile(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	ext := filepath.Ext(name)
 	switch {
-	case strings.Contains(path, "/testdata/"), strings.Contains(path, "/test/"), strings.Contains(path, "/tests/"):
+	case ofTests(path):
 		return false
 	case name == ".env" || strings.HasPrefix(name, ".env."):
-		return !slices.Contains([]string{".example", ".sample", ".template", ".dist"}, ext)
-	case slices.Contains([]string{".key", ".p12", ".pfx"}, ext):
+		return !example(name)
+	case slices.Contains([]string{".key", ".p12", ".pfx", ".p8", ".jks", ".keystore", ".ppk", ".kdbx"}, ext):
 		return true
 	case ext == ".pem":
 		return holdsKey(path)
@@ -109,6 +118,16 @@ func privateFile(path string) bool {
 			".xml", ".properties"}, ext)
 	}
 	return false
+}
+
+// ofTests tells whether a file has its place among the tests of a program.
+func ofTests(path string) bool {
+	return strings.Contains(path, "/testdata/") || strings.Contains(path, "/test/") || strings.Contains(path, "/tests/")
+}
+
+// example tells whether a file shows what another one may look like.
+func example(name string) bool {
+	return slices.Contains([]string{".example", ".sample", ".template", ".dist"}, filepath.Ext(name))
 }
 
 // holdsKey says whether a file has a private key near its beginning. One that cannot be read

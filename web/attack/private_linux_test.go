@@ -66,6 +66,11 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 	lay("app/secrets.yaml", 0o644, secret+"secrets")
 	lay("private/notes", 0o644, secret+"folder")
 	lay("home/.aws/config", 0o644, secret+"aws")
+	lay("app/db.conf", 0o644, "[db]\npassword = k33p-"+secret+"0ut\n")
+	lay("app/deploy", 0o644, "# "+secret+"deploy\n-----BEGIN OPENSSH PRIVATE KEY-----\n"+
+		strings.Repeat("b3BlbnNzaC1rZXktdjEA", 4)+"\n")
+	lay("app/old.bak", 0o644, "# "+secret+"bak\nTOKEN=ghp_q7Zt2WvB9xKd4LmR8sYc1HnJ6pFg3TaE5uQw\n")
+	lay("app/start.sh", 0o755, "#!/bin/bash\npassword=$1\necho the script for everybody\n")
 	lay("app/program", 0o755, "#!/bin/bash\necho the program runs\n")
 	lay("app/ca.pem", 0o644, "-----BEGIN CERTIFICATE-----\nfor everybody\n")
 	lay("app/secrets.py", 0o644, "code for everybody\n")
@@ -80,12 +85,12 @@ func TestPrivateFilesAmongPrograms(t *testing.T) {
 			told := w.try(t, "private",
 				attack{shell: `cd ` + dir +
 					`; for f in app/* app/.env* private/* home/.aws/*; do [ -f $f ] && cat $f; done
-cat app/closed.txt app/server.key app/server.pem app/.env app/.env.production app/id_ed25519 app/credentials.json app/secrets.yaml private/notes home/.aws/config
-cp -r . ~/copy; grep -rh CANARY ~/copy; ls private home/.aws; app/program`})
+cat app/closed.txt app/server.key app/server.pem app/.env app/.env.production app/id_ed25519 app/credentials.json app/secrets.yaml app/db.conf app/deploy app/old.bak private/notes home/.aws/config
+cp -r . ~/copy; grep -rh CANARY ~/copy; ls private home/.aws; app/program; app/start.sh`})
 			if strings.Contains(told, secret) {
 				t.Errorf("private files are shown: %s", told)
 			}
-			for _, want := range []string{"the program runs", "\nfor everybody", "code for everybody",
+			for _, want := range []string{"the program runs", "\nfor everybody", "code for everybody", "the script for everybody",
 				"an example for everybody"} {
 				if !strings.Contains(told, want) {
 					t.Errorf("%q is not shown: %s", want, told)

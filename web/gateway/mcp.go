@@ -51,7 +51,8 @@ func (g *Gateway) mcpConfig(c echo.Context) error {
 
 // editServers changes the servers and starts those that are new.
 func (g *Gateway) editServers(c echo.Context, change func(config.Servers) (config.Servers, error)) error {
-	if err := lead.EditServers(g.Settings, g.MCP, change); err != nil {
+	ctx := c.Request().Context()
+	if err := lead.EditServers(g.Settings, g.MCP, lead.Judged(ctx, g.Outward.Guard(ctx), change)); err != nil {
 		return mcpError(err)
 	}
 	return g.mcpConfig(c)

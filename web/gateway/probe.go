@@ -101,7 +101,7 @@ func (g *Gateway) probe(ctx context.Context, entry config.Model) (llm.Probed, er
 	case <-ctx.Done():
 		return llm.Probed{}, context.Cause(ctx)
 	}
-	return lead.Probe(ctx, entry), nil
+	return lead.ProbeVia(ctx, entry, g.Outward.Guard(ctx)), nil
 }
 
 // offerJSON is a model a server has.

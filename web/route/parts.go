@@ -47,6 +47,7 @@ type Deps struct {
 	Pictures uploads.Pictures
 	Snapshot func() *config.Snapshot
 	Settings *config.Store                     // what the settings routes edit; nil refuses them
+	Outward  lead.Outward                      // judges addresses that people have tried; nil judges none
 	Discover func(context.Context) []llm.Found // model servers on this machine; nil asks their usual ports
 	Log      *slog.Logger
 	Version  string

@@ -17,6 +17,7 @@ import (
 
 	"fawn/agent/community"
 	"fawn/agent/inspect"
+	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
@@ -74,6 +75,7 @@ type Deps struct {
 	Media    tools.Models                    // read aloud and transcribe; nil functions do neither
 	Switches *switches.Service               // which of their tools are off in which threads; nil with MCP
 	Aside    Aside                           // suggests what to say next; may be nil
+	Outward  lead.Outward                    // judges addresses that people have tried; nil judges none
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil
 	Inspect  *inspect.Service                // what calls of runs took; nil has no such pages
@@ -146,7 +148,7 @@ func New(d Deps) (*UI, error) {
 		Uploads: d.Uploads, Log: d.Site.Log}
 	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,
 		Memory: d.Memory, Bots: d.Bots, Documents: d.Documents, Backups: d.Backups, Web: d.Web, Version: d.Version,
-		Discover: llm.Discover, Imports: u.imports})
+		Discover: llm.Discover, Imports: u.imports, Outward: d.Outward})
 	u.agents = &agents.Handlers{Site: d.Site,
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
 	u.export = export.New(u.Handlers, d.Memory, d.Agents)

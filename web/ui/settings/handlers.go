@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"fawn/agent/community"
+	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
 	"fawn/agent/profile"
@@ -33,6 +34,8 @@ type Deps struct {
 	Version   string
 	// Discover looks for servers of models on this machine.
 	Discover func(context.Context) []llm.Found
+	// Outward judges addresses that people have tried; nil judges none.
+	Outward lead.Outward
 }
 
 // Handlers are those of the settings.

@@ -93,15 +93,17 @@ func (h *Handlers) addServers(c echo.Context) error {
 		return err
 	}
 	var asks []views.ServerCommand
+	ctx := c.Request().Context()
 	left := config.Servers{} // one that is refused keeps no other out
 	for _, name := range slices.Sorted(maps.Keys(added)) {
-		err := lead.EditServers(h.Config, h.MCP, func(list config.Servers) (config.Servers, error) {
+		add := func(list config.Servers) (config.Servers, error) {
 			if list[name] != nil {
 				return nil, &config.BadServers{Why: fmt.Sprintf("there is a server called %q already", name)}
 			}
 			list[name] = added[name]
 			return list, nil
-		}, form["agree"]...)
+		}
+		err := lead.EditServers(h.Config, h.MCP, lead.Judged(ctx, h.Outward.Guard(ctx), add), form["agree"]...)
 		switch {
 		case err == nil:
 			continue

@@ -63,7 +63,7 @@ func (h *Handlers) probeModel(c echo.Context) error {
 	case <-c.Request().Context().Done():
 		return c.Request().Context().Err()
 	}
-	p := lead.Probe(c.Request().Context(), entry)
+	p := lead.ProbeVia(c.Request().Context(), entry, h.Outward.Guard(c.Request().Context()))
 	took := max(p.Took, tenth)
 	out := views.Probe{Name: entry.Name, OK: p.OK, Took: views.Duration(page.ReadPrefs(c.Request()).Lang, took)}
 	if p.OK && p.BaseURL != "" && p.BaseURL != entry.BaseURL {

@@ -1,0 +1,226 @@
+package ns
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Bounds of the search in the contents of files.
+const (
+	maxHead = 64 << 10  // bytes of one file
+	maxRead = 512 << 20 // bytes of all files in each folder of programs
+)
+
+// holdsSecret tells by its beginning whether a file holds a secret: a private key, a token of a known service, an address
+// with a password in it, or a setting whose name says that it is secret and whose value is no placeholder. read is how
+// many bytes it has looked at. A file that can't be read may hold one.
+func holdsSecret(path string) (holds bool, read int) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission), 0
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxHead))
+	if err != nil {
+		return true, len(b)
+	}
+	if bytes.IndexByte(b[:min(len(b), 1024)], 0) >= 0 { // a program or data
+		return false, len(b)
+	}
+	return secretIn(b, isScript(path, b)), len(b)
+}
+
+// secretIn tells whether a text holds a secret. In scripts, which have names such as password in their code, settings
+// and addresses count for nothing.
+func secretIn(b []byte, script bool) bool {
+	r := secretRules()
+	if anyOf(b, "PRIVATE KEY", "PuTTY-User-Key", "AGE-SECRET-KEY", "client-key-data") && r.key.Match(b) {
+		return true
+	}
+	if anyOf(b, "AKIA", "ASIA", "gh", "glpat-", "xox", "sk-", "k_live_", "AIza", "npm_", "pypi-", "hf_", "dop_v1_", "SG.", "ya29.",
+		"eyJ") {
+		for _, token := range r.token.FindAll(b, 64) {
+			if entropy(token) > 3 && !placeholder(token) {
+				return true
+			}
+		}
+	}
+	if script {
+		return false
+	}
+	if anyOf(b, "://") && anyOf(b, "@") {
+		for _, m := range r.login.FindAllSubmatch(b, 64) {
+			if !placeholder(m[1]) && !placeholder(m[2]) {
+				return true
+			}
+		}
+	}
+	return secretSetting(b)
+}
+
+func anyOf(b []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(b, []byte(w)) })
+}
+
+type rules struct{ key, token, login *regexp.Regexp }
+
+var secretRules = sync.OnceValue(func() rules {
+	return rules{
+		// A private key with what is in it, or the file of a key of PuTTY, age, or a client of Kubernetes.
+		key: regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----\\?[rn\s]+` +
+			`(?:[A-Za-z-]+: [^\n]*\n)*\s*[A-Za-z0-9+/=]{40}|(?m:^PuTTY-User-Key-File-\d)|AGE-SECRET-KEY-1[A-Z0-9]{50}|` +
+			`client-key-data: *[A-Za-z0-9+/=]{40}`),
+		token: regexp.MustCompile(`\b(?:A(?:KI|SI)A[A-Z2-7]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{50,}|glpat-[\w-]{20,}|` +
+			`xox[abeprs]-[\w-]{20,}|sk-(?:ant-|proj-|or-)?[\w-]{32,}|[rs]k_live_\w{16,}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|` +
+			`pypi-[\w-]{50,}|hf_[A-Za-z0-9]{30,}|dop_v1_[a-f0-9]{64}|SG\.[\w-]{20,}\.[\w-]{20,}|ya29\.[\w-]{30,}|` +
+			`eyJ[\w-]{10,}\.eyJ[\w-]{20,}\.[\w-]{20,})`),
+		login: regexp.MustCompile(`\b[a-z][a-z0-9+.-]{2,20}://[^\s:/@"'<>]{0,64}:([^\s:/@"'<>]{3,128})@([\w\[][\w.-]*)`),
+	}
+})
+
+// secretSetting tells whether a text has a setting that should be secret with a value that is: name, then = or : or the
+// end of a tag, then the value, all on one line.
+func secretSetting(b []byte) bool {
+	for at := 0; at < len(b); at++ {
+		next := bytes.IndexAny(b[at:], "=:>")
+		if next < 0 {
+			return false
+		}
+		if at += next; secretName(settingName(b[max(0, at-64):at])) && secretValue(settingValue(b[at+1:min(len(b), at+260)])) {
+			return true
+		}
+	}
+	return false
+}
+
+// settingName is the name at the end of a text.
+func settingName(b []byte) []byte {
+	b = bytes.TrimRight(bytes.TrimRight(b, " \t"), `"'`)
+	from := len(b)
+	for from > 0 && (isWord(b[from-1]) || b[from-1] == '-' || b[from-1] == '.') {
+		from--
+	}
+	return b[from:]
+}
+
+func isWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+// settingValue is the value at the beginning of a text.
+func settingValue(b []byte) []byte {
+	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte(">")), " \t")
+	if len(b) > 1 && (b[0] == '"' || b[0] == '\'') {
+		if end := bytes.IndexByte(b[1:], b[0]); end >= 0 {
+			return b[1 : 1+end]
+		}
+		return nil
+	}
+	if end := bytes.IndexAny(b, " \t\r\n\"',;<>{}"); end >= 0 {
+		b = b[:end]
+	}
+	return b
+}
+
+// secretName tells whether a setting of a name should be secret. Words of names are joined by _, -, . or a capital.
+func secretName(name []byte) bool {
+	low := strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(string(name)))
+	for _, word := range []string{"password", "passwd", "passphrase", "secret", "secretkey", "secretaccesskey", "apikey", "accesskey",
+		"accesstoken", "authtoken", "bearertoken", "apitoken", "clientsecret", "privatekey"} {
+		if strings.HasSuffix(low, word) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"pass", "pwd", "token", "auth"}, low) || strings.HasSuffix(string(name), "_TOKEN") ||
+		strings.HasSuffix(string(name), "_PASS") || strings.HasSuffix(string(name), "_PWD")
+}
+
+// secretValue tells whether the value of a setting that should be secret is one, and not a name, a word or a placeholder.
+func secretValue(v []byte) bool {
+	if len(v) < 6 || placeholder(v) || bytes.ContainsAny(v, " \t(){}[]<>*\\") || v[0] == '/' || v[0] == '.' ||
+		bytes.Contains(v, []byte("://")) {
+		return false
+	}
+	digits, letters := false, false
+	for _, c := range v {
+		digits = digits || c >= '0' && c <= '9'
+		letters = letters || c|0x20 >= 'a' && c|0x20 <= 'z'
+	}
+	return digits && letters && entropy(v) > 2
+}
+
+// placeholder tells whether a value stands for one that people put in.
+func placeholder(v []byte) bool {
+	low := strings.ToLower(string(v))
+	for _, word := range []string{"example", "sample", "changeme", "change_me", "placeholder", "your", "xxxx", "....",
+		"0000", "1234", "abcd", "dummy", "insert", "redacted", "password", "secret", "token"} {
+		if strings.Contains(low, word) {
+			return true
+		}
+	}
+	return low == "" || strings.ContainsRune("$%{<[", rune(low[0]))
+}
+
+// entropy is how many bits each byte of v holds, judged by how often bytes occur in it.
+func entropy(v []byte) (bits float64) {
+	var seen [256]int
+	for _, c := range v {
+		seen[c]++
+	}
+	for _, n := range seen {
+		if n > 0 {
+			p := float64(n) / float64(len(v))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}
+
+// isScript tells whether a file is a program of the shell or the like.
+func isScript(path string, b []byte) bool {
+	return bytes.HasPrefix(b, []byte("#!")) ||
+		slices.Contains([]string{".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd"},
+			strings.ToLower(filepath.Ext(path)))
+}
+
+// ofProgram tells by its name whether a file is a part of a program that is not looked into: code, documents, pictures,
+// archives, lists of packages. All others may be settings, whatever they are called.
+func ofProgram(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	switch name {
+	case "package.json", "package-lock.json", "composer.lock", "go.sum", "record", "metadata",
+		"pkg-info", "makefile", "known_hosts":
+		return true
+	}
+	for _, about := range []string{"license", "licence", "copying", "copyright", "third-party", "third_party", "authors", "notice",
+		"readme", "changelog", "changes", "news"} {
+		if strings.HasPrefix(name, about) {
+			return true
+		}
+	}
+	ext := filepath.Ext(name)
+	if len(ext) == 2 && ext[1] >= '0' && ext[1] <= '9' || strings.Contains(name, ".so.") { // manuals, libraries
+		return true
+	}
+	return ext != "" && strings.Contains(programEndings, ext+" ")
+}
+
+// programEndings are those of files that ofProgram knows, each with a space behind it.
+const programEndings = ".go .c .cc .cpp .cxx .h .hh .hpp .hxx .inc .inl .s .asm .cu .cuh .ptx .py .pyi .pyx .pxd .js " +
+	".mjs .cjs .jsx .ts .tsx .mts .cts .map .vue .java .kt .scala .groovy .rb .pl .pm .pod .t .php .lua .rs .swift .m .mm " +
+	".r .jl .hs .ml .mli .el .lisp .scm .clj .ex .exs .erl .vim .tcl .tm .d .zig .nim .f .f90 .html .htm .xhtml .css .scss " +
+	".less .svg .md .mdx .rst .adoc .texi .tex .po .pot .mo .gmo .so .a .o .la .lib .dll .exe .dylib .node .wasm .pyc " +
+	".pyo .pyd .class .jar .whl .egg .zip .gz .xz .bz2 .zst .tar .tgz .7z .deb .rpm .png .jpg .jpeg .gif .ico .bmp .webp " +
+	".avif .tif .tiff .mp3 .mp4 .ogg .wav .webm .ttf .otf .woff .woff2 .eot .pak .bin .dat .db .sqlite .pdf .ps .eps " +
+	".cmake .m4 .am .ac .in .mk .gyp .gypi .proto .glsl .patch .diff .snap .tmpl .ejs .hbs .lock .pub .crt .cer .der " +
+	".p7b .sum .mod .sig "
