@@ -48,8 +48,8 @@ type ImportTitle struct {
 
 // Left are the keys and counts of what is left out.
 func (p *ImportPreview) Left() (out []ImportLeft) {
-	for _, l := range []ImportLeft{{"existing", p.Existing}, {"branches", p.Branches}, {"missing", p.Missing},
-		{"refused", p.Refused}, {"empty", p.Empty}, {"unreadable", p.Unreadable}} {
+	for _, l := range []ImportLeft{{"data.chats.left.existing", p.Existing}, {"data.chats.left.branches", p.Branches}, {"data.chats.left.missing", p.Missing},
+		{"data.chats.left.refused", p.Refused}, {"data.chats.left.empty", p.Empty}, {"data.chats.left.unreadable", p.Unreadable}} {
 		if l.N > 0 {
 			out = append(out, l)
 		}

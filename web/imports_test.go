@@ -58,7 +58,9 @@ func TestImportsThroughTheAPI(t *testing.T) {
 	if p["app"] != "claude" || p["chats"] != 1.0 || p["messages"] != 2.0 || p["confirmed"] != false || id == "" {
 		t.Fatalf("the preview is %v", p)
 	}
-	call("POST", "/api/imports/nobody/confirm", "", nil, http.StatusNotFound)
+	if got := call("POST", "/api/imports/nobody/confirm", "", nil, http.StatusNotFound); got["detail"] == "Not Found" {
+		t.Error("the route is missing")
+	}
 	if done := call("POST", "/api/imports/"+id+"/confirm", "", nil, http.StatusOK); done["confirmed"] != true {
 		t.Errorf("the import is %v", done)
 	}

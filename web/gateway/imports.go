@@ -74,7 +74,7 @@ func (g *Gateway) confirmImport(c echo.Context) error {
 	if g.Imports == nil {
 		return store.ErrNotFound
 	}
-	done, err := g.Imports.Confirm(c.Request().Context(), g.Owner(c), c.Param("import_id"))
+	done, err := g.Imports.Confirm(c.Request().Context(), g.Owner(c), c.Param("import"))
 	if err != nil {
 		return importError(err)
 	}
@@ -86,7 +86,7 @@ func (g *Gateway) undoImport(c echo.Context) error {
 	if g.Imports == nil {
 		return store.ErrNotFound
 	}
-	removed, kept, err := g.Imports.Undo(c.Request().Context(), g.Owner(c), c.Param("import_id"))
+	removed, kept, err := g.Imports.Undo(c.Request().Context(), g.Owner(c), c.Param("import"))
 	if err != nil {
 		return importError(err)
 	}

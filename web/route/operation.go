@@ -29,6 +29,7 @@ func PathParams() map[string]openapi.Param {
 		"span_id":       {Name: "span_id", Schema: openapi.Int(0), Text: "ID of a call of a run"},
 		"task_id":       {Name: "task_id", Schema: openapi.String(), Text: "ID of the call that sent a subagent"},
 		"chat_id":       {Name: "chat_id", Schema: openapi.String(), Text: "ID of a chat in its app"},
+		"import_id":     {Name: "import_id", Schema: openapi.String(), Text: "ID of an import"},
 		"cron_id":       {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
 		"namespace":     {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
 		"name":          {Name: "name", Schema: openapi.String(), Text: "Name"},

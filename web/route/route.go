@@ -31,7 +31,7 @@ func Add(g *echo.Group, table []Route) {
 // served is a path of the table as the router takes it.
 func served(path string) string {
 	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid",
-		"{task_id}", ":task", "{span_id}", ":span", "{checkpoint_id}", ":cid", "{cron_id}", ":cid",
+		"{task_id}", ":task", "{span_id}", ":span", "{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{import_id}", ":import",
 		"{feedback_id}", ":fid", "{question_id}", ":qid", "{call_id}", ":call", "{namespace}", ":ns", "{agent_name}", ":agent",
 		"{name}", ":name", "{fact_id}", ":fact", "{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid",
 		"{chat_id}", ":chat", "{path}", "*").Replace(path)

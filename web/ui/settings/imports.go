@@ -116,19 +116,19 @@ func (h *Handlers) importProblem(c echo.Context, err error) error {
 	status, key := http.StatusUnprocessableEntity, ""
 	switch {
 	case errors.Is(err, takeout.ErrFormat):
-		key = "format"
+		key = "data.chats.wrong.format"
 	case errors.Is(err, takeout.ErrDamaged):
-		key = "damaged"
+		key = "data.chats.wrong.damaged"
 	case errors.Is(err, takeout.ErrTooLarge), errors.Is(err, imports.ErrTooLarge):
-		key = "large"
+		key = "data.chats.wrong.large"
 	case errors.Is(err, imports.ErrBusy):
-		status, key = http.StatusTooManyRequests, "busy"
+		status, key = http.StatusTooManyRequests, "data.chats.wrong.busy"
 	case errors.Is(err, imports.ErrGone):
-		status, key = http.StatusNotFound, "gone"
+		status, key = http.StatusNotFound, "data.chats.wrong.gone"
 	default:
 		return err
 	}
-	return h.showImports(c, status, func(i *views.Imports) { i.Problem = page.Say(c, "data.chats.wrong."+key) })
+	return h.showImports(c, status, func(i *views.Imports) { i.Problem = page.Say(c, key) })
 }
 
 func (h *Handlers) showImports(c echo.Context, status int, change func(*views.Imports)) error {
