@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,9 +36,9 @@ type socket struct {
 	conn   *websocket.Conn
 	work   sync.WaitGroup
 
-	mu   sync.Mutex
-	subs map[string]context.CancelFunc
+	subs map[string]wire.Filter // of the goroutine that carries commands out, as are the next two
 	next int
+	stop func() // ends the reader, and waits for that; nil without one
 }
 
 // threadSocket opens one. Other pages of a browser may not: their origin is refused.
@@ -70,7 +71,7 @@ func (m mount) threadSocket(c echo.Context, id string) error {
 	conn.SetReadLimit(m.BodyLimit().Bytes)
 	ctx, done := m.UntilDrained(r.Context())
 	defer done()
-	s := &socket{m: m, c: c, thread: id, conn: conn, subs: map[string]context.CancelFunc{}}
+	s := &socket{m: m, c: c, thread: id, conn: conn, subs: map[string]wire.Filter{}}
 	ctx, stop := context.WithCancel(ctx)
 	defer s.work.Wait()
 	defer stop()
@@ -163,7 +164,7 @@ func (s *socket) carryOut(ctx context.Context, cmd command) (any, error) {
 	case "subscription.subscribe":
 		return s.subscribe(ctx, cmd.Params)
 	case "subscription.unsubscribe":
-		return s.unsubscribe(cmd.Params)
+		return s.unsubscribe(ctx, cmd.Params)
 	case "run.start", "input.respond", "state.fork":
 		if principal.Of(s.c.Request().Context()).ReadOnly {
 			return nil, refuse("permission_denied", "This token may only read.")
@@ -172,7 +173,8 @@ func (s *socket) carryOut(ctx context.Context, cmd command) (any, error) {
 	return s.m.carryOut(s.c, s.thread, cmd)
 }
 
-// subscribe begins to send events, those of the last run first.
+// subscribe begins to send events, those of the last run first. All subscriptions have one reader, so that events come in the
+// order in which they happened; with each new one it begins anew, and clients leave out what they know.
 func (s *socket) subscribe(ctx context.Context, raw json.RawMessage) (any, error) {
 	var f wire.Filter
 	if err := params(raw, &f); err != nil {
@@ -183,51 +185,94 @@ func (s *socket) subscribe(ctx context.Context, raw json.RawMessage) (any, error
 		return nil, refuse("invalid_argument", "channels: want a list of at least one channel.")
 	case f.Depth != nil && *f.Depth < 0, f.Since != nil && *f.Since < 0:
 		return nil, refuse("invalid_argument", "depth, since: want whole numbers from 0.")
+	case len(s.subs) >= maxSubscriptions:
+		return nil, refuse("invalid_argument", "A socket has at most "+strconv.Itoa(maxSubscriptions)+" subscriptions.")
 	}
+	s.next++
+	id := "sub_" + strconv.Itoa(s.next)
+	s.subs[id] = f
+	if err := s.follow(ctx); err != nil {
+		delete(s.subs, id)
+		return nil, err
+	}
+	return map[string]string{"subscription_id": id}, nil
+}
+
+// follow sends what any of the subscriptions wants, from now on.
+func (s *socket) follow(ctx context.Context) error {
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+	if len(s.subs) == 0 {
+		return nil
+	}
+	f := s.wanted()
 	var after httpx.ID
 	if f.Since != nil {
 		after = httpx.ID{Seq: *f.Since, Part: httpx.LastPart}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.subs) >= maxSubscriptions {
-		return nil, refuse("invalid_argument", "A socket has at most "+strconv.Itoa(maxSubscriptions)+" subscriptions.")
-	}
-	following, stop := context.WithCancel(ctx)
+	following, cancel := context.WithCancel(ctx)
 	reader, err := s.m.Runs.FollowThread(following, s.thread, after.Seq)
 	if err != nil {
-		stop()
-		return nil, err
+		cancel()
+		return err
 	}
-	s.next++
-	id := "sub_" + strconv.Itoa(s.next)
-	s.subs[id] = stop
+	over := make(chan struct{})
+	s.stop = func() {
+		cancel()
+		<-over
+	}
 	s.work.Go(func() {
-		defer stop()
+		defer close(over)
+		defer cancel()
 		err := s.m.tell(following, reader, &f, after, func(p *wire.ProtocolEncoder, _ bool) error {
-			return p.Events(func(data []byte) error { return s.send(data) })
+			return p.Events(s.send)
 		})
 		if err != nil && following.Err() == nil {
 			s.leave(err)
 		}
 	})
-	return map[string]string{"subscription_id": id}, nil
+	return nil
 }
 
-func (s *socket) unsubscribe(raw json.RawMessage) (any, error) {
+// wanted is a filter that lets everything through that any subscription wants; clients choose of it.
+func (s *socket) wanted() (f wire.Filter) {
+	first := true
+	for _, one := range s.subs {
+		for _, c := range one.Channels {
+			if !slices.Contains(f.Channels, c) {
+				f.Channels = append(f.Channels, c)
+			}
+		}
+		if first {
+			f.Since = one.Since
+		} else if one.Since == nil || f.Since != nil && *one.Since < *f.Since {
+			f.Since = one.Since
+		}
+		first = false
+	}
+	if len(s.subs) == 1 {
+		for _, one := range s.subs {
+			f.Namespaces, f.Depth = one.Namespaces, one.Depth
+		}
+	}
+	return f
+}
+
+func (s *socket) unsubscribe(ctx context.Context, raw json.RawMessage) (any, error) {
 	var p struct {
 		ID string `json:"subscription_id"`
 	}
 	if err := params(raw, &p); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stop := s.subs[p.ID]
-	if stop == nil {
+	if _, ok := s.subs[p.ID]; !ok {
 		return nil, refuse("no_such_subscription", "There is no such subscription.")
 	}
-	stop()
 	delete(s.subs, p.ID)
-	return map[string]any{}, nil
+	if len(s.subs) > 0 {
+		return map[string]any{}, nil // the others go on
+	}
+	return map[string]any{}, s.follow(ctx)
 }
