@@ -153,6 +153,7 @@ func shell(t *testing.T, file, kind, text string) bool {
 		"nginx": "proxy.test.mjs", "caddy": "proxy.test.mjs",
 		"haproxy":    "nothing: TestLoadBalancersMayAskWithoutAHost makes the request of its check",
 		"go":         "nothing: a stage to begin from",
+		"lua":        "nothing: settings of editors",
 		"dockerfile": "nothing: it needs Docker's registry",
 		"":           "nothing: what is printed, and drawings",
 	}

@@ -231,7 +231,7 @@ func TestEveryOperationOfDeerFlowAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, skill, "---\nname: rhymes\ndescription: finds rhymes\n---\nThink of one.\n")
-			s := start(t, scripted(t)+"agents_api: {enabled: true}\n", func(o *web.Options) {
+			s := start(t, scripted(t)+"agents_api: {enabled: true}\nbrowser: {enabled: false}\n", func(o *web.Options) {
 				if o.Data = data; accounts {
 					o.Addr = "0.0.0.0:0"
 				}

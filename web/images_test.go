@@ -171,7 +171,7 @@ func TestThePageSaysThatAModelSawNoPictures(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		page := s.send(t, "GET", "/workspace/chats/"+id, "", "Accept", "text/html").body
-		if n := strings.Count(page, "doesn’t support images"); n != c.says {
+		if n := strings.Count(page, "can’t see images"); n != c.says {
 			t.Errorf("%s, %.20s, %s: the page says it %d times", c.model, c.content, c.kwargs, n)
 		}
 	}

@@ -85,7 +85,7 @@ func TestPromptsOfMCPServers(t *testing.T) {
 		!strings.Contains(to, "q=Greet+Ada+%26+Bob+for+") {
 		t.Errorf("the form leads to %s", to)
 	}
-	if a := s.post(t, at, url.Values{"name": {"notes:greet"}}, 422); !strings.Contains(a.body, "Fill in everything") {
+	if a := s.post(t, at, url.Values{"name": {"notes:greet"}}, 422); !strings.Contains(a.body, "Fill in all required fields") {
 		t.Errorf("without what it needs: %s", a.body)
 	}
 	s.post(t, at, url.Values{"name": {"notes:none"}}, 404, script...)

@@ -406,10 +406,10 @@ func TestTheOwnerOrdersServices(t *testing.T) {
 	w := newWorld(t, nil)
 	w.env["TAVILY_API_KEY"], w.env["BRAVE_API_KEY"], w.env["EXA_API_KEY"] = canary, canary, canary
 	for want, set := range map[string]func(){
-		"tavily brave exa duckduckgo": func() {},
-		"exa duckduckgo tavily brave": func() { w.set.Order = []string{"exa", "duckduckgo", "gone"} },
-		"brave exa duckduckgo tavily": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "duckduckgo"}, "brave" },
-		"exa brave tavily duckduckgo": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "brave"}, "brave" },
+		"tavily brave exa duckduckgo mojeek wikipedia": func() {},
+		"exa duckduckgo tavily brave mojeek wikipedia": func() { w.set.Order = []string{"exa", "duckduckgo", "gone"} },
+		"brave exa duckduckgo tavily mojeek wikipedia": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "duckduckgo"}, "brave" },
+		"exa brave tavily duckduckgo mojeek wikipedia": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "brave"}, "brave" },
 		"exa":                         func() { w.set.Order, w.set.Fallback = []string{"exa"}, false },
 	} {
 		was := w.set

@@ -129,7 +129,7 @@ func (b *Builder) equip(f config.File, o agent.Options, window int, without func
 		case tools.AskClarification:
 			return o.NonInteractive
 		}
-		return modelless(f, t)
+		return Modelless(f, t)
 	})
 	if bash := b.bash(); bash != nil {
 		e.tools = append([]*agent.Tool{bash}, e.tools...)

@@ -31,8 +31,8 @@ func (b *Builder) Media() tools.Models {
 	}
 }
 
-// modelless tells of a tool whose model is not configured.
-func modelless(f config.File, t *agent.Tool) bool {
+// Modelless tells of a tool whose model is not configured.
+func Modelless(f config.File, t *agent.Tool) bool {
 	switch t.Name {
 	case tools.GenerateImage, tools.EditImage:
 		return f.Images.Model == ""

@@ -38,7 +38,6 @@ type Download struct {
 	root      *os.Root
 	id        string
 	over      bool
-	told      bool
 }
 
 // Open reads the file. It can be opened once, until the action after the one that gave it.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"fawn/sandbox"
-	"fawn/sandbox/files"
 	"fawn/sandbox/providers"
 )
 
@@ -151,8 +150,6 @@ func waitFor(t testing.TB, what string, so func() bool) {
 		}
 	}
 }
-
-func isQuota(err error) bool { return errors.Is(err, files.ErrQuota) }
 
 // readFile reads a file of a thread as the server does.
 func readFile(w *world, thread, name string) ([]byte, error) {

@@ -229,7 +229,7 @@ func (s *socket) follow(ctx context.Context) error {
 		err := s.m.tell(following, reader, &f, after, func(p *wire.ProtocolEncoder, _ bool) error {
 			return p.Events(s.send)
 		})
-		if err != nil && following.Err() == nil {
+		if following.Err() == nil {
 			s.leave(err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"fawn/agent/browsing"
 	"fawn/agent/community"
+	"fawn/agent/lead"
 	"fawn/agent/subagent"
 	"fawn/agent/tools"
 	"fawn/assets"
@@ -155,6 +156,11 @@ func (h *Handlers) toolList(c echo.Context) []views.ToolInfo {
 	if h.Browsers != nil && h.Browsers.Ready() {
 		for _, name := range browsing.Names() {
 			out = append(out, views.ToolInfo{Name: name, Reason: off(f.Browser.Enabled, "browser.enabled")})
+		}
+	}
+	for _, t := range tools.Media(h.Dirs.Open, tools.Models{}) {
+		if !lead.Modelless(f, t) {
+			out = append(out, views.ToolInfo{Name: t.Name})
 		}
 	}
 	out = append(out, views.ToolInfo{Name: subagent.Tool, Reason: off(f.Subagents.Enabled, "subagents.enabled")},
