@@ -104,7 +104,7 @@ const (
 	// InsightStyle is that of the pages that show what runs did and took.
 	InsightStyle = "insight.css"
 
-	// Those of the panel with the agent's browser.
+	// Script and style of the panel with the agent's browser.
 	BrowseScript = "browse.js"
 	BrowseStyle  = "browse.css"
 

@@ -145,7 +145,7 @@ const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', 
 	set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
-// mayBegin is what is true of a run that waits and may begin at this node. OFFSET keeps the second question from being
+// mayBegin is the condition under which this node may begin a waiting run. OFFSET keeps the second question from being
 // looked up for all threads at once.
 const mayBegin = `r.status = 'pending'
 		AND NOT EXISTS (SELECT 1 FROM thread t JOIN node h ON h.id = t.hold WHERE t.id = r.thread)
@@ -170,7 +170,7 @@ func claimOf(which, returning string) string {
 			FOR NO KEY UPDATE OF r SKIP LOCKED`)
 }
 
-// claimFrom is a claim of what nobody has by a query.
+// claimFrom builds a claim from a query for free runs.
 func claimFrom(which, returning, free string) string {
 	return goneNodes + `,
 		behind AS MATERIALIZED (SELECT r.id, r.node FROM gone, LATERAL (SELECT r.id, r.node FROM run r

@@ -86,16 +86,17 @@ func (db *DB) Expired(ctx context.Context, now time.Time) ([]Due, error) {
 }
 
 // Stale returns the threads nobody has touched since a moment, oldest first, at most
-// limit. Pinned ones, those at work and those that a schedule uses are left out; with
-// history also those which have none to forget.
+// limit. An imported thread counts from its import, which its state tells. Pinned threads, threads in the
+// trash, at work or used by a schedule are left out; with history also those which have none to forget.
 func (db *DB) Stale(ctx context.Context, before time.Time, history bool, limit int) ([]Due, error) {
-	query := `SELECT id, updated_at FROM thread t WHERE updated_at < ? AND pinned = 0 AND status <> 'busy'
+	query := `SELECT id, CASE WHEN state_updated_at > updated_at THEN state_updated_at ELSE updated_at END AS touched
+		FROM thread t WHERE updated_at < ? AND state_updated_at < ? AND deleted_at = 0 AND pinned = 0 AND status <> 'busy'
 		AND NOT EXISTS (SELECT 1 FROM cron c WHERE c.thread = t.id AND c.enabled = 1)`
 	if history {
 		query += ` AND ` + hasHistory
 	}
 	due := []Due{}
-	err := db.each(ctx, query+` ORDER BY updated_at, id LIMIT ?`, []any{before.UnixMilli(), limit},
+	err := db.each(ctx, query+` ORDER BY touched, id LIMIT ?`, []any{before.UnixMilli(), before.UnixMilli(), limit},
 		func(rows *sql.Rows) (bool, error) {
 			var d Due
 			var at int64

@@ -105,7 +105,7 @@ func TestAnswersAreReadAloudAndSpeechIsTranscribed(t *testing.T) {
 	if got := s.send(t, "GET", at, ""); got.status != http.StatusNotFound {
 		t.Error("speech without a model:", got.status)
 	}
-	if got := transcribe("a question"); got.status != http.StatusNotFound || !strings.Contains(got.body, "No model") {
+	if got := transcribe("a question"); got.status != http.StatusNotFound || !strings.Contains(got.body, "No speech-to-text model") {
 		t.Error(got)
 	}
 	if page := s.send(t, "GET", "/workspace/chats/v", "").body; strings.Contains(page, "data-dictate") {

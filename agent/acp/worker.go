@@ -143,7 +143,7 @@ func choose(ctx context.Context, conn *sdk.ClientSideConnection, s sdk.NewSessio
 	return fmt.Errorf("it offers no choice of models; take model out of acp_agents, or name it in args")
 }
 
-// explained is what went wrong, with what the agent complained of.
+// explained adds the agent's complaints to an error.
 func (w *worker) explained(err error) error {
 	var r *sdk.RequestError
 	text := err.Error()
@@ -165,7 +165,7 @@ func (w *worker) explained(err error) error {
 	return errors.New(agent.Clip(text, 4000))
 }
 
-// veiled takes what the agent was given in its environment out of a text.
+// veiled removes values of the agent's environment from a text.
 func (w *worker) veiled(text string) string {
 	for _, v := range w.who.Env {
 		if len(v) >= 8 {

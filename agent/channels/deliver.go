@@ -158,14 +158,18 @@ func (d *delivery) work() {
 			return
 		}
 		var late <-chan time.Time
-		news := d.news
-		if wait > 0 { // what comes meanwhile is merged
-			late, news = time.After(wait), nil
+		if wait > 0 {
+			late = time.After(wait)
 		}
-		select {
-		case <-news:
-		case <-late:
-		case <-ctx.Done():
+		for waiting := true; waiting; {
+			select {
+			case <-d.news: // what comes meanwhile is merged, but the end waits for the platform only
+				waiting = late != nil && !d.finished()
+			case <-late:
+				waiting = false
+			case <-ctx.Done():
+				waiting = false
+			}
 		}
 	}
 }
@@ -195,6 +199,13 @@ func (d *delivery) recall(ctx context.Context) error {
 		d.note = mayMiss
 	}
 	return err
+}
+
+// finished tells whether the run has ended and its whole log is read.
+func (d *delivery) finished() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.done != nil
 }
 
 func (d *delivery) tell() {

@@ -410,7 +410,7 @@ func TestTheOwnerOrdersServices(t *testing.T) {
 		"exa duckduckgo tavily brave mojeek wikipedia": func() { w.set.Order = []string{"exa", "duckduckgo", "gone"} },
 		"brave exa duckduckgo tavily mojeek wikipedia": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "duckduckgo"}, "brave" },
 		"exa brave tavily duckduckgo mojeek wikipedia": func() { w.set.Order, w.set.Search.Provider = []string{"exa", "brave"}, "brave" },
-		"exa":                         func() { w.set.Order, w.set.Fallback = []string{"exa"}, false },
+		"exa": func() { w.set.Order, w.set.Fallback = []string{"exa"}, false },
 	} {
 		was := w.set
 		set()

@@ -25,6 +25,7 @@ func Services() []ServiceInfo {
 		"serper": {"Serper", "https://serper.dev"}, "exa": {"Exa", "https://dashboard.exa.ai"},
 		"firecrawl": {"Firecrawl", "https://www.firecrawl.dev"}, "infoquest": {"InfoQuest", ""},
 		"jina": {"Jina", "https://jina.ai"}, "searxng": {"SearXNG", ""}, "duckduckgo": {"DuckDuckGo", ""},
+		"mojeek": {"Mojeek", ""}, "wikipedia": {"Wikipedia", ""},
 	}
 	var out []ServiceInfo
 	for _, p := range providers() {

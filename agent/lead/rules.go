@@ -112,7 +112,11 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middlew
 	c := snap.File.Summarization
 	r := middleware.CompactionRules{CompactionOptions: c, Window: e.model.ContextWindow, Front: k.front}
 	r.Learned = func(t *agent.Turn, window int) (s middleware.Smaller) {
-		b.windows.refuse(e.model, window)
+		written := e.model
+		if m, ok := snap.Model(e.model.Name); ok { // e.model has the window that counts now
+			written.ContextWindow = m.ContextWindow
+		}
+		b.windows.refuse(written, window)
 		if small(window) && e.brief == "" {
 			s.System, s.Tools = e.shortened(k.now.tools)
 			s.Tokens = front(s.System, s.Tools)

@@ -35,7 +35,7 @@ func windowKey(m config.Model) string {
 	return m.Use + "\x00" + m.BaseURL + "\x00" + m.Model + "\x00" + m.Name
 }
 
-// limit is what a refused request named, unless that is long ago or the owner has written another window since.
+// limit returns the window named by a refusal, unless that is long ago or the owner has written another window since.
 func (w *window) limit(m config.Model) int {
 	if w.refused > 0 && (time.Since(w.refusal) > refusedFor || w.written != m.ContextWindow) {
 		w.refused = 0

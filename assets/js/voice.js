@@ -10,26 +10,41 @@ const press = (b, on) => {
   else { b.ariaLabel = text; b.title = text; }
 };
 
-let stop; // ends what goes on
+// What goes on is one thing at a time: whatever was begun before ends, and its late events are not heard.
+let now = null;
+const begin = (b, stop) => {
+  now?.stop();
+  const it = {
+    over: () => now !== it,
+    end: () => { if (now === it) { now = null; press(b, false); } },
+    stop: () => { it.end(); stop(); },
+  };
+  now = it;
+  press(b, true);
+  return it;
+};
 
 // dictate writes what is said into the message box.
 export const dictate = async (b, form, {insert, say, toast}) => {
-  if (stop) { stop(); return; }
+  if (b.ariaPressed === 'true') { now?.stop(); return; }
   if (!('dictate' in form.dataset)) { listen(b, insert, toast); return; }
+  let rec = null;
+  const it = begin(b, () => rec?.stop());
   let mic;
   try {
     mic = await navigator.mediaDevices.getUserMedia({audio: true});
   } catch {
-    toast(b.dataset.denied);
+    if (!it.over()) { it.end(); toast(b.dataset.denied); }
     return;
   }
+  const off = () => { for (const t of mic.getTracks()) t.stop(); };
+  if (it.over()) { off(); return; }
   const parts = [];
-  const rec = new MediaRecorder(mic);
+  rec = new MediaRecorder(mic);
   rec.ondataavailable = (e) => parts.push(e.data);
   rec.onstop = async () => {
-    stop = null;
-    for (const t of mic.getTracks()) t.stop();
-    press(b, false);
+    off();
+    it.end();
     b.disabled = true;
     const body = new FormData();
     body.append('audio', new Blob(parts, {type: rec.mimeType}), 'dictation.' + (rec.mimeType.includes('mp4') ? 'mp4' : 'webm'));
@@ -37,47 +52,45 @@ export const dictate = async (b, form, {insert, say, toast}) => {
     try {
       const res = await fetch(b.dataset.at, {method: 'POST', body, headers: {'X-Fawn': '1', Accept: 'application/json'}});
       const got = await res.json();
+      if (!form.isConnected) return; // another chat is open by now
       if (got.text) { insert(got.text); say(got.text); } else toast(got.error || b.dataset.failed);
     } catch { toast(b.dataset.failed); }
     b.disabled = false;
   };
-  stop = () => rec.stop();
   rec.start();
-  press(b, true);
 };
 
 const listen = (b, insert, toast) => {
   const r = new (window.SpeechRecognition ?? window.webkitSpeechRecognition)();
+  const it = begin(b, () => r.stop());
   r.lang = document.documentElement.lang;
   r.continuous = true;
-  r.onresult = (e) => { for (let i = e.resultIndex; i < e.results.length; i++) if (e.results[i].isFinal) insert(e.results[i][0].transcript.trim()); };
-  r.onerror = (e) => { if (e.error !== 'aborted') toast(e.error === 'not-allowed' ? b.dataset.denied : b.dataset.failed); };
-  r.onend = () => { stop = null; press(b, false); };
-  stop = () => r.stop();
+  r.onresult = (e) => { for (let i = e.resultIndex; i < e.results.length; i++) if (e.results[i].isFinal && b.isConnected) insert(e.results[i][0].transcript.trim()); };
+  r.onerror = (e) => { if (!it.over() && e.error !== 'aborted') toast(e.error === 'not-allowed' ? b.dataset.denied : b.dataset.failed); };
+  r.onend = it.end;
   r.start();
-  press(b, true);
 };
 
 // speak reads an answer aloud.
 export const speak = async (b, form, {toast}) => {
-  const own = b.ariaPressed === 'true';
-  if (stop) stop();
-  if (own) return;
-  press(b, true);
-  const end = () => { stop = null; press(b, false); };
+  if (b.ariaPressed === 'true') { now?.stop(); return; }
   if (form && 'speech' in form.dataset) {
     const a = new Audio(b.dataset.at);
-    a.onended = end;
-    a.onerror = () => { if (stop) { end(); toast(b.dataset.failed); } };
-    stop = () => { end(); a.pause(); a.removeAttribute('src'); };
-    a.play().catch(a.onerror);
+    const it = begin(b, () => { a.pause(); a.removeAttribute('src'); });
+    const fail = () => { if (!it.over()) { it.end(); toast(b.dataset.failed); } };
+    a.onended = it.end;
+    a.onerror = fail;
+    a.play().catch(fail);
     return;
   }
-  stop = () => { end(); speechSynthesis.cancel(); };
+  const it = begin(b, () => speechSynthesis.cancel());
   const res = await fetch(b.dataset.at + '?text=1').catch(() => null);
-  if (!res?.ok) { stop(); toast(b.dataset.failed); return; }
-  const words = new SpeechSynthesisUtterance(await res.text());
+  if (it.over()) return;
+  if (!res?.ok) { it.end(); toast(b.dataset.failed); return; }
+  const text = await res.text();
+  if (it.over()) return;
+  const words = new SpeechSynthesisUtterance(text);
   words.lang = document.documentElement.lang;
-  words.onend = words.onerror = end;
+  words.onend = words.onerror = it.end;
   speechSynthesis.speak(words);
 };

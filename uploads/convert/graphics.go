@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a chart may have at most.
+// Bounds of a chart.
 const (
 	maxSeries = 50
 	maxPoints = 1_000 // of a series

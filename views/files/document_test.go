@@ -65,7 +65,7 @@ func TestArchivesAndSkillsAreListed(t *testing.T) {
 		Entries: []views.ArchiveEntry{{Name: "../\u202e<i>", Bytes: 5}}, Files: 3, Bytes: 5 << 30, Outside: true}
 	out := render(t, files.Panel(p))
 	for _, want := range []string{"&lt;b&gt;", "<h2>Maps</h2>", "../&lt;i&gt;", "3 files · 5.0 GB unpacked",
-		"2 more files", "outside the target folder", "unpacks to 5.0 GB, from 1000 B"} {
+		"2 more files", "outside the target folder", "claims to unpack from 1000 B to 5.0 GB"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}

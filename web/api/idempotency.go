@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -118,7 +119,8 @@ func (m mount) note(c echo.Context, take []string, name string, what claim, over
 	if err != nil {
 		return err
 	}
-	return m.DB.SwapNotes(c.Request().Context(), take, store.Note{Name: name, Body: body, Until: m.DB.Now().Add(keyTime), Over: over})
+	// a client that leaves now sends the request again
+	return m.DB.SwapNotes(context.WithoutCancel(c.Request().Context()), take, store.Note{Name: name, Body: body, Until: m.DB.Now().Add(keyTime), Over: over})
 }
 
 // claimed takes a key, or gives the claim that is there.

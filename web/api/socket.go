@@ -17,6 +17,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
 	"fawn/web/principal"
@@ -132,8 +133,13 @@ func (s *socket) serve(ctx context.Context) error {
 			}
 			answer = map[string]any{"type": "error", "id": *cmd.ID, "error": no.code, "message": no.message}
 		}
-		last, err := s.m.DB.LastSeq(ctx, s.thread)
-		if err != nil {
+		var last int64
+		switch _, err := s.m.DB.ThreadOf(ctx, principal.Owner(ctx), s.thread); {
+		case err == nil:
+			if last, err = s.m.DB.LastSeq(ctx, s.thread); err != nil {
+				return err
+			}
+		case !errors.Is(err, store.ErrNotFound): // else it is not there yet, or somebody else's
 			return err
 		}
 		answer["meta"] = map[string]any{"thread_id": s.thread, "applied_through_seq": last}
@@ -226,7 +232,7 @@ func (s *socket) follow(ctx context.Context) error {
 	s.work.Go(func() {
 		defer close(over)
 		defer cancel()
-		err := s.m.tell(following, reader, &f, after, func(p *wire.ProtocolEncoder, _ bool) error {
+		err := s.m.tell(following, s.thread, reader, &f, after, func(p *wire.ProtocolEncoder, _ bool) error {
 			return p.Events(s.send)
 		})
 		if following.Err() == nil {

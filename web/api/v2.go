@@ -8,6 +8,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 )
 
 // The thread-centric protocol of the newer SDKs: commands by POST, and one stream of events
@@ -51,20 +52,24 @@ func (m mount) threadEvents(c echo.Context, id string) error {
 		return err
 	}
 	defer out.Close()
-	err = m.tell(ctx, reader, &f, after, func(p *wire.ProtocolEncoder, flush bool) error { return p.Send(out, flush) })
+	err = m.tell(ctx, id, reader, &f, after, func(p *wire.ProtocolEncoder, flush bool) error { return p.Send(out, flush) })
 	return unlessLeft(c, err)
 }
 
-// tell sends one run after the other.
-func (m mount) tell(ctx context.Context, thread *runs.ThreadReader, f *wire.Filter, after httpx.ID,
+// tell sends one run after the other. A thread that was not there when its reader came may belong to somebody else by
+// now.
+func (m mount) tell(ctx context.Context, id string, reader *runs.ThreadReader, f *wire.Filter, after httpx.ID,
 	send func(p *wire.ProtocolEncoder, flush bool) error) error {
 	for {
-		run, err := thread.Next(ctx)
+		run, err := reader.Next(ctx)
 		if err != nil {
 			return err
 		}
 		if run == nil { // a title: state.get has it
 			continue
+		}
+		if _, err := m.DB.ThreadOf(ctx, principal.Owner(ctx), id); err != nil {
+			return err
 		}
 		p := wire.NewProtocolEncoder(m.DB, run.Run(), f, after)
 		for at := int64(0); ; {

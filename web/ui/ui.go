@@ -95,6 +95,7 @@ type Deps struct {
 type UI struct {
 	Deps
 	*conversation.Handlers
+	speeches speeches
 	account  *account.Handlers
 	settings *settings.Handlers
 	imports  *imports.Service

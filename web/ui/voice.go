@@ -2,10 +2,13 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -23,6 +26,8 @@ const (
 	maxRead      = 16 << 10 // bytes of an answer without its marks
 	maxPart      = 4000     // bytes of one request
 	maxDictation = 25 << 20 // bytes
+	maxSound     = 32 << 20 // bytes of an answer read aloud
+	maxVoices    = 4        // answers and recordings at work at a time
 )
 
 // spoken is an answer as it is read aloud: without marks, and without the code in it.
@@ -55,6 +60,71 @@ func (u *UI) speech(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
+	// Players ask for ranges: all of them are of one making.
+	key := t.ID + "\x00" + page.Param(c, "message") + "\x00" + m.Model() + "\x00" + u.Config.Current().File.Speech.Voice
+	sound, err := u.speeches.read(c.Request().Context(), key, text, m.Speak)
+	if err != nil {
+		return u.unspoken(c, err)
+	}
+	h := c.Response().Header()
+	h.Set("Content-Type", "audio/mpeg")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, max-age=3600")
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(sound))
+	return nil
+}
+
+// speeches keeps the newest answers that were read aloud. Its zero value is ready for use.
+type speeches struct {
+	once  sync.Once
+	slots chan struct{} // one for each answer and recording at work
+
+	mu   sync.Mutex
+	list []*speech // newest last
+}
+
+type speech struct {
+	key   string
+	mu    sync.Mutex // held while it is made
+	sound []byte
+}
+
+// maxSpeeches is how many answers are kept, of at most a few MB each.
+const maxSpeeches = 8
+
+// slot waits for a place to work at, which done gives back.
+func (s *speeches) slot(ctx context.Context) (done func(), err error) {
+	s.once.Do(func() { s.slots = make(chan struct{}, maxVoices) })
+	select {
+	case s.slots <- struct{}{}:
+		return func() { <-s.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// read returns a text read aloud, from memory if it was made lately. Several callers wait for one making.
+func (s *speeches) read(ctx context.Context, key, text string,
+	speak func(ctx context.Context, text, voice string) ([]byte, error)) ([]byte, error) {
+	s.mu.Lock()
+	i := slices.IndexFunc(s.list, func(one *speech) bool { return one.key == key })
+	if i < 0 {
+		s.list = append(s.list, &speech{key: key})
+		s.list = s.list[max(len(s.list)-maxSpeeches, 0):]
+		i = len(s.list) - 1
+	}
+	one := s.list[i]
+	s.mu.Unlock()
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if one.sound != nil {
+		return one.sound, nil
+	}
+	done, err := s.slot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	var sound []byte
 	for text != "" {
 		part := text
@@ -65,18 +135,16 @@ func (u *UI) speech(c echo.Context, t store.Thread) error {
 			}
 		}
 		text = text[len(part):]
-		data, err := m.Speak(c.Request().Context(), part, "")
+		data, err := speak(ctx, part, "")
 		if err != nil {
-			return u.unspoken(c, err)
+			return nil, err
 		}
-		sound = append(sound, data...)
+		if sound = append(sound, data...); len(sound) > maxSound {
+			return nil, &llmerr.Error{Class: llmerr.ClassInvalid, Message: "the recording is too long"}
+		}
 	}
-	h := c.Response().Header()
-	h.Set("Content-Type", "audio/mpeg")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "private, max-age=3600")
-	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(sound))
-	return nil
+	one.sound = sound
+	return sound, nil
 }
 
 // unspoken answers for a model that failed: the page says so, the log why.
@@ -98,6 +166,11 @@ func (u *UI) transcribe(c echo.Context) error {
 	if u.Config.Current().File.Transcription.Model == "" || u.Media.Transcription == nil {
 		return said(http.StatusNotFound, "voice.off")
 	}
+	done, err := u.speeches.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxDictation)
 	file, header, err := c.Request().FormFile("audio")
 	if err != nil {

@@ -163,6 +163,10 @@ func (c *Client) picture(ctx context.Context, d client.ImageResponseDataInner) (
 		}
 	case d.URL != "":
 		if p.Data, err = c.fetch(ctx, d.URL); err != nil {
+			var u *url.Error
+			if errors.As(err, &u) { // without the address, which may be signed
+				err = u.Err
+			}
 			return bad("the picture at %s can't be fetched: %v", host(d.URL), err)
 		}
 	default:

@@ -14,9 +14,11 @@ import (
 // Bounds in bytes: of the text of one call, and of the head of a channel. More than that is neither. The last is how
 // far a call without marks has its name from its beginning.
 const (
-	maxHeld  = 4 << 20
-	maxHead  = 300
-	maxNamed = 1 << 10
+	maxHeld = 4 << 20
+	// maxUnproved is how much of an answer that may begin with an unmarked channel is held until a second one proves it.
+	maxUnproved = 16 << 10
+	maxHead     = 300
+	maxNamed    = 1 << 10
 )
 
 // reader finds calls and thoughts in the text of an answer, and leaves marks of templates out. Text in

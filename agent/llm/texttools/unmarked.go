@@ -84,7 +84,7 @@ func (u *unmarked) prove(r *reader) string {
 		}
 		to := strings.HasPrefix(next, channelTo) || strings.HasPrefix(channelTo, next)
 		if !to && next[0] < 0x80 && !strings.ContainsAny(next[:1], "ABCDEFGHIJKLMNOPQRSTUVWXYZ\"'\r\n*#") ||
-			len(u.held) > maxHeld {
+			len(u.held) > maxUnproved {
 			return none()
 		}
 		at, turn := first(head, channelTurns())

@@ -16,9 +16,11 @@ type Handlers struct {
 	Print  Printer          // nil leaves PDFs to the reader's browser
 
 	zips chan struct{} // holds one for each archive that is being made
+	pdfs chan struct{} // holds one for each PDF
 }
 
 // New makes the handlers.
 func New(c *conversation.Handlers, m *memory.Service, a *profile.Library) *Handlers {
-	return &Handlers{Handlers: c, Memory: m, Agents: a, zips: make(chan struct{}, maxZips)}
+	return &Handlers{Handlers: c, Memory: m, Agents: a, zips: make(chan struct{}, maxZips),
+		pdfs: make(chan struct{}, maxPDFs)}
 }

@@ -28,10 +28,11 @@ import (
 // Printer makes a PDF of a document that loads nothing.
 type Printer func(ctx context.Context, document string) ([]byte, error)
 
-// Bounds of the pictures in a PDF, in bytes.
+// Bounds of PDFs.
 const (
-	maxPicture  = 5 << 20
-	maxPictures = 24 << 20
+	maxPDFs     = 2        // at a time
+	maxPicture  = 5 << 20  // bytes of one picture
+	maxPictures = 11 << 20 // bytes of all, so that they fit into a message to the browser as base64
 )
 
 // printed is a chat with all its turns.
@@ -68,6 +69,12 @@ func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	other := views.ActionURL(t.ID, "print") + "?now=1"
 	if h.Print == nil {
+		return c.Redirect(http.StatusSeeOther, other)
+	}
+	select {
+	case h.pdfs <- struct{}{}:
+		defer func() { <-h.pdfs }()
+	default: // nobody waits for others' PDFs: the reader's own browser prints
 		return c.Redirect(http.StatusSeeOther, other)
 	}
 	p, err := h.printed(c, t)
