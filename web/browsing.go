@@ -24,7 +24,7 @@ const (
 	browserState = "browser.state"
 )
 
-// openBrowsers makes what gives agents a browser.
+// openBrowsers makes the service that gives agents a browser.
 func (a *App) openBrowsers() *browsing.Service {
 	a.browsers = browser.New(browser.Config{
 		Browser: &a.browser,
@@ -35,6 +35,13 @@ func (a *App) openBrowsers() *browsing.Service {
 		},
 		Most: func() int { return a.config.Current().File.Browser.Sessions },
 		Idle: func() time.Duration { return a.config.Current().File.Browser.IdleTimeout },
+		Owner: func(thread string) string {
+			t, err := a.db.Thread(context.Background(), thread)
+			if err != nil {
+				a.opts.Log.Warn("the owner of a browser isn't known", "thread", thread, "err", err)
+			}
+			return t.Owner
+		},
 		Load: a.loadBrowser,
 		Save: a.saveBrowser,
 		Log:  a.opts.Log,
@@ -48,7 +55,7 @@ func (a *App) openBrowsers() *browsing.Service {
 		}})
 }
 
-// browserKeys are what seals states of browsers, the one in use first.
+// browserKeys returns the keys that seal states of browsers, the current one first.
 func (a *App) browserKeys() ([][]byte, error) {
 	if a.shared == nil {
 		key, err := factor.NamedKey(a.dirs.Root, browserKey)
@@ -66,6 +73,9 @@ func (a *App) browserFile(thread string) (string, error) {
 
 // saveBrowser keeps what the browser of a thread needs to go on, sealed: cookies are as good as passwords.
 func (a *App) saveBrowser(thread string, state []byte) error {
+	if err := a.dirs.Create(thread); err != nil { // a thread whose browser a person opened may have no folder yet
+		return err
+	}
 	name, err := a.browserFile(thread)
 	if err != nil {
 		return err

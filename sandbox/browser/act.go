@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,6 +110,7 @@ func (b *Browsers) once(ctx context.Context, thread string, a Action) (*View, er
 		return nil, err
 	}
 	defer s.release()
+	s.dropGiven()
 	ctx, cancel := context.WithTimeout(ctx, actionTime)
 	defer cancel()
 	s.mu.Lock()
@@ -611,15 +613,15 @@ func (s *session) upload(ctx context.Context, t *tab, id cdp.BackendNodeID, a Ac
 	case s.ups == "":
 		return refuse("Files can't be uploaded with a browser that Fawn didn't start itself (web.browser).")
 	}
-	dir, err := os.MkdirTemp(s.ups, "")
-	if err != nil {
+	dir := rand.Text()
+	if err := s.upRoot.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the browser's user reads it, and the profile around it is closed
+	if err := s.upRoot.Chmod(dir, 0o755); err != nil { // the browser's user reads it, and the profile around it is closed
 		return err
 	}
 	name := filepath.Join(dir, cleanName(a.FileName))
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := s.upRoot.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -628,9 +630,9 @@ func (s *session) upload(ctx context.Context, t *tab, id cdp.BackendNodeID, a Ac
 		return err
 	}
 	if n > maxUpload {
-		return errors.Join(refuse("The file is larger than %d MB.", maxUpload>>20), os.Remove(name))
+		return errors.Join(refuse("The file is larger than %d MB.", maxUpload>>20), s.upRoot.Remove(name))
 	}
-	_, err = cdp.Call(ctx, t.t, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{name},
+	_, err = cdp.Call(ctx, t.t, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{filepath.Join(s.ups, name)},
 		BackendNodeID: id})
 	return err
 }

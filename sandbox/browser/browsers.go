@@ -23,6 +23,8 @@ const (
 	closeTime  = 5 * time.Second
 	// HandTime is how long an action waits for a person to hand the browser back.
 	HandTime = 10 * time.Minute
+	// WatchTime is how long a session that somebody only watches is kept.
+	WatchTime = time.Hour
 )
 
 var (
@@ -67,13 +69,18 @@ type Config struct {
 	// for 4 and ten minutes.
 	Most func() int
 	Idle func() time.Duration
+	// Owner is whose a thread is: one owner has at most Most-1 sessions, but always one, so that others find room. Nil
+	// or "" is nobody, who may have all.
+	Owner func(thread string) string
 	// Load and Save keep what a session needs to go on after its browser has ended: cookies and an address. Nil keeps
 	// nothing. Load gives nil for a thread without.
 	Load func(thread string) ([]byte, error)
 	Save func(thread string, state []byte) error
 	// Hand is how long an action waits for a person; 0 is [HandTime].
 	Hand time.Duration
-	Log  *slog.Logger
+	// Watched is how long a session is kept in which nobody acts while somebody watches; 0 is [WatchTime].
+	Watched time.Duration
+	Log     *slog.Logger
 }
 
 // Browsers are the sessions of all threads. Its methods may be called from any goroutine.
@@ -98,7 +105,11 @@ func New(c Config) *Browsers {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Owner == nil {
+		c.Owner = func(string) string { return "" }
+	}
 	c.Hand = cmp.Or(c.Hand, HandTime)
+	c.Watched = cmp.Or(c.Watched, WatchTime)
 	b := &Browsers{cfg: c, quit: make(chan struct{}), sessions: map[string]*session{}}
 	b.work.Go(b.tidy)
 	return b
@@ -118,7 +129,7 @@ func (b *Browsers) Open(thread string) bool {
 // tidy ends sessions that nobody uses.
 func (b *Browsers) tidy() {
 	for {
-		idle := cmp.Or(b.cfg.Idle(), usualIdle)
+		idle := b.idle()
 		wait := time.NewTimer(min(max(idle/4, 10*time.Millisecond), 15*time.Second))
 		select {
 		case <-b.quit:
@@ -127,12 +138,14 @@ func (b *Browsers) tidy() {
 		case <-wait.C:
 		}
 		for _, s := range b.all() {
-			if s.restingSince(time.Now().Add(-idle)) || s.over() {
+			if s.restingSince(time.Now().Add(-idle), idle) || s.over() {
 				b.drop(s, "nobody used it")
 			}
 		}
 	}
 }
+
+func (b *Browsers) idle() time.Duration { return cmp.Or(b.cfg.Idle(), usualIdle) }
 
 func (b *Browsers) all() (list []*session) {
 	b.mu.Lock()
@@ -193,6 +206,7 @@ func (b *Browsers) Close() {
 
 // session is that of a thread, a new one if need be. fresh says that its browser was started for this call.
 func (b *Browsers) session(thread string) (s *session, fresh bool, err error) {
+	owner, asked := "", false
 	for {
 		b.mu.Lock()
 		if b.closed {
@@ -207,24 +221,37 @@ func (b *Browsers) session(thread string) (s *session, fresh bool, err error) {
 			b.remove(s)
 			continue
 		}
-		if len(b.sessions) < cmp.Or(b.cfg.Most(), usualMost) {
-			s := newSession(b, thread)
+		if !asked { // without the mutex: it may take a while
+			b.mu.Unlock()
+			owner, asked = b.cfg.Owner(thread), true
+			continue
+		}
+		most, own := cmp.Or(b.cfg.Most(), usualMost), 0
+		for _, one := range b.sessions {
+			if owner != "" && one.owner == owner {
+				own++
+			}
+		}
+		crowded := own >= max(1, most-1)
+		if len(b.sessions) < most && !crowded {
+			s := newSession(b, thread, owner)
 			b.sessions[thread] = s
 			b.mu.Unlock()
 			return s, true, nil
 		}
 		b.mu.Unlock()
-		if !b.makeRoom() {
+		if !b.makeRoom(owner, crowded) {
 			return nil, false, ErrFull
 		}
 	}
 }
 
-// makeRoom ends the session that rests for longest.
-func (b *Browsers) makeRoom() bool {
+// makeRoom ends the session that rests for longest, where mine is set of those of an owner.
+func (b *Browsers) makeRoom(owner string, mine bool) bool {
 	var oldest *session
+	idle := b.idle()
 	for _, s := range b.all() {
-		if s.restingSince(time.Now()) && (oldest == nil || s.lastUsed().Before(oldest.lastUsed())) {
+		if (!mine || s.owner == owner) && s.restingSince(time.Now(), idle) && (oldest == nil || s.lastUsed().Before(oldest.lastUsed())) {
 			oldest = s
 		}
 	}

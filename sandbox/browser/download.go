@@ -3,10 +3,13 @@ package browser
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -21,6 +24,8 @@ import (
 
 const (
 	maxDownload = 100 << 20       // bytes of a file
+	maxLoads    = 20              // downloads between two actions
+	maxLoaded   = 200 << 20       // bytes of all of them
 	beginTime   = 3 * time.Second // for a download to begin on a page that rests
 )
 
@@ -36,8 +41,10 @@ type Download struct {
 	Name, URL string
 	Failed    string // why there is none
 	root      *os.Root
+	free      func() error // removes the file, once
 	id        string
 	over      bool
+	bytes     float64 // received
 }
 
 // Open reads the file. It can be opened once, until the action after the one that gave it.
@@ -55,12 +62,27 @@ func (d *Download) Open() (*os.File, error) {
 	return f, nil
 }
 
-// Close forgets the file.
+// Close removes the file. Later calls do nothing.
 func (d *Download) Close() error {
-	if d.root == nil {
+	if d.free == nil {
 		return nil
 	}
-	return errors.Join(d.root.Remove(d.id), d.root.Close())
+	return d.free()
+}
+
+// Discard removes the files of downloads that nobody saves.
+func (v *View) Discard() error {
+	if v == nil {
+		return nil
+	}
+	return discard(v.Saved)
+}
+
+func discard(list []*Download) (err error) {
+	for _, d := range list {
+		err = errors.Join(err, d.Close())
+	}
+	return err
 }
 
 // cleanName is a name that a site gave, without what no file should have.
@@ -83,10 +105,15 @@ func cleanName(name string) string {
 	return name
 }
 
-// downloads takes in that one begins. It must not wait.
+// downloads takes in that one begins, and stops it where a page begins too many. It must not wait.
 func (s *session) downloads(e *cdpbrowser.EventDownloadWillBegin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.loads) >= maxLoads {
+		s.tell(fmt.Sprintf("the page began more than %d downloads, of which the later ones were stopped", maxLoads))
+		s.cut(e.GUID)
+		return
+	}
 	s.loads[e.GUID] = &Download{Name: cleanName(e.SuggestedFilename), URL: clip(e.URL, maxURL), id: e.GUID}
 	s.signal()
 }
@@ -96,12 +123,21 @@ func (s *session) downloaded(e *cdpbrowser.EventDownloadProgress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.loads[e.GUID]
-	if d == nil || d.over {
+	if d == nil || d.over && d.Failed != "" { // it was stopped, but may have ended before that
+		if e.State == cdpbrowser.DownloadProgressStateCompleted && !s.given(e.GUID) {
+			s.erase(e.GUID)
+		}
 		return
 	}
+	if d.over {
+		return
+	}
+	d.bytes = max(d.bytes, e.ReceivedBytes)
+	sum := 0.0
+	for _, one := range s.loads {
+		sum += one.bytes
+	}
 	switch {
-	case e.State == cdpbrowser.DownloadProgressStateCompleted:
-		d.over = true
 	case e.State == cdpbrowser.DownloadProgressStateCanceled:
 		d.over, d.Failed = true, "the download broke off"
 		if s.downs == "" {
@@ -109,12 +145,50 @@ func (s *session) downloaded(e *cdpbrowser.EventDownloadProgress) {
 		}
 	case max(e.TotalBytes, e.ReceivedBytes) > maxDownload:
 		d.over, d.Failed = true, "the file is larger than 100 MB"
-		s.spawn(func() {
-			_, _ = chromedp.CallBrowser(s.ctx, cdpbrowser.CancelDownload,
-				cdpbrowser.CancelDownloadParams{GUID: e.GUID, BrowserContextID: s.where}) // it may have ended
-		})
+		s.cut(e.GUID)
+	case sum > maxLoaded:
+		d.over, d.Failed = true, "the page downloads more than 200 MB at once"
+		s.cut(e.GUID)
+	case e.State == cdpbrowser.DownloadProgressStateCompleted:
+		d.over = true
 	}
 	s.signal()
+}
+
+// cut cancels a download and removes its file. The caller holds the mutex.
+func (s *session) cut(id string) {
+	s.spawn(func() {
+		ctx, cancel := context.WithTimeout(s.ctx, closeTime)
+		defer cancel()
+		_, _ = chromedp.CallBrowser(ctx, cdpbrowser.CancelDownload,
+			cdpbrowser.CancelDownloadParams{GUID: id, BrowserContextID: s.where}) // it may have ended
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.erase(id)
+	})
+}
+
+// erase removes the file of a download. The caller holds the mutex.
+func (s *session) erase(id string) {
+	if s.downRoot != nil {
+		_ = s.downRoot.Remove(id) // there is none where the browser removed it itself
+	}
+}
+
+// given tells whether a file is one that the last action gave. The caller holds the mutex.
+func (s *session) given(id string) bool {
+	return slices.ContainsFunc(s.gave, func(d *Download) bool { return d.id == id })
+}
+
+// dropGiven removes the files that the last action gave and nobody saved.
+func (s *session) dropGiven() {
+	s.mu.Lock()
+	list := s.gave
+	s.gave = nil
+	s.mu.Unlock()
+	if err := discard(list); err != nil {
+		s.b.cfg.Log.Warn("a download can't be removed", "thread", s.thread, "err", err)
+	}
 }
 
 // saving tells whether a download is under way. The caller holds the mutex.
@@ -137,14 +211,23 @@ func (s *session) got() (list []*Download) {
 		}
 		delete(s.loads, id)
 		if d.Failed == "" {
-			root, err := os.OpenRoot(s.downs)
-			if err != nil {
+			if root, err := s.downRoot.OpenRoot("."); err != nil {
 				d.Failed = "it can't be read"
+				s.erase(id)
+			} else {
+				d.root = root
+				d.free = sync.OnceValue(func() error {
+					err := root.Remove(id)
+					if errors.Is(err, fs.ErrNotExist) {
+						err = nil
+					}
+					return errors.Join(err, root.Close())
+				})
 			}
-			d.root = root
 		}
 		list = append(list, d)
 	}
+	s.gave = append(s.gave, list...)
 	slices.SortFunc(list, func(a, b *Download) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

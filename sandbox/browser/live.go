@@ -71,7 +71,9 @@ func (b *Browsers) Watch(ctx context.Context, thread string, show func(Frame) er
 	defer func() {
 		s.mu.Lock()
 		delete(s.watchers, w)
-		s.used = time.Now()
+		if time.Since(s.acted) < s.b.cfg.Watched { // watching again and again keeps it no longer than watching once
+			s.used = time.Now()
+		}
 		if len(s.watchers) == 0 {
 			s.spawn(s.recast)
 		}
@@ -166,7 +168,7 @@ func (s *session) frame(t *tab, e *page.EventScreencastFrame) {
 	})
 }
 
-// Where is the address that the browser of a thread shows, and whether a person has it.
+// Where returns the address that the browser of a thread shows, and whether a person has it.
 func (b *Browsers) Where(thread string) (address string, held bool, err error) {
 	b.mu.Lock()
 	s := b.sessions[thread]
@@ -193,7 +195,8 @@ func (b *Browsers) TakeOver(ctx context.Context, thread string) error {
 	if s.held == nil {
 		s.held = make(chan struct{})
 	}
-	s.handNote, s.used = true, time.Now()
+	s.handNote = true
+	s.touch()
 	s.signal()
 	s.mu.Unlock()
 	select {
@@ -218,7 +221,9 @@ func (b *Browsers) HandBack(ctx context.Context, thread string) error {
 	s.mu.Lock()
 	held := s.held
 	s.held = nil
-	s.used = time.Now()
+	if held != nil {
+		s.touch()
+	}
 	s.signal()
 	s.mu.Unlock()
 	if held == nil {

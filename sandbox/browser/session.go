@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ const (
 	Width, Height = 1280, 800
 	maxTabs       = 8
 	maxNotes      = 20
-	maxIn         = 1 << 30   // bytes of a thread from the network in a day
+	maxIn         = 1 << 30   // bytes of one session from the network in a day
 	maxOut        = 200 << 20 // bytes to it
 )
 
@@ -46,6 +47,7 @@ func flags() []string {
 type session struct {
 	b      *Browsers
 	thread string
+	owner  string        // of the thread, "" where nobody is known
 	turn   chan struct{} // held by whoever acts
 	ended  chan struct{} // closed when it is over, with the mutex held
 	work   sync.WaitGroup
@@ -62,15 +64,19 @@ type session struct {
 	where    cdp.BrowserContextID
 	downs    string // the folder of downloads, "" where there are none
 	ups      string // the folder of files to be uploaded
+	downRoot *os.Root
+	upRoot   *os.Root
 	tabs     []*tab // the last is the one that is shown
 	opening  int    // tabs that were announced
 	changed  chan struct{}
 	used     time.Time
+	acted    time.Time     // as used, without those who only watch
 	held     chan struct{} // closed when a person hands the browser back; nil while nobody has it
 	handNote bool          // a person had it since the last action
 	notes    []string
 	dialog   Dialog
-	loads    map[string]*Download // by their id
+	loads    map[string]*Download // by their id; at most maxLoads
+	gave     []*Download          // what the last action gave
 	forced   bool                 // pages are saved rather than shown
 	watchers map[*watcher]struct{}
 	cast     *tab  // whose frames are sent
@@ -92,9 +98,10 @@ type tab struct {
 	numbers numbers
 }
 
-func newSession(b *Browsers, thread string) *session {
-	return &session{b: b, thread: thread, turn: make(chan struct{}, 1), ended: make(chan struct{}),
-		changed: make(chan struct{}), used: time.Now(), loads: map[string]*Download{},
+func newSession(b *Browsers, thread, owner string) *session {
+	now := time.Now()
+	return &session{b: b, thread: thread, owner: owner, turn: make(chan struct{}, 1), ended: make(chan struct{}),
+		changed: make(chan struct{}), used: now, acted: now, loads: map[string]*Download{},
 		watchers: map[*watcher]struct{}{}}
 }
 
@@ -126,8 +133,14 @@ func (s *session) spawn(f func()) {
 func (s *session) use() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.used = time.Now()
+	s.touch()
 	s.signal()
+}
+
+// touch notes that somebody acts. The caller holds the mutex.
+func (s *session) touch() {
+	s.used = time.Now()
+	s.acted = s.used
 }
 
 func (s *session) lastUsed() time.Time {
@@ -136,11 +149,20 @@ func (s *session) lastUsed() time.Time {
 	return s.used
 }
 
-// restingSince tells whether nobody acts or watches, and nobody did since then.
-func (s *session) restingSince(then time.Time) bool {
+// restingSince tells whether nobody acts, and nobody did or watched since then. Whoever watches keeps a session for
+// watchTime after the last step or gesture, and a person who has it keeps it for idle after that.
+func (s *session) restingSince(then time.Time, idle time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.turn) == 0 && len(s.watchers) == 0 && s.held == nil && !s.used.After(then)
+	switch quiet := time.Since(s.acted); {
+	case len(s.turn) > 0:
+		return false
+	case len(s.watchers) > 0:
+		return quiet >= max(s.b.cfg.Watched, idle)
+	case s.held != nil && quiet < idle:
+		return false
+	}
+	return !s.used.After(then)
 }
 
 func (s *session) heldBy() chan struct{} {
@@ -158,7 +180,11 @@ func (s *session) signal() {
 func (s *session) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	s.tell(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
+}
+
+// tell adds a note. The caller holds the mutex.
+func (s *session) tell(text string) {
 	if len(s.notes) < maxNotes && !slices.Contains(s.notes, text) {
 		s.notes = append(s.notes, text)
 	}
@@ -228,7 +254,7 @@ func (s *session) serve() (address string, err error) {
 		case egress.Forbidden:
 			s.note("%s:%d was refused: the address or port isn't allowed", r.Host, r.Port)
 		case egress.Exhausted:
-			s.note("%s was refused: this chat has used up what a browser may load in a day", r.Host)
+			s.note("%s was refused: this browser has used up what it may load in a day", r.Host)
 		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -275,6 +301,9 @@ func (s *session) start(ctx context.Context) (err error) {
 		return err
 	}
 	if s.ups, err = link.Folder("uploads"); err != nil {
+		return err
+	}
+	if err = s.openFolders(); err != nil {
 		return err
 	}
 	quiet := func(text string, args ...any) { s.b.cfg.Log.Debug("browser", "text", fmt.Sprintf(text, args...)) }
@@ -333,6 +362,27 @@ func (s *session) start(ctx context.Context) (err error) {
 	s.mu.Unlock()
 	s.started = true
 	return s.restore(ctx)
+}
+
+// openFolders opens the folders of files before a page runs, so that no link that the browser makes leads out of them.
+func (s *session) openFolders() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range []struct {
+		dir string
+		at  **os.Root
+	}{{s.downs, &s.downRoot}, {s.ups, &s.upRoot}} {
+		if one.dir == "" {
+			continue
+		}
+		root, err := os.OpenRoot(one.dir)
+		if err != nil {
+			return err
+		}
+		*one.at = root
+		s.stop = append(s.stop, func() { _ = root.Close() }) // nothing was written through it that could be lost
+	}
+	return nil
 }
 
 func yes() *bool {
@@ -566,6 +616,7 @@ func (s *session) current() (*tab, error) {
 // end closes the browser and waits for all that belongs to it.
 func (s *session) end() {
 	s.finish()
+	s.dropGiven()
 	s.mu.Lock()
 	link, stop := s.link, s.stop
 	s.link, s.stop = nil, nil

@@ -34,6 +34,9 @@ func (g *Gateway) navigateBrowser(c echo.Context, t store.Thread) error {
 		return err
 	}
 	v, err := g.Browsers.Act(c.Request().Context(), t.ID, browser.Action{Kind: browser.Navigate, URL: in.URL, Quiet: true})
+	if err := v.Discard(); err != nil {
+		g.Log.Warn("a download can't be removed", "thread", t.ID, "err", err)
+	}
 	var refused *browser.Refusal
 	switch {
 	case errors.As(err, &refused):
