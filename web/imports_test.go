@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"reflect"
 	"testing"
 )
 
@@ -63,6 +64,8 @@ func TestImportsThroughTheAPI(t *testing.T) {
 	}
 	if done := call("POST", "/api/imports/"+id+"/confirm", "", nil, http.StatusOK); done["confirmed"] != true {
 		t.Errorf("the import is %v", done)
+	} else if again := call("POST", "/api/imports/"+id+"/confirm", "", nil, http.StatusOK); !reflect.DeepEqual(again, done) {
+		t.Errorf("a second confirm answers %v, the first %v", again, done)
 	}
 	if list, _ := call("GET", "/api/imports", "", nil, http.StatusOK)["imports"].([]any); len(list) != 1 {
 		t.Errorf("%d imports are listed", len(list))

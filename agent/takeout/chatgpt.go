@@ -40,6 +40,7 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 	if err := json.Unmarshal(rec.Mapping, &nodes); err != nil {
 		return err
 	}
+	r.files.given = map[string]bool{}
 	*c = Conversation{App: ChatGPT, ID: rec.ID, Title: rec.Title, Created: rec.CreateTime.Time,
 		Updated: rec.UpdateTime.Time}
 	if rec.Conversation != "" {
@@ -146,6 +147,7 @@ func withoutMarks(s string) string {
 type assets struct {
 	byID  map[string]*zip.File
 	names map[string]string // as people knew them, by the names in the archive
+	given map[string]bool   // ids that the conversation has already
 }
 
 // findAssets finds the files whose names begin with an id.
@@ -184,7 +186,7 @@ func assetID(s string) string {
 	return s[:n]
 }
 
-// file is the file that an id or a pointer names.
+// file is the file that an id or a pointer names. A conversation gets its content once.
 func (a assets) file(pointer, name string) File {
 	id := assetID(pointer)
 	f := a.byID[id]
@@ -200,5 +202,9 @@ func (a assets) file(pointer, name string) File {
 			name = path.Base(other)
 		}
 	}
+	if a.given[id] {
+		return File{Name: name}
+	}
+	a.given[id] = true
 	return File{Name: name, Size: int64(min(f.UncompressedSize64, 1<<62)), Open: f.Open}
 }

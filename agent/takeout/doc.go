@@ -17,7 +17,7 @@ const (
 
 // Bounds in bytes.
 const (
-	maxConversation = 64 << 20  // JSON of one conversation
+	maxConversation = 32 << 20  // JSON of one conversation
 	maxChats        = 4 << 30   // JSON of all of them, unpacked
 	maxNames        = 8 << 20   // the list of the names of files
 	maxDirectory    = 100 << 20 // names in the directory of an archive

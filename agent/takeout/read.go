@@ -3,6 +3,7 @@ package takeout
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -14,9 +15,9 @@ import (
 )
 
 // Read calls each for every conversation of an export: an archive, or the JSON in it. An error of
-// each ends it and is returned. Errors: ErrFormat, ErrDamaged, ErrTooLarge.
-func Read(src io.ReaderAt, size int64, each func(*Conversation) error) (Unreadable, error) {
-	r := &reader{each: each}
+// each ends it and is returned, as does the end of ctx. Errors: ErrFormat, ErrDamaged, ErrTooLarge.
+func Read(ctx context.Context, src io.ReaderAt, size int64, each func(*Conversation) error) (Unreadable, error) {
+	r := &reader{ctx: ctx, each: each}
 	var head [4]byte
 	if _, err := src.ReadAt(head[:], 0); err != nil && err != io.EOF {
 		return r.bad, fmt.Errorf("read export: %w", err)
@@ -29,6 +30,7 @@ func Read(src io.ReaderAt, size int64, each func(*Conversation) error) (Unreadab
 }
 
 type reader struct {
+	ctx   context.Context
 	each  func(*Conversation) error
 	files assets
 	bad   Unreadable
@@ -94,11 +96,15 @@ func directory(src io.ReaderAt, size int64) int64 {
 
 // budget is a reader that fails once what was read since the last allowance is too much.
 type budget struct {
+	ctx       context.Context
 	from      io.Reader
 	left, all int64
 }
 
 func (b *budget) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
 	if b.left <= 0 || b.all <= 0 {
 		return 0, ErrTooLarge
 	}
@@ -109,9 +115,12 @@ func (b *budget) Read(p []byte) (int, error) {
 
 // chats reads JSON: a list of conversations, or one.
 func (r *reader) chats(from io.Reader) error {
-	in := &budget{from: from, left: maxConversation, all: maxChats}
+	in := &budget{ctx: r.ctx, from: from, left: maxConversation, all: maxChats}
 	dec := json.NewDecoder(in)
 	fail := func(err error) error {
+		if r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
 		if errors.Is(err, ErrTooLarge) {
 			return fmt.Errorf("%w: a conversation ends behind byte %d", ErrTooLarge, dec.InputOffset())
 		}
@@ -200,7 +209,15 @@ type record struct {
 // one hands on a conversation.
 func (r *reader) one(raw json.RawMessage) error {
 	var rec record
-	err := json.Unmarshal(raw, &rec)
+	err := count(r.ctx, raw)
+	if r.ctx.Err() != nil {
+		return r.ctx.Err()
+	}
+	if err != nil {
+		_ = json.Unmarshal(raw, &rec) // for its title; the lists stay raw
+	} else {
+		err = json.Unmarshal(raw, &rec)
+	}
 	c := &Conversation{}
 	switch {
 	case err != nil:

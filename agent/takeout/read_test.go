@@ -3,6 +3,7 @@ package takeout_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ const openWebUI = `[{"id":"w1","title":"Rain","updated_at":1710000100,"created_a
 func read(t testing.TB, data []byte) ([]*takeout.Conversation, takeout.Unreadable, error) {
 	t.Helper()
 	var all []*takeout.Conversation
-	bad, err := takeout.Read(bytes.NewReader(data), int64(len(data)), func(c *takeout.Conversation) error {
+	bad, err := takeout.Read(t.Context(), bytes.NewReader(data), int64(len(data)), func(c *takeout.Conversation) error {
 		all = append(all, c)
 		return nil
 	})
@@ -168,7 +169,7 @@ func (endless) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestAConversationIsBounded(t *testing.T) {
-	_, err := takeout.Read(endless{}, 1<<40, func(*takeout.Conversation) error { return nil })
+	_, err := takeout.Read(t.Context(), endless{}, 1<<40, func(*takeout.Conversation) error { return nil })
 	if !errors.Is(err, takeout.ErrTooLarge) {
 		t.Error(err)
 	}
@@ -180,11 +181,45 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(archive(f, "conversations.json", chatGPT, "file-Ab1-bee.png", "PNG"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _ = takeout.Read(bytes.NewReader(data), int64(len(data)), func(c *takeout.Conversation) error {
+		_, _ = takeout.Read(t.Context(), bytes.NewReader(data), int64(len(data)), func(c *takeout.Conversation) error {
 			if c.App == "" {
 				t.Error("a conversation of no app")
 			}
 			return nil
 		})
 	})
+}
+
+func TestTooManyElementsLeaveTheOtherChats(t *testing.T) {
+	for name, c := range map[string]string{
+		"messages":    `{"uuid":"u","name":"many","chat_messages":[{}` + strings.Repeat(",{}", 20_000) + `]}`,
+		"attachments": `{"uuid":"u","name":"many","chat_messages":[{"attachments":[{}` + strings.Repeat(",{}", 100) + `]}]}`,
+		"files":       `{"id":"u","title":"many","chat":{"messages":[{"Files":[{}` + strings.Repeat(",{}", 100) + `]}]}}`,
+		"parts":       `{"id":"u","title":"many","mapping":{"a":{"message":{"content":{"parts":[1` + strings.Repeat(",1", 20_000) + `]}}}}}`,
+	} {
+		all, bad, err := read(t, []byte("["+c+","+strings.Trim(claude, "[")))
+		if err != nil || len(all) != 1 || bad.Count != 1 || bad.Title != "many" {
+			t.Errorf("%s: %d conversations, %+v, %v", name, len(all), bad, err)
+		}
+	}
+}
+
+func TestAFileIsGivenOnceToAConversation(t *testing.T) {
+	a := `{"id":"file-Ab1","name":"bee.png"}`
+	all, _, err := read(t, archive(t, "conversations.json", strings.Replace(chatGPT, a, a+strings.Repeat(","+a, 9), 1), "file-Ab1-bee.png", "PNG"))
+	if err != nil || len(all) != 1 {
+		t.Fatal(len(all), err)
+	}
+	if got := tell(t, all[0]); strings.Count(got, "[bee.png: PNG]") != 1 || strings.Count(got, "[bee.png: -]") != 9 {
+		t.Error(got)
+	}
+}
+
+func TestReadingEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := takeout.Read(ctx, strings.NewReader(claude), int64(len(claude)), func(*takeout.Conversation) error { return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }

@@ -79,7 +79,10 @@ func Restore(ctx context.Context, db *store.DB, t store.Thread,
 	cp := store.Checkpoint{ID: recorder.CheckpointID(""), Source: "update", Next: next, Meta: json.RawMessage(`{}`),
 		Card: card, At: t.UpdatedAt}
 	b.Checkpoints = []store.Checkpoint{cp}
-	t.Head, t.Status, t.StateUpdatedAt = cp.ID, runs.Idle, t.UpdatedAt
+	t.Head, t.Status = cp.ID, runs.Idle
+	if t.StateUpdatedAt.IsZero() {
+		t.StateUpdatedAt = t.UpdatedAt
+	}
 	if len(next) > 0 {
 		t.Status = runs.ThreadInterrupted
 	}

@@ -9,15 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"mime/multipart"
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -41,6 +44,13 @@ const (
 	maxTitles = 50
 	maxTitle  = 200 // characters
 	space     = "import"
+	spools    = ".import-*"
+	// maxSpools is how many exports may arrive at once.
+	maxSpools = 4
+	// minFiles and maxFiles bound the bytes of files that an import may write; between them, it is
+	// four times the export.
+	minFiles = 64 << 20
+	maxFiles = 4 << 30
 )
 
 // Sentinels of this package.
@@ -65,9 +75,11 @@ type Service struct {
 	Uploads   func() uploads.Config
 	Log       *slog.Logger
 
-	busy sync.Mutex
-	mu   sync.Mutex
-	last int64 // moment of the last preview, which no other has
+	tidy    sync.Once    // removes what a killed server left
+	arrives atomic.Int32 // exports being received or read
+	busy    sync.Mutex   // held while one is read
+	mu      sync.Mutex
+	last    int64 // moment of the last preview, which no other has
 }
 
 // Import is an import of an owner.
@@ -105,17 +117,19 @@ type reading struct {
 	*Service
 	owner string
 	at    time.Time // when its chats are removed
+	left  int64     // bytes of files that it may still write
 	Preview
 }
 
 // Preview reads an export and makes its chats, which nobody sees until they are confirmed.
 // Errors: ErrBusy, ErrTooLarge, those of takeout, of the store.
 func (s *Service) Preview(ctx context.Context, owner string, from io.Reader) (Preview, error) {
-	if !s.busy.TryLock() {
+	s.tidy.Do(s.clear)
+	defer s.arrives.Add(-1)
+	if s.arrives.Add(1) > maxSpools {
 		return Preview{}, ErrBusy
 	}
-	defer s.busy.Unlock()
-	spool, err := os.CreateTemp(s.Dirs.Root, ".import-*") // 0600
+	spool, err := os.CreateTemp(s.Dirs.Root, spools) // 0600
 	if err != nil {
 		return Preview{}, fmt.Errorf("keep export: %w", err)
 	}
@@ -131,9 +145,13 @@ func (s *Service) Preview(ctx context.Context, owner string, from io.Reader) (Pr
 	if size > MaxBytes {
 		return Preview{}, ErrTooLarge
 	}
-	r := &reading{Service: s, owner: owner, at: s.moment()}
+	if !s.busy.TryLock() {
+		return Preview{}, ErrBusy
+	}
+	defer s.busy.Unlock()
+	r := &reading{Service: s, owner: owner, at: s.moment(), left: min(max(4*size, minFiles), maxFiles)}
 	r.ID, r.At = strconv.FormatInt(r.at.UnixMilli(), 36), s.DB.Now()
-	bad, err := takeout.Read(spool, size, func(c *takeout.Conversation) error {
+	bad, err := takeout.Read(ctx, spool, size, func(c *takeout.Conversation) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -147,6 +165,17 @@ func (s *Service) Preview(ctx context.Context, owner string, from io.Reader) (Pr
 		return Preview{}, err
 	}
 	return r.Preview, s.keep(ctx, owner, r.Import)
+}
+
+// clear removes exports that a killed server was reading.
+func (s *Service) clear() {
+	old, err := fs.Glob(os.DirFS(s.Dirs.Root), spools)
+	for _, name := range old {
+		err = errors.Join(err, os.Remove(filepath.Join(s.Dirs.Root, name)))
+	}
+	if err != nil {
+		s.Log.Warn("couldn't remove exports that an earlier server left", "err", err)
+	}
 }
 
 // forget drops the rows of previews whose chats were removed.
@@ -210,7 +239,15 @@ func (r *reading) chat(ctx context.Context, c *takeout.Conversation) error {
 		return nil
 	case t.DeletedAt.Equal(r.at): // twice in one export
 		return nil
-	default: // deleted, or of a preview that nobody has answered
+	default: // in the trash, or of a preview that nobody has answered
+		began, err := r.DB.Runs(ctx, id, "", 1, 0)
+		if err != nil {
+			return err
+		}
+		if len(began) > 0 { // somebody went on with it, and can have it back
+			r.Existing++
+			return nil
+		}
 		if err := r.Runs.DeleteThread(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -219,7 +256,8 @@ func (r *reading) chat(ctx context.Context, c *takeout.Conversation) error {
 }
 
 func (r *reading) make(ctx context.Context, id string, c *takeout.Conversation) error {
-	t := store.Thread{ID: id, Owner: r.owner, CreatedAt: c.Created, UpdatedAt: c.Updated, DeletedAt: r.at}
+	t := store.Thread{ID: id, Owner: r.owner, CreatedAt: c.Created, UpdatedAt: c.Updated,
+		StateUpdatedAt: r.DB.Now(), DeletedAt: r.at} // retention counts from its state
 	var msgs []*agent.Message
 	models := map[string]bool{}
 	hadFiles := false
@@ -350,7 +388,7 @@ func kindOf(name string) string {
 func (r *reading) files(ctx context.Context, thread string, list []takeout.File) ([]uploads.File, error) {
 	var out []uploads.File
 	for _, f := range list {
-		if f.Open == nil {
+		if f.Open == nil || f.Size > r.left {
 			r.Missing++
 			continue
 		}
@@ -377,6 +415,7 @@ func (r *reading) file(ctx context.Context, thread string, f takeout.File) ([]up
 	if f.Size > min(limits.MaxFileSize, limits.MaxTotalSize) {
 		return nil, &uploads.FileTooLargeError{Name: f.Name, Limit: limits.MaxFileSize}
 	}
+	r.left -= f.Size
 	if err := r.Dirs.Create(thread); err != nil {
 		return nil, err
 	}
@@ -482,11 +521,33 @@ func (s *Service) Confirm(ctx context.Context, owner, id string) (Import, error)
 	if err != nil {
 		return i, err
 	}
-	if len(ids) == 0 {
-		return i, ErrGone
+	if len(ids) == 0 { // confirmed by another request, or by one that a crash cut off
+		if i, err = s.read(ctx, owner, id); err != nil || i.Done {
+			return i, err
+		}
+		list, err := s.of(ctx, owner, id)
+		if err != nil {
+			return i, err
+		}
+		if len(list) == 0 {
+			return i, ErrGone
+		}
+		for _, t := range list {
+			ids = append(ids, t.ID)
+		}
 	}
 	i.Done, i.Chats = true, len(ids)
 	return i, s.keep(ctx, owner, i)
+}
+
+// of lists the chats of an import that are not in the trash.
+func (s *Service) of(ctx context.Context, owner, id string) ([]store.Thread, error) {
+	meta, err := agent.Encode(map[string]string{"import": id})
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := s.DB.Threads(ctx, store.ThreadQuery{Owner: owner, Metadata: meta})
+	return list, err
 }
 
 // Undo deletes the chats of an import but those that somebody went on with. ErrGone when there is none.
@@ -496,11 +557,7 @@ func (s *Service) Undo(ctx context.Context, owner, id string) (removed, kept int
 		return 0, 0, err
 	}
 	if i.Done {
-		meta, err := agent.Encode(map[string]string{"import": id})
-		if err != nil {
-			return 0, 0, err
-		}
-		list, _, err := s.DB.Threads(ctx, store.ThreadQuery{Owner: owner, Metadata: meta})
+		list, err := s.of(ctx, owner, id)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -77,6 +77,9 @@ func TestAnExportIsPreviewedImportedAndTakenBack(t *testing.T) {
 	id := importID.FindStringSubmatch(a.body)[1]
 	w.shows(w.follow("confirm", id), "Imported 2 chats from Open WebUI", "Undo import")
 	w.follow("confirm", id) // again changes nothing
+	if due, err := w.db.Stale(w.Context(), w.db.Now().AddDate(0, 0, -30), false, 10); err != nil || len(due) > 0 {
+		t.Errorf("retention takes %v of what was just imported, %v", due, err)
+	}
 
 	var rain string
 	for _, th := range w.threads() {
