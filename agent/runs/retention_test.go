@@ -54,6 +54,7 @@ func aged(t *testing.T, w *world, now time.Time, hours map[string]int) {
 			t.Fatal(err)
 		}
 		th.UpdatedAt = now.Add(-time.Duration(h) * time.Hour)
+		th.StateUpdatedAt = th.UpdatedAt
 		if err := w.db.Commit(t.Context(), store.Batch{Thread: &th}); err != nil {
 			t.Fatal(err)
 		}
