@@ -20,7 +20,6 @@ const begin = (b, stop) => {
     stop: () => { it.end(); stop(); },
   };
   now = it;
-  press(b, true);
   return it;
 };
 
@@ -58,6 +57,7 @@ export const dictate = async (b, form, {insert, say, toast}) => {
     b.disabled = false;
   };
   rec.start();
+  press(b, true); // only now is anything recorded
 };
 
 const listen = (b, insert, toast) => {
@@ -69,6 +69,7 @@ const listen = (b, insert, toast) => {
   r.onerror = (e) => { if (!it.over() && e.error !== 'aborted') toast(e.error === 'not-allowed' ? b.dataset.denied : b.dataset.failed); };
   r.onend = it.end;
   r.start();
+  press(b, true);
 };
 
 // speak reads an answer aloud.
@@ -77,6 +78,7 @@ export const speak = async (b, form, {toast}) => {
   if (form && 'speech' in form.dataset) {
     const a = new Audio(b.dataset.at);
     const it = begin(b, () => { a.pause(); a.removeAttribute('src'); });
+    press(b, true);
     const fail = () => { if (!it.over()) { it.end(); toast(b.dataset.failed); } };
     a.onended = it.end;
     a.onerror = fail;
@@ -84,6 +86,7 @@ export const speak = async (b, form, {toast}) => {
     return;
   }
   const it = begin(b, () => speechSynthesis.cancel());
+  press(b, true);
   const res = await fetch(b.dataset.at + '?text=1').catch(() => null);
   if (it.over()) return;
   if (!res?.ok) { it.end(); toast(b.dataset.failed); return; }
