@@ -44,7 +44,7 @@ func TestSearchesAndPagesAreReadAsPeopleDo(t *testing.T) {
 	w.begin("t1", "Foxes?")
 	w.settle("t1")
 	page := w.page("/workspace/chats/t1")
-	for _, part := range []string{`<li value="2">`, `<li class="nn">`, "Used 1 source · 1 cited page not opened", "· not opened", ">owls.example<",
+	for _, part := range []string{`<li value="2">`, `<li class="nn">`, "Used 1 source · 1 cited page not opened", "· not opened", "</span> owls.example<",
 		`aria-hidden="true">O</span>`} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), part) {
 			t.Errorf("the page lacks %s", part)
