@@ -142,8 +142,8 @@ nightly-fuzz: ## each fuzz target with new input, 20 minutes in all
 	@.ci/fuzz total 1200
 
 nightly-cluster: ## PostgreSQL under the whole suites, kills, faults of clusters, histories
-	$(NIGHTLY) $(GOTEST) -count=1 -shuffle=on -timeout 45m ./web/history ./web ./web/caretaker ./web/network ./web/cli \
-	  ./agent/runs/... ./agent/channels/... ./agent/shared ./agent/config ./agent/placement ./agent/mcp/... ./store/...
+	$(NIGHTLY) $(GOTEST) -count=1 -shuffle=on -timeout 45m ./web/history ./web ./web/leader ./web/hostrules ./web/cli \
+	  ./agent/runs/... ./agent/channels/... ./agent/clusterstate ./agent/config ./sandbox/affinity ./agent/mcp/... ./store/...
 
 nightly-attack: ## the sandbox under attack: namespaces and Landlock, as root and as a user
 	$(NIGHTLY) $(GOTEST) -count=1 -shuffle=on -timeout 45m ./web/attack ./web/chain ./sandbox/... .

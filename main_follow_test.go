@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"fawn/agent/agenttest"
-	"fawn/web/headless"
+	"fawn/web/client"
 )
 
 // relay is a proxy to a server that may change. Streams through it break off after cut bytes, if that is not 0.
@@ -76,13 +76,13 @@ func TestRunFollowsOverConnectionsThatBreak(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil, "--data", t.TempDir(), "--config", configured(t))
 	front := newRelay(t, s, 4000)
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
+	hc := &http.Client{Transport: &http.Transport{}}
+	defer hc.CloseIdleConnections()
 	var answer, progress bytes.Buffer
-	r, err := headless.Run(t.Context(), headless.Server{URL: front.URL, Client: client},
-		headless.Task{Text: "echo 120 tokens at 0 tok/s"},
-		headless.Screen{Answer: &answer, Progress: &progress, Live: true})
-	if err != nil || r.Status != headless.Success || progress.String() != "" {
+	r, err := client.Run(t.Context(), client.Server{URL: front.URL, Client: hc},
+		client.Task{Text: "echo 120 tokens at 0 tok/s"},
+		client.Screen{Answer: &answer, Progress: &progress, Live: true})
+	if err != nil || r.Status != client.Success || progress.String() != "" {
 		t.Fatalf("%+v %v %s", r, err, progress.String())
 	}
 	if strings.Count(r.Answer, "lorem") != 120 || strings.TrimRight(answer.String(), "\n") != r.Answer {

@@ -13,9 +13,9 @@ import (
 	"fawn/agent"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
+	"fawn/agent/clusterstate"
 	"fawn/agent/config"
 	"fawn/agent/schedule"
-	"fawn/agent/shared"
 	"fawn/sandbox/netguard"
 	"fawn/store"
 	"fawn/uploads"
@@ -41,7 +41,7 @@ func (a *App) openChannels() *channels.Hub {
 			all, err := a.memory.All(ctx, owner)
 			return len(all), err
 		}}
-	c.Notes = shared.NotesIn(a.shared)
+	c.Notes = clusterstate.NotesIn(a.shared)
 	if a.db.Clustered() {
 		c.Elsewhere = a.botElsewhere
 	}

@@ -8,7 +8,7 @@ import (
 	"fawn/uploads"
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
-	"fawn/web/converter"
+	"fawn/uploads/worker"
 )
 
 // shelf keeps the states of documents in the database.
@@ -60,7 +60,7 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 
 // openDocuments makes what converts uploads, each in a process of its own.
 func (a *App) openDocuments() *documents.Service {
-	a.converter = converter.New(a.dirs.Root, func() { a.report() }, a.opts.Log)
+	a.converter = worker.New(a.dirs.Root, func() { a.report() }, a.opts.Log)
 	server := int64(0)
 	if a.db.Clustered() {
 		server = a.db.Self()

@@ -13,16 +13,16 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/config"
-	"fawn/agent/inspect"
 	"fawn/agent/mcp"
-	"fawn/agent/runs/observe"
+	"fawn/agent/runs/trace"
+	"fawn/agent/tracestore"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/metrics"
 	"fawn/web/openapi"
 	"fawn/web/principal"
 	"fawn/web/storage"
-	"fawn/web/tracing"
+	"fawn/web/traceexport"
 )
 
 // openMetrics makes the counters, unless the configuration wants none.
@@ -42,17 +42,17 @@ const orphanTime = 2 * time.Second
 func (a *App) openTracing(snap *config.Snapshot) {
 	c := snap.File.Tracing
 	if targets := TraceTargets(snap); len(targets) > 0 {
-		a.tracer = tracing.New(tracing.Config{Targets: targets, Service: c.ServiceName, Version: a.opts.Version,
+		a.tracer = traceexport.New(traceexport.Config{Targets: targets, Service: c.ServiceName, Version: a.opts.Version,
 			Ratio: c.SampleRatio, Content: c.Content, Redact: a.secrets.Text,
 			Agents: map[string]string{wire.LeadAssistant(): wire.GraphID}, Log: a.opts.Log})
 	}
 }
 
 // TraceTargets are all collectors that get traces.
-func TraceTargets(snap *config.Snapshot) []tracing.Target {
-	targets := tracing.Hosted(snap.Env)
+func TraceTargets(snap *config.Snapshot) []traceexport.Target {
+	targets := traceexport.Hosted(snap.Env)
 	if c := snap.File.Tracing; c.Endpoint != "" {
-		targets = append(targets, tracing.OTLP(c.Endpoint, c.Headers.Plain()))
+		targets = append(targets, traceexport.OTLP(c.Endpoint, c.Headers.Plain()))
 	}
 	return targets
 }
@@ -60,9 +60,9 @@ func TraceTargets(snap *config.Snapshot) []tracing.Target {
 // openInspector starts to keep what calls of runs took, unless the configuration wants nothing kept.
 func (a *App) openInspector(snap *config.Snapshot) {
 	if snap.File.Inspector.Enabled {
-		a.inspect = inspect.New(a.db, func() inspect.Rules {
+		a.inspect = tracestore.New(a.db, func() tracestore.Rules {
 			i := a.config.Current().File.Inspector
-			return inspect.Rules{Prompts: i.Prompts, Keep: i.Keep}
+			return tracestore.Rules{Prompts: i.Prompts, Keep: i.Keep}
 		}, a.opts.Log)
 	}
 }
@@ -107,8 +107,8 @@ func (a *App) committed() func(time.Duration, error) {
 }
 
 // observer is told what runs do; nil when nobody wants to know.
-func (a *App) observer() observe.Observer {
-	var all observe.Observers
+func (a *App) observer() trace.Observer {
+	var all trace.Observers
 	if a.tracer != nil { // first: what it puts into the context is for all
 		all = append(all, a.tracer)
 	}

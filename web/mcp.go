@@ -16,7 +16,7 @@ import (
 	"fawn/agent/mcp"
 	"fawn/sandbox/files"
 	"fawn/web/completions"
-	"fawn/web/errstatus"
+	"fawn/web/httpx"
 	"fawn/web/inproc"
 	"fawn/web/mcpserver"
 	"fawn/web/openapi"
@@ -93,7 +93,7 @@ func (a *App) toolServer() http.Handler {
 // them.
 func (a *App) inner() http.Handler {
 	inner := echo.New()
-	inner.HTTPErrorHandler = errstatus.Handler(a.opts.Log)
+	inner.HTTPErrorHandler = httpx.ErrorHandler(a.opts.Log)
 	a.api.Routes(inner.Group("/api/langgraph"), false)
 	a.api.Routes(inner.Group("/api"), true)
 	a.gateway.Routes(inner.Group("/api"))

@@ -21,22 +21,22 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/agent/clienttool"
+	"fawn/agent/clusterstate"
 	"fawn/agent/community"
 	"fawn/agent/config"
-	"fawn/agent/inspect"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
-	"fawn/agent/placement"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
-	"fawn/agent/shared"
 	"fawn/agent/skills"
 	"fawn/agent/threads"
+	"fawn/agent/tracestore"
 	"fawn/backup"
 	"fawn/memory"
 	"fawn/sandbox"
+	"fawn/sandbox/affinity"
 	"fawn/sandbox/browser"
 	"fawn/sandbox/changes"
 	"fawn/sandbox/egress"
@@ -44,25 +44,25 @@ import (
 	"fawn/sandbox/netguard"
 	"fawn/sandbox/render"
 	"fawn/store"
-	"fawn/store/trees"
+	"fawn/store/filestore"
 	"fawn/uploads/documents"
 	"fawn/uploads/pictures"
+	"fawn/uploads/worker"
 	"fawn/web/account"
 	"fawn/web/account/factor"
 	"fawn/web/api"
 	"fawn/web/audit"
-	"fawn/web/caretaker"
-	"fawn/web/converter"
 	"fawn/web/gateway"
+	"fawn/web/hostrules"
 	"fawn/web/httpx"
+	"fawn/web/leader"
 	"fawn/web/metrics"
-	"fawn/web/network"
 	"fawn/web/proxy"
 	"fawn/web/redact"
+	"fawn/web/restart"
 	"fawn/web/storage"
-	"fawn/web/successor"
 	"fawn/web/systemd"
-	"fawn/web/tracing"
+	"fawn/web/traceexport"
 	"fawn/web/ui"
 )
 
@@ -100,22 +100,22 @@ type Options struct {
 type App struct {
 	opts     Options
 	config   *config.Store
-	shared   *shared.Rows // what several servers share; nil for one that is alone
+	shared   *clusterstate.Rows // what several servers share; nil for one that is alone
 	trust    proxy.Trust
 	base     string // "" or such as /fawn
 	vouches  string // header with whom a trusted proxy has signed in
 	dirs     files.Dirs
 	db       *store.DB
-	trees    *trees.Trees // nil has the files of threads in folders only
+	trees    *filestore.Trees // nil has the files of threads in folders only
 	runs     *runs.Manager
 	copier   *threads.Copier
 	builder  *lead.Builder
 	sandbox  sandbox.Provider
-	places   *placement.Places     // where sandboxes are; nil for a server that has its database alone
+	places   *affinity.Places      // where sandboxes are; nil for a server that has its database alone
 	report   func() sandbox.Report // of the provider that was chosen; waits until one is
 	egress   *egress.Proxy
 	trail    *audit.Trail
-	network  *network.Decisions
+	network  *hostrules.Decisions
 	accounts *account.Service
 
 	factorSeal  *factor.Seal // of the secrets of authenticator apps
@@ -131,19 +131,19 @@ type App struct {
 	web         *community.Service
 	browser     render.Browser
 	browsers    *browser.Browsers
-	converter   *converter.Converter
+	converter   *worker.Converter
 	stopProxy   context.CancelFunc
 	api         *api.API
 	gateway     *gateway.Gateway
 	pages       *ui.UI
-	secrets     redact.Redactor  // of the configuration, for what is written down
-	metrics     *metrics.Metrics // nil counts nothing
-	inspect     *inspect.Service // nil keeps nothing
-	tracer      *tracing.Tracer  // nil tells nobody
-	readers     httpx.Limiter    // of event streams of the API
+	secrets     redact.Redactor     // of the configuration, for what is written down
+	metrics     *metrics.Metrics    // nil counts nothing
+	inspect     *tracestore.Service // nil keeps nothing
+	tracer      *traceexport.Tracer // nil tells nobody
+	readers     httpx.Limiter       // of event streams of the API
 	schedule    *schedule.Scheduler
 	channels    *channels.Hub
-	caretaker   *caretaker.Caretaker
+	leader      *leader.Runner
 	caring      atomic.Bool // this server has the bots
 	unused      time.Time   // before the address was opened, by the clock of the data folder's file system
 	backups     backups
@@ -151,10 +151,10 @@ type App struct {
 	tls         *tls.Config // nil speaks plain HTTP
 	server      *http.Server
 	echo        *echo.Echo
-	lost        loss            // of the right to write to the database
-	will        *successor.Will // what is kept when that is lost, nil for nothing
-	leaving     ending          // when the server begins to stop: pages come back by themselves
-	draining    ending          // when the runs have stopped and whoever still reads should go
+	lost        loss              // of the right to write to the database
+	will        *restart.Handover // what is kept when that is lost, nil for nothing
+	leaving     ending            // when the server begins to stop: pages come back by themselves
+	draining    ending            // when the runs have stopped and whoever still reads should go
 
 	stop      context.CancelFunc // ends background work
 	work      sync.WaitGroup
@@ -250,7 +250,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.trail = audit.New(a.db, o.Log)
 	a.openInspector(snap)
-	a.network = network.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
+	a.network = hostrules.New(a.db, func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) }, o.Log)
 	if err := a.openSandbox(ctx, snap); err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	browsing := a.openBrowsers()
 	a.openMCP(snap)
 	a.switches = switches.New(a.db)
-	a.clientTools = clienttool.New(shared.NotesIn(a.shared),
+	a.clientTools = clienttool.New(clusterstate.NotesIn(a.shared),
 		func(thread string, event json.RawMessage) bool { return a.runs.Announce(thread, event) }, o.Log)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
 		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) },

@@ -11,8 +11,8 @@ import (
 	"fawn/uploads"
 	"fawn/web/account/sso"
 	"fawn/web/api"
-	"fawn/web/errstatus"
 	"fawn/web/gateway"
+	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
 	"fawn/web/ui"
@@ -49,7 +49,7 @@ func (a *App) routes() error {
 	if err != nil {
 		return err
 	}
-	e.HTTPErrorHandler = pages.ErrorHandler(errstatus.Handler(a.opts.Log))
+	e.HTTPErrorHandler = pages.ErrorHandler(httpx.ErrorHandler(a.opts.Log))
 	e.GET("/assets/*", principal.Allow(principal.Anyone, echo.WrapHandler(assets.Handler())))
 	pages.Routes(e.Group(""))
 	a.pages = pages
@@ -159,7 +159,7 @@ func healthPaths() []string { return []string{"/health", "/healthz", "/api/healt
 func (a *App) health(c echo.Context) error {
 	h := a.state(principal.Of(c.Request().Context()).Known())
 	if h["status"] != "healthy" {
-		errstatus.Header(c.Response().Header(), http.StatusServiceUnavailable, nil)
+		httpx.ErrorHeader(c.Response().Header(), http.StatusServiceUnavailable, nil)
 		return c.JSON(http.StatusServiceUnavailable, h)
 	}
 	return c.JSON(http.StatusOK, h)

@@ -14,9 +14,9 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
-	"fawn/agent/placement"
 	"fawn/agent/runs"
 	"fawn/sandbox"
+	"fawn/sandbox/affinity"
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
 	"fawn/sandbox/providers"
@@ -50,7 +50,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	if a.metrics != nil {
 		c.Started = a.metrics.Sandbox
 	}
-	a.places = placement.New(placement.Config{DB: a.db, Dirs: a.dirs, Patience: a.opts.patience, Log: a.opts.Log})
+	a.places = affinity.New(affinity.Config{DB: a.db, Dirs: a.dirs, Patience: a.opts.patience, Log: a.opts.Log})
 	if a.places != nil {
 		c.Kept = a.places.Kept
 	}

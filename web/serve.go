@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fawn/agent/llm"
-	"fawn/web/heap"
-	"fawn/web/successor"
+	"fawn/web/memlimit"
+	"fawn/web/restart"
 	"fawn/web/systemd"
 )
 
@@ -32,7 +32,7 @@ const anewTime = time.Second
 // the same process, so that nothing of its old life goes on with the rights of the new one, and fails with
 // [ErrReplaced] where it can't.
 func Serve(ctx context.Context, o Options) error {
-	before, err := successor.Inherited()
+	before, err := restart.Inherited()
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func Serve(ctx context.Context, o Options) error {
 		answered = before.Answer(anewTime)
 	}
 	var opened atomic.Pointer[App]
-	defer heap.Keep(ctx, func() {
+	defer memlimit.Keep(ctx, func() {
 		if a := opened.Load(); a != nil {
 			a.runs.Rest()
 			a.db.Rest()
@@ -143,7 +143,7 @@ func (a *App) bequeath(err error) bool {
 	if !a.opts.anew || !errors.Is(err, ErrReplaced) {
 		return false
 	}
-	if a.will, err = successor.Keep(a.opts.Addr, a.listeners); err != nil {
+	if a.will, err = restart.Prepare(a.opts.Addr, a.listeners); err != nil {
 		a.opts.Log.Warn("this server can't begin anew", "err", err)
 		return false
 	}
@@ -197,7 +197,7 @@ func (a *App) stopRuns(ctx context.Context) {
 		defer close(done)
 		a.channels.Close()
 		if a.db.Clustered() { // else nobody else is there to do it
-			a.caretaker.Leave()
+			a.leader.Leave()
 		}
 		handing, cancel := context.WithTimeout(ctx, a.drainTime()/2)
 		a.runs.Drain(handing)
@@ -243,8 +243,8 @@ func (a *App) Close() error {
 		if a.stop != nil {
 			a.stop()
 		}
-		if a.caretaker != nil {
-			a.caretaker.Leave()
+		if a.leader != nil {
+			a.leader.Leave()
 		}
 		if a.schedule != nil {
 			a.schedule.Close()

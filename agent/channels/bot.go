@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fawn/agent/channels/chat"
-	"fawn/agent/channels/pace"
 	"fawn/store"
 )
 
@@ -21,8 +20,8 @@ type bot struct {
 	calls    context.Context // of calls to the platform, ends a little later
 	cut      context.CancelFunc
 	wg       sync.WaitGroup
-	pace     *pace.Pacer
-	people   pace.People
+	pace     *rateLimiter
+	people   senderLimits
 
 	mu      sync.Mutex // guards what follows
 	now     Bot
@@ -59,7 +58,7 @@ type Status struct {
 }
 
 func newBot(h *Hub, conf Bot) *bot {
-	b := &bot{h: h, provider: conf.Provider, now: conf, pace: pace.New(), lines: map[place]*line{},
+	b := &bot{h: h, provider: conf.Provider, now: conf, pace: newRateLimiter(), lines: map[place]*line{},
 		answers: map[string]*delivery{}, tails: map[place]chan struct{}{}, room: make(chan struct{}, 1),
 		changed: make(chan struct{})}
 	b.ctx, b.stop = context.WithCancel(context.Background())

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"fawn/agent/channels/chat"
-	"fawn/agent/channels/signin"
-	"fawn/agent/channels/slots"
+	"fawn/agent/channels/qrlogin"
+	"fawn/agent/clusterstate"
 	"fawn/agent/runs"
-	"fawn/agent/shared"
 	"fawn/store"
 	"fawn/uploads"
 )
@@ -38,7 +37,7 @@ type Config struct {
 	// Elsewhere tells how the bot of a platform does that another server has; nil where there are no others.
 	Elsewhere func(provider string) (s Status, ok bool)
 	// Notes are those of all servers; nil where there are no others.
-	Notes shared.Notes
+	Notes clusterstate.Notes
 	// Observer is told what the bots do; nil for nobody.
 	Observer Observer
 }
@@ -71,10 +70,10 @@ type Bot struct {
 // Hub runs the bots. A Hub without bots has no goroutines.
 type Hub struct {
 	cfg    Config
-	slots  *slots.Slots // of runs
-	writes *slots.Slots // of turns that are being stored
+	slots  *semaphore // of runs
+	writes *semaphore // of turns that are being stored
 
-	scans *signin.Scans
+	scans *qrlogin.Scans
 
 	applying sync.Mutex // held by who starts and stops bots
 
@@ -92,8 +91,8 @@ func New(cfg Config) *Hub {
 	if cfg.Observer == nil {
 		cfg.Observer = nobody{}
 	}
-	return &Hub{cfg: cfg, bots: map[string]*bot{}, scans: signin.New(cfg.Notes),
-		slots: slots.New(0), writes: slots.New(writesAtOnce)}
+	return &Hub{cfg: cfg, bots: map[string]*bot{}, scans: qrlogin.New(cfg.Notes),
+		slots: newSemaphore(0), writes: newSemaphore(writesAtOnce)}
 }
 
 // writesAtOnce is how many turns are stored at a time, so that a commit is not so long that what a platform delivers
@@ -173,7 +172,7 @@ func (h *Hub) Look(ctx context.Context) error {
 }
 
 // Scans are the sign-ins by QR code.
-func (h *Hub) Scans() *signin.Scans { return h.scans }
+func (h *Hub) Scans() *qrlogin.Scans { return h.scans }
 
 // Restart opens a bot anew. It tells whether there is one.
 func (h *Hub) Restart(provider string) bool {

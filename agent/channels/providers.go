@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fawn/agent/channels/chat"
-	"fawn/agent/channels/signin"
+	"fawn/agent/channels/qrlogin"
 )
 
 // Provider is a chat app that Fawn knows.
@@ -21,7 +21,7 @@ type Provider struct {
 	Link    func(handle, code string) string // carries a code to the bot of that name; nil where codes are typed
 	// Scan signs a bot in by QR code where its owner switched that on, or goes on from a state; nil where there is no
 	// such sign-in.
-	Scan func(o chat.Options, state json.RawMessage) (signin.Scanner, error)
+	Scan func(o chat.Options, state json.RawMessage) (qrlogin.Scanner, error)
 	open func(k Keys, o chat.Options) (chat.Channel, error)
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/shared"
+	"fawn/agent/clusterstate"
 )
 
 // Types of the events about calls.
@@ -54,7 +54,7 @@ type Result struct {
 
 // Board has the open calls of all servers. Its methods may be called by many goroutines.
 type Board struct {
-	notes    shared.Notes
+	notes    clusterstate.Notes
 	announce func(thread string, event json.RawMessage) bool
 	log      *slog.Logger
 
@@ -63,7 +63,7 @@ type Board struct {
 }
 
 // New makes a Board of notes. announce shows an event to the readers of the run that is under way in a thread.
-func New(notes shared.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
+func New(notes clusterstate.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
 	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
 }
 
@@ -136,7 +136,7 @@ func (b *Board) call(ctx context.Context, thread string, c agent.ToolCall) (Resu
 		return Result{}, err
 	}
 	called, _ := names(thread, id)
-	if err := b.notes.Swap(ctx, nil, shared.Note{Name: called, Body: body, Until: until.Add(noteTime)}); err != nil {
+	if err := b.notes.Swap(ctx, nil, clusterstate.Note{Name: called, Body: body, Until: until.Add(noteTime)}); err != nil {
 		b.withdraw(ctx, thread, id)
 		return Result{}, fmt.Errorf("leave a call: %w", err)
 	}
@@ -206,7 +206,7 @@ func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool)
 		b.log.Error("the result of a client's tool can't be read", "thread", thread, "err", err)
 		r = Result{Text: "Error: the client's result can't be read", IsError: true}
 	}
-	err = b.notes.Swap(ctx, nil, shared.Note{Name: result, Body: []byte("null"), Until: list[0].Until, Over: true})
+	err = b.notes.Swap(ctx, nil, clusterstate.Note{Name: result, Body: []byte("null"), Until: list[0].Until, Over: true})
 	if err != nil && ctx.Err() == nil {
 		b.log.Warn("the result of a client's tool is kept longer than needed", "thread", thread, "err", err)
 	}
@@ -219,7 +219,7 @@ func (b *Board) withdraw(ctx context.Context, thread, id string) (Result, bool) 
 	defer cancel()
 	called, _ := names(thread, id)
 	err := b.notes.Swap(ctx, []string{called})
-	if errors.Is(err, shared.ErrChanged) {
+	if errors.Is(err, clusterstate.ErrChanged) {
 		return b.take(ctx, thread, id)
 	}
 	if err != nil {
@@ -256,8 +256,8 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
 	if err != nil {
 		return err
 	}
-	err = b.notes.Swap(ctx, []string{called}, shared.Note{Name: result, Body: body, Until: b.notes.Now().Add(patience + told)})
-	if errors.Is(err, shared.ErrChanged) {
+	err = b.notes.Swap(ctx, []string{called}, clusterstate.Note{Name: result, Body: body, Until: b.notes.Now().Add(patience + told)})
+	if errors.Is(err, clusterstate.ErrChanged) {
 		return b.over(ctx, result)
 	}
 	return err
@@ -269,7 +269,7 @@ func (b *Board) over(ctx context.Context, result string) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(list, func(n shared.Note) bool { return n.Name == result }) {
+	if slices.ContainsFunc(list, func(n clusterstate.Note) bool { return n.Name == result }) {
 		return ErrOver
 	}
 	return ErrNoCall

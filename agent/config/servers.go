@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"fawn/agent/config/extensions"
 	"fawn/agent/config/servers"
-	"fawn/agent/extensions"
 )
 
 // Servers are the entries of mcpServers as they are written: references to variables are not

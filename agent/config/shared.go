@@ -12,17 +12,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"fawn/agent/clusterstate"
+	"fawn/agent/config/extensions"
 	"fawn/agent/config/servers"
 	"fawn/agent/config/syntax"
-	"fawn/agent/extensions"
-	"fawn/agent/shared"
 )
 
 // ErrChanged means that what was to be edited has been changed by another server meanwhile.
-var ErrChanged = fmt.Errorf("these settings: %w; look at them again", shared.ErrChanged)
+var ErrChanged = fmt.Errorf("these settings: %w; look at them again", clusterstate.ErrChanged)
 
 // errNoKey is ErrNoKey for the field that a form has for it.
-var errNoKey = &EditError{"api_key", NoSecretKey, shared.ErrNoKey.Error()}
+var errNoKey = &EditError{"api_key", NoSecretKey, clusterstate.ErrNoKey.Error()}
 
 // KeepsSecrets says why no secrets can be stored, if so.
 func (s *Store) KeepsSecrets() error {
@@ -45,7 +45,7 @@ func (s *Snapshot) sharedDocs() map[string]string {
 
 // Share has what settings write kept in rows from now on, in the place of files. The first server brings what its
 // files say. What others change is put in force when rows says so, or at the next Poll.
-func (s *Store) Share(ctx context.Context, rows *shared.Rows) error {
+func (s *Store) Share(ctx context.Context, rows *clusterstate.Rows) error {
 	if s.fixed {
 		return ErrFixed
 	}
@@ -86,9 +86,9 @@ func (s *Store) Differing() []string {
 
 // bring writes what no server has written yet, as the files of this one have it. Secrets stay in their file where
 // they cannot be sealed.
-func (s *Store) bring(ctx context.Context, rows *shared.Rows) error {
+func (s *Store) bring(ctx context.Context, rows *clusterstate.Rows) error {
 	cur := s.Current()
-	var docs []shared.Doc
+	var docs []clusterstate.Doc
 	for name, path := range cur.sharedDocs() {
 		if rows.Get(name).Version > 0 || path == "" {
 			continue
@@ -97,9 +97,9 @@ func (s *Store) bring(ctx context.Context, rows *shared.Rows) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("bring %s to the other servers: %w", name, err)
 		}
-		d := shared.Doc{Name: name, Body: data, Secret: secretDoc(name, data)}
+		d := clusterstate.Doc{Name: name, Body: data, Secret: secretDoc(name, data)}
 		if d.Secret && !rows.Sealing() {
-			s.log.Warn("secrets in a file of this server are not those of the others: "+shared.ErrNoKey.Error(),
+			s.log.Warn("secrets in a file of this server are not those of the others: "+clusterstate.ErrNoKey.Error(),
 				"file", path)
 			continue
 		}
@@ -109,7 +109,7 @@ func (s *Store) bring(ctx context.Context, rows *shared.Rows) error {
 		docs = append(docs, d)
 	}
 	for _, d := range docs {
-		if err := rows.Put(ctx, d); err != nil && !errors.Is(err, shared.ErrChanged) {
+		if err := rows.Put(ctx, d); err != nil && !errors.Is(err, clusterstate.ErrChanged) {
 			return fmt.Errorf("bring %s to the other servers: %w", d.Name, err)
 		}
 	}
@@ -225,17 +225,17 @@ func (s *Store) document(name, path string) ([]byte, error) {
 func (s *Store) swap(seen map[string]int64, bodies map[string][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), swapTime)
 	defer cancel()
-	var docs []shared.Doc
+	var docs []clusterstate.Doc
 	for name, body := range bodies {
-		docs = append(docs, shared.Doc{Name: name, Version: seen[name], Body: body, Secret: secretDoc(name, body)})
+		docs = append(docs, clusterstate.Doc{Name: name, Version: seen[name], Body: body, Secret: secretDoc(name, body)})
 	}
 	err := s.rows.Put(ctx, docs...)
 	switch {
-	case errors.Is(err, shared.ErrNoKey):
+	case errors.Is(err, clusterstate.ErrNoKey):
 		return errNoKey
-	case errors.Is(err, shared.ErrSealed):
+	case errors.Is(err, clusterstate.ErrSealed):
 		return err
-	case errors.Is(err, shared.ErrChanged):
+	case errors.Is(err, clusterstate.ErrChanged):
 		return ErrChanged
 	}
 	return err
@@ -301,7 +301,7 @@ func (e sharedExtensions) Edit(change func(extensions.Object) (extensions.Object
 		}
 		err = e.s.swap(seen, map[string][]byte{extensionsName: data})
 		if errors.Is(err, errNoKey) {
-			return &BadServers{Why: shared.ErrNoKey.Error(), NoKey: true}
+			return &BadServers{Why: clusterstate.ErrNoKey.Error(), NoKey: true}
 		}
 		if !errors.Is(err, ErrChanged) || try == swapTries {
 			return err

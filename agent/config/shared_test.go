@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/clusterstate"
 	"fawn/agent/config"
-	"fawn/agent/extensions"
-	"fawn/agent/shared"
+	"fawn/agent/config/extensions"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -22,7 +22,7 @@ import (
 const sealKey = "a key that is long enough for sealing"
 
 // member is one of several servers that have a database: its configuration, and what it shares.
-func member(t *testing.T, url, key string, f files) (*config.Store, *shared.Rows, string) {
+func member(t *testing.T, url, key string, f files) (*config.Store, *clusterstate.Rows, string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), URL: url, Schema: "config", Cluster: true,
 		Log: slog.New(slog.DiscardHandler)})
@@ -30,11 +30,11 @@ func member(t *testing.T, url, key string, f files) (*config.Store, *shared.Rows
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	keys, err := shared.ParseKeys(key)
+	keys, err := clusterstate.ParseKeys(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := shared.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
+	rows, err := clusterstate.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fawn/agent/clusterstate"
 	"fawn/agent/config/syntax"
-	"fawn/agent/shared"
 )
 
 // pollEvery is how often Watch looks at the files. Polling works on every file system, on bind
@@ -26,7 +26,7 @@ type Store struct {
 	log   *slog.Logger
 	fixed bool
 	boot  *Snapshot
-	rows  *shared.Rows // what servers share, nil for one that is alone; set before others use the Store
+	rows  *clusterstate.Rows // what servers share, nil for one that is alone; set before others use the Store
 
 	current atomic.Pointer[Snapshot]
 	problem atomic.Pointer[string]

@@ -11,7 +11,6 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/config/servers"
 	"fawn/agent/mcp"
-	"fawn/agent/mcp/policy"
 )
 
 // EditServers changes the servers as somebody who is not at the file may, and puts them in force. agreed are the sums of
@@ -65,7 +64,7 @@ func checkServers(s *config.Store, stored, next config.Servers, agreed []string)
 			env = append(env, key)
 		}
 		slices.Sort(env)
-		if err := policy.CheckCommand(command, args, env, allowed); err != nil {
+		if err := mcp.CheckCommand(command, args, env, allowed); err != nil {
 			if asks := servers.CommandOf(name, e); !slices.Contains(agreed, asks.Sum) {
 				return &config.BadServers{Why: name + ": " + err.Error(), Asks: asks}
 			}

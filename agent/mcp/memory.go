@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"fawn/agent/shared"
+	"fawn/agent/clusterstate"
 )
 
 // listed is a tool as its server describes it, within bounds.
@@ -56,8 +56,8 @@ const (
 // memory is the file with what is known of servers, so that their tools are there right
 // after a start. Where several servers share that it is in rows, one for each.
 type memory struct {
-	path string       // empty keeps nothing
-	rows *shared.Rows // nil has a file
+	path string             // empty keeps nothing
+	rows *clusterstate.Rows // nil has a file
 
 	mu      sync.Mutex
 	Version int              `json:"version"`
@@ -139,7 +139,7 @@ const knownDoc = "mcp/known/"
 const rowTime = 10 * time.Second
 
 // readKnown reads a row. One that cannot be read counts as empty.
-func readKnown(d shared.Doc) (k known) {
+func readKnown(d clusterstate.Doc) (k known) {
 	if len(d.Body) == 0 || json.Unmarshal(d.Body, &k) != nil {
 		return known{}
 	}
@@ -165,7 +165,7 @@ func (m *memory) putRow(name string, change func(k *known) (keep bool)) error {
 			}
 		}
 		err := m.rows.Put(ctx, d)
-		if errors.Is(err, shared.ErrChanged) && ctx.Err() == nil {
+		if errors.Is(err, clusterstate.ErrChanged) && ctx.Err() == nil {
 			continue
 		}
 		if err != nil {

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/clusterstate"
 	"fawn/agent/mcp/ask"
 	"fawn/agent/mcp/consent"
-	"fawn/agent/shared"
 	"fawn/sandbox/netguard"
 )
 
@@ -52,7 +52,7 @@ type Options struct {
 	MaxMessage int
 	// Rows has what several servers know together: logins and their tokens, tools and which of them are approved.
 	// Nil keeps that in Dir. Others are heard of once its Run is called.
-	Rows *shared.Rows
+	Rows *clusterstate.Rows
 	Log  *slog.Logger
 }
 
@@ -102,7 +102,7 @@ func New(o Options) *Pool {
 		o.Log.Warn("starting without the known tools of MCP servers", "err", err)
 	}
 	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{}, refused: map[string]string{},
-		logins: consent.NewWaiting(o.Rows), asks: ask.NewBoard(shared.NotesIn(o.Rows), o.Log)}
+		logins: consent.NewWaiting(o.Rows), asks: ask.NewBoard(clusterstate.NotesIn(o.Rows), o.Log)}
 	if m.rows = o.Rows; m.rows != nil {
 		m.rows.Hear(p.heard)
 	}

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"fawn/agent/clusterstate"
 	"fawn/agent/mcp"
-	"fawn/agent/shared"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -28,11 +28,11 @@ func among(t *testing.T, url string, servers ...mcp.Server) *world {
 			t.Error(err)
 		}
 	})
-	keys, err := shared.ParseKeys("a key of all servers that is long enough")
+	keys, err := clusterstate.ParseKeys("a key of all servers that is long enough")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := shared.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
+	rows, err := clusterstate.Open(t.Context(), db, keys, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

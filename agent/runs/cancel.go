@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"fawn/agent/runs/observe"
 	"fawn/store"
 )
 
@@ -93,7 +92,7 @@ func (m *Manager) drop(ctx context.Context, e *entry) error {
 			Line: rest})
 	case stageDropped:
 		e.run.Status, e.run.UpdatedAt = Interrupted, m.db.Now()
-		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: observe.Webhooks(e.run),
+		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run),
 			Line: rest})
 		defer m.hooked()
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
-	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
+	"fawn/agent/runs/resume"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -55,7 +55,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	if parent == nil {
 		return store.Run{}, agent.State{}, fmt.Errorf("parent run %s: %w", t.RunID, ErrNotFound)
 	}
-	place := past.Place{Call: task.Call, NS: runevent.Below(t.NS, task.Call), Message: callerOf(&t.State)}
+	place := resume.Place{Call: task.Call, NS: runevent.Below(t.NS, task.Call), Message: callerOf(&t.State)}
 	was := m.takeUp(parent, place)
 	run, err := m.childRow(parent, t, task, place, was)
 	if err != nil {
@@ -117,8 +117,8 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 }
 
 // childRow is the row of a child that begins, or goes on.
-func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at past.Place,
-	was *past.Child) (store.Run, error) {
+func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at resume.Place,
+	was *resume.Child) (store.Run, error) {
 	if was != nil {
 		run := was.Run
 		if !Done(run.Status) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"fawn/agent"
-	"fawn/agent/runs/past"
+	"fawn/agent/runs/resume"
 	"fawn/store"
 )
 
@@ -21,7 +21,7 @@ func callerOf(s *agent.State) string {
 
 // takeUp gives what a child had done before a crash to the call that is made again, once; nil
 // when there is nothing.
-func (m *Manager) takeUp(parent *entry, at past.Place) *past.Child {
+func (m *Manager) takeUp(parent *entry, at resume.Place) *resume.Child {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if parent.goOn == nil {
@@ -37,7 +37,7 @@ func (r *resumption) childRows() []store.Run {
 	if r == nil {
 		return nil
 	}
-	return past.Open(r.children)
+	return resume.Open(r.children)
 }
 
 // closeChildren stores children that a crash cut off as ended: nobody goes on with them. What

@@ -9,9 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"fawn/agent/runs/observe"
-	"fawn/agent/runs/past"
-	"fawn/agent/runs/remote"
+	"fawn/agent/runs/resume"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -187,7 +185,7 @@ func (m *Manager) attendOnce(ctx context.Context) error {
 	}
 	err, m.cluster.kept = m.hear(ctx, due.Wishes), false
 	if due.Plans {
-		err = errors.Join(err, remote.AnswerPlans(ctx, m.db, m.planHere))
+		err = errors.Join(err, answerPlans(ctx, m.db, m.planHere))
 	}
 	for n := min(takeAtOnce, m.free()); due.Orphans && n > 0; n = min(takeAtOnce, m.free()) {
 		list, failed := m.db.ClaimOrphans(ctx, n)
@@ -271,7 +269,7 @@ func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (don
 		b.Delete = &store.Delete{Runs: []string{run.ID}}
 	} else {
 		run.Status, run.UpdatedAt = Interrupted, m.db.Now()
-		b.Run, b.KV = &run, observe.Webhooks(run)
+		b.Run, b.KV = &run, webhooks(run)
 	}
 	err = m.db.Commit(context.WithoutCancel(ctx), b)
 	switch {
@@ -331,7 +329,7 @@ func (m *Manager) cancelTaskElsewhere(thread, call string) error {
 		return err
 	}
 	for _, run := range list {
-		var at past.Place
+		var at resume.Place
 		if json.Unmarshal(run.Kwargs, &at) == nil && at.NS == runevent.Below("", call) {
 			return m.endElsewhere(m.ctx, run, store.WishInterrupt, false)
 		}

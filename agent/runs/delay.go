@@ -9,7 +9,7 @@ import (
 
 const (
 	dueAtOnce = 64        // delayed runs that are put into line before more are looked for
-	longSleep = time.Hour // of the caretaker, at most; see attend for the runs of other servers
+	longSleep = time.Hour // of the timer, at most; see attend for the runs of other servers
 )
 
 // dueAt is when a run is to start that is asked for now, the zero time for at once.
@@ -21,7 +21,7 @@ func dueAt(req *Request, now time.Time) time.Time {
 	return now.Add(wait)
 }
 
-// expect lets the caretaker know of delayed runs. There is none before the first of them.
+// expect tells the timer of delayed runs. There is none before the first of them.
 func (m *Manager) expect() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

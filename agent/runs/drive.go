@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 
 	"fawn/agent"
-	"fawn/agent/runs/ahead"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 )
@@ -78,7 +77,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	m, e := d.m, d.e
 	last := func() (int64, error) { return m.db.LastSeq(d.kept, e.run.ThreadID) }
 	if m.cluster != nil { // each question is a round trip
-		last = ahead.Start(last)
+		last = startFuture(last)
 	}
 	asked, state, b, failed := m.prepare(d.kept, e)
 	if m.cluster == nil && b.Next > 0 { // nobody else writes to the thread
@@ -142,13 +141,13 @@ func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (
 			return nil, nil
 		}
 	case e.in.Given:
-		b = ahead.StartIn(m.room, b)
+		b = startFutureIn(m.room, b)
 		defer b() // which has the turn's options until then
 		store, err := d.rec.Input(d.kept, d.turn, e.in.Patch)
 		if err != nil {
 			return nil, err
 		}
-		d.stored = ahead.Start(func() (struct{}, error) { return struct{}{}, store() })
+		d.stored = startFuture(func() (struct{}, error) { return struct{}{}, store() })
 		d.out.Next = []string{agent.NodeModel}
 	default:
 		d.out.Next = m.from(d.kept, e.run.ThreadID, head, &d.turn.State)

@@ -13,17 +13,17 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
-	"fawn/agent/runs/observe"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
+	"fawn/agent/runs/trace"
 	"fawn/store"
 )
 
 // execute drives one run from its first event to its last. It owns e.run. It tells whether how the
 // run ended is stored.
 func (m *Manager) execute(ctx context.Context, e *entry) (stored bool) {
-	ctx, ended := m.observe(observe.Traced(ctx, e.req.Trace), e.run)
+	ctx, ended := m.observe(trace.WithParent(ctx, e.req.Trace), e.run)
 	defer func() { ended(e.run) }()
 	rec, outcome, err := m.drive(ctx, e)
 	return m.conclude(ctx, e, rec, outcome, err)
@@ -69,7 +69,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 	}
 	changes, done := m.watch.After(ending, e.run)
 	kept, told := m.ending(e.run.ID)
-	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(observe.Webhooks(e.run),
+	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(webhooks(e.run),
 		changes, kept, forgetStops(e.run))}
 	if err == nil {
 		end.Halt = outcome.Next
@@ -105,7 +105,7 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored 
 
 // storeEnd stores a run that has ended, and the status of its thread.
 func (m *Manager) storeEnd(ctx context.Context, run store.Run, rest string) error {
-	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: observe.Webhooks(run),
+	return m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
 		Patch: &store.ThreadPatch{Touch: true}, Line: &store.Line{Rest: rest, Promote: recorder.EndsWell(run, rest)}})
 }
 

@@ -26,6 +26,9 @@ func (m *Manager) Dropped(run string) bool {
 	return l != nil && l.Dropped() > 0
 }
 
+// MaxDecoded bounds the bytes of messages kept decoded.
+const MaxDecoded = maxDecoded
+
 // DecodedBytes is what the messages kept decoded count for.
 func (m *Manager) DecodedBytes() (bytes, threads int) {
 	ids, bytes := m.decoded.Threads()

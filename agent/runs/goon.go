@@ -9,8 +9,8 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
-	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
+	"fawn/agent/runs/resume"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -84,10 +84,10 @@ func fruitless(open []runevent.Event, stops []int) (n int) {
 
 // resumption is what a run that was cut off goes on with.
 type resumption struct {
-	past     past.Run
+	past     resume.Run
 	open     []runevent.Event // behind the last step
 	results  map[string]agent.Result
-	children map[past.Place]*past.Child // which no call has taken up; guarded by Manager.mu while it runs
+	children map[resume.Place]*resume.Child // which no call has taken up; guarded by Manager.mu while it runs
 }
 
 // reopen readies a run that was cut off for its next attempt: what was shown of it is
@@ -99,7 +99,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	if err != nil {
 		return nil, err
 	}
-	p, err := past.Read(ctx, m.db, run)
+	p, err := resume.Read(ctx, m.db, run)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 		return nil, err
 	}
 	e.goOn = &resumption{open: open}
-	if e.goOn.children, err = past.Children(ctx, m.db, run, &p, open, newMessageID); err != nil {
+	if e.goOn.children, err = resume.Children(ctx, m.db, run, &p, open, newMessageID); err != nil {
 		return nil, err
 	}
 	e.goOn.past = p

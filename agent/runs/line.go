@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fawn/agent/runs/eventlog"
-	"fawn/agent/runs/family"
 	"fawn/agent/runs/recorder"
 	"fawn/agent/runs/request"
 	"fawn/store"
@@ -49,7 +48,7 @@ type entry struct {
 
 	remarks recorder.Remarks // made while it runs
 	handed  bool             // to another server; belongs to who carries it out
-	family  family.Family
+	family  childSet
 
 	// guarded by Manager.mu
 	stage stage

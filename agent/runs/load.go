@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"fawn/agent"
-	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/recorder"
 	"fawn/store"
 )
@@ -38,7 +37,7 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 		return agent.State{}, b, err
 	}
 	known := m.decoded.Of(thread, snap.Incarnation)
-	st, err := decoded.State(snap, known)
+	st, err := decodeState(snap, known)
 	if err != nil {
 		return st, b, err
 	}
@@ -122,4 +121,4 @@ func AppendValuesWithImages(dst []byte, s store.Snapshot, full bool) []byte {
 }
 
 // State decodes a snapshot, for readers which need more than bodies.
-func State(s store.Snapshot) (agent.State, error) { return decoded.State(s, nil) }
+func State(s store.Snapshot) (agent.State, error) { return decodeState(s, nil) }

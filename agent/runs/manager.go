@@ -14,13 +14,10 @@ import (
 	"github.com/google/uuid"
 
 	"fawn/agent"
-	"fawn/agent/runs/ahead"
-	"fawn/agent/runs/decoded"
 	"fawn/agent/runs/eventlog"
-	"fawn/agent/runs/observe"
 	"fawn/agent/runs/recorder"
-	"fawn/agent/runs/remote"
 	"fawn/agent/runs/request"
+	"fawn/agent/runs/trace"
 	"fawn/store"
 )
 
@@ -49,10 +46,10 @@ type Config struct {
 	DB      *store.DB
 	Build   Build
 	Remove  func(thread string) error // deletes a thread's files; may be nil
-	Watch   observe.Watch             // tells what runs do to files; may be nil
+	Watch   Watch                     // tells what runs do to files; may be nil
 	Files   recorder.Files            // keeps versions of files; may be nil
 	Ending  Ending                    // stores something with the ends of runs; may be nil
-	Observe observe.Observer          // is told what runs and their calls take; may be nil
+	Observe trace.Observer            // is told what runs and their calls take; may be nil
 	Mark    bool                      // after a crash or a stop: leave runs interrupted instead of going on with them
 	Offline bool                      // no server has the database: nobody works on runs that have not ended
 	Log     *slog.Logger
@@ -74,10 +71,10 @@ type Manager struct {
 	build  Build
 	remove func(string) error
 
-	watch    observe.Watcher
+	watch    watcher
 	files    recorder.Files
 	atEnd    Ending
-	observer observe.Observer
+	observer trace.Observer
 	mark     bool
 	offline  bool
 	limits   func() StepLimits
@@ -90,16 +87,16 @@ type Manager struct {
 	closed  bool
 	threads map[string]*lineup
 	runs    map[string]*entry // live: waiting or running
-	delayed chan struct{}     // wakes the caretaker of delayed runs; nil before the first one
+	delayed chan struct{}     // wakes the timer of delayed runs; nil before the first one
 
-	children map[string]*entry // runs at work inside others, with the one of those that is in a line
-	cluster  *cluster          // nil for a database that has one server
-	remote   *remote.Logs      // as cluster
+	children map[string]*entry    // runs at work inside others, with the one of those that is in a line
+	cluster  *cluster             // nil for a database that has one server
+	remote   *eventlog.RemoteLogs // as cluster
 
 	listeners map[string]*news // of threads somebody follows
 	hooks     chan struct{}    // see Webhooks
-	room      ahead.Room       // for agents that are built ahead
-	decoded   decoded.Cache
+	room      futureRoom       // for agents that are built ahead
+	decoded   messageCache
 }
 
 // New makes a Manager. Call [Manager.Recover] before the first run and [Manager.Close] at
@@ -107,13 +104,13 @@ type Manager struct {
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
 	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove,
-		watch: observe.Watcher{Watch: cfg.Watch, Log: cfg.Log}, files: cfg.Files,
+		watch: watcher{Watch: cfg.Watch, Log: cfg.Log}, files: cfg.Files,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
 		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1),
-		room: make(ahead.Room, runtime.GOMAXPROCS(0))}
+		room: make(futureRoom, runtime.GOMAXPROCS(0))}
 	if cfg.DB.Clustered() {
-		m.cluster, m.remote = newCluster(cfg), remote.New(cfg.DB, cfg.Log)
+		m.cluster, m.remote = newCluster(cfg), eventlog.NewRemoteLogs(cfg.DB, cfg.Log)
 		m.hearOthers()
 	}
 	return m

@@ -9,7 +9,6 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/recorder"
-	"fawn/agent/runs/remote"
 )
 
 // EditPlan writes what edit makes of a thread's plan, also while a run works, and returns the
@@ -33,11 +32,11 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 			}
 		}
 		if m.busyElsewhere(ctx, thread) {
-			now, err := remote.EditPlan(ctx, m.db, thread, checked, func() bool { return m.busyElsewhere(ctx, thread) })
+			now, err := editRemotePlan(ctx, m.db, thread, checked, func() bool { return m.busyElsewhere(ctx, thread) })
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // it waits for a server, or that hangs
 				err = fmt.Errorf("thread %s: %w", thread, ErrBusy)
 			}
-			if !errors.Is(err, remote.ErrLeft) {
+			if !errors.Is(err, errLeft) {
 				return now, err
 			}
 		}
@@ -63,7 +62,7 @@ func (m *Manager) EditPlan(ctx context.Context, thread string,
 }
 
 // planHere changes the plan of the run that works on a thread here.
-func (m *Manager) planHere(thread string) func(context.Context, remote.Edit) ([]agent.Todo, error) {
+func (m *Manager) planHere(thread string) func(context.Context, planEdit) ([]agent.Todo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if l := m.threads[thread]; l != nil && l.active != nil && l.active.rec != nil {

@@ -9,9 +9,8 @@ import (
 	"sync"
 
 	"fawn/agent"
-	"fawn/agent/runs/observe"
-	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
+	"fawn/agent/runs/resume"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -106,7 +105,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 		return nil, m.rollBack(ctx, run)
 	case run.Status == Pending && run.Wish != "":
 		run.Status, run.UpdatedAt = Interrupted, m.db.Now()
-		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: observe.Webhooks(run),
+		return nil, m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Run: &run, KV: webhooks(run),
 			Line: &store.Line{AsHead: true}})
 	case run.Status == Pending:
 		return storedEntry(run)
@@ -123,7 +122,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 
 // closeRun closes one run. What cannot be read is left out: a server must start.
 func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.Delta) error {
-	p, err := past.Read(ctx, m.db, run)
+	p, err := resume.Read(ctx, m.db, run)
 	if err != nil {
 		m.logger.Error("the events of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
 			"err", err)
@@ -157,13 +156,13 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	if err != nil {
 		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
-	children, err := past.Children(ctx, m.db, run, &p, append(slices.Clip(p.Open), fresh...), newMessageID)
+	children, err := resume.Children(ctx, m.db, run, &p, append(slices.Clip(p.Open), fresh...), newMessageID)
 	if err != nil {
 		m.logger.Error("the helpers of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
 			"err", err)
 	}
 	rec.GoOn(run.FirstSeq, p.Usage)
-	m.closeChildren(ctx, past.Open(children))
+	m.closeChildren(ctx, resume.Open(children))
 	step := agent.Step{Node: agent.NodeModel, State: &state, Next: []string{agent.NodeModel}}
 	if msg := left.Partial(&state); msg != nil {
 		step.Patch.Messages = []*agent.Message{msg}
@@ -172,7 +171,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 		}
 	} else if next := agent.Next(&state, agent.NodeModel); len(next) > 0 && next[0] == agent.NodeTools {
 		step.Node = agent.NodeTools
-		if step.Patch, err = past.CloseCalls(&state, left.Results, &step, newMessageID, m.logger); err != nil {
+		if step.Patch, err = resume.CloseCalls(&state, left.Results, &step, newMessageID, m.logger); err != nil {
 			return err
 		}
 	}
@@ -188,7 +187,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	}
 	m.logger.Info("closing an interrupted run", "thread", run.ThreadID, "run", run.ID, "attempt", run.Attempt)
 	changes, done := m.watch.After(ctx, run)
-	end := recorder.End{Run: run, Thread: rest, Keep: slices.Concat(observe.Webhooks(run), changes, forgetStops(run))}
+	end := recorder.End{Run: run, Thread: rest, Keep: slices.Concat(webhooks(run), changes, forgetStops(run))}
 	if err := rec.Finish(ctx, end); err != nil {
 		return err
 	}
@@ -212,9 +211,9 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 
 // fail stores only that a run and its thread ended badly.
 func (m *Manager) fail(ctx context.Context, run store.Run, cause error) error {
-	children, err := past.Children(ctx, m.db, run, &past.Run{}, nil, newMessageID)
+	children, err := resume.Children(ctx, m.db, run, &resume.Run{}, nil, newMessageID)
 	if err == nil { // else the next server closes them
-		m.closeChildren(ctx, past.Open(children))
+		m.closeChildren(ctx, resume.Open(children))
 	}
 	run.Status, run.StopReason, run.Error, run.UpdatedAt = Failed, StopOrphan, cause.Error(), m.db.Now()
 	return m.storeEnd(ctx, run, ThreadError)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"fawn/agent/runs/past"
 	"fawn/agent/runs/recorder"
+	"fawn/agent/runs/resume"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 )
@@ -36,7 +36,7 @@ func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (e
 	batch := func(first, last int64) (store.Batch, error) {
 		run := e.run
 		run.FirstSeq = first
-		return past.Undo(ctx, m.db, m.files, run, last)
+		return resume.Undo(ctx, m.db, m.files, run, last)
 	}
 	if rec != nil {
 		err = rec.TakeBack(ctx, runevent.End{Status: Interrupted}, batch)
@@ -58,7 +58,7 @@ func (m *Manager) rollBack(ctx context.Context, run store.Run) error {
 	if err != nil {
 		return err
 	}
-	b, err := past.Undo(ctx, m.db, m.files, run, last)
+	b, err := resume.Undo(ctx, m.db, m.files, run, last)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"fawn/agent/extensions"
+	"fawn/agent/config/extensions"
 )
 
 // Options say where a Library keeps its files.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"fawn/agent/extensions"
+	"fawn/agent/config/extensions"
 )
 
 // readState is what the extensions say of skills by name: whether each is on.

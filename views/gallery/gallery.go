@@ -11,10 +11,10 @@ import (
 
 	"fawn/views"
 	"fawn/views/agents"
+	"fawn/views/apidocs"
 	"fawn/views/chat"
 	"fawn/views/files"
 	"fawn/views/i18n"
-	"fawn/views/reference"
 	"fawn/views/settings"
 	"fawn/views/tasks"
 )
@@ -116,7 +116,7 @@ func Pages(l Look) map[string]templ.Component {
 			Sandbox: weak(), Hosts: []string{"203.0.113.7", "xn--bcher-kva.example"}}),
 		"channels": settings.Page(views.SettingsPage{Shell: with(views.NavSettings, ""), Section: "channels",
 			Channels: channels()}),
-		"api":   reference.Page(views.ReferencePage{Shell: with("", ""), Groups: routes()}),
+		"api":   apidocs.Page(views.ReferencePage{Shell: with("", ""), Groups: routes()}),
 		"file":  files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: codePanel()}),
 		"table": files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: tablePanel()}),
 		"files": files.FilePage(views.FilePage{Shell: with("", "t1"), Panel: views.Panel{ThreadID: "t1", Files: outputs()}}),

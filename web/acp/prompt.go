@@ -18,7 +18,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"fawn/web/headless"
+	"fawn/web/client"
 )
 
 const (
@@ -134,7 +134,7 @@ func (e *editor) request(s *session, human map[string]any) map[string]any {
 func (t *teller) follow(ctx context.Context, body map[string]any) (why string, err error) {
 	working, stop := context.WithCancel(ctx)
 	t.working = working
-	why, err = t.server.Follow(ctx, t.s.thread(), body, headless.Listener{Event: t.event,
+	why, err = t.server.Follow(ctx, t.s.thread(), body, client.Listener{Event: t.event,
 		Begun: func(run string) { t.run = run },
 		Away:  func(why string) { t.e.Log.Warn(why, "session", t.s.id) }})
 	stop()
@@ -144,7 +144,7 @@ func (t *teller) follow(ctx context.Context, body map[string]any) (why string, e
 	}
 	after, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer done()
-	var gone *headless.Refusal // the run has ended
+	var gone *client.Refusal // the run has ended
 	if err := t.server.Cancel(after, t.s.thread(), t.run); err != nil && !errors.As(err, &gone) {
 		t.e.Log.Error("a run could not be cancelled", "session", t.s.id, "run", t.run, "err", err)
 	}

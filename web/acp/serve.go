@@ -10,15 +10,15 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"fawn/web/headless"
+	"fawn/web/client"
 )
 
 // Options are what serving an editor takes.
 type Options struct {
-	Open    func(ctx context.Context) (headless.Server, error) // finds the server; it is called again when that is gone
-	Agent   string                                             // of sessions that choose none; "" is the lead agent
-	Model   string                                             // the same
-	Effort  string                                             // flash, thinking, pro, ultra or ""
+	Open    func(ctx context.Context) (client.Server, error) // finds the server; it is called again when that is gone
+	Agent   string                                           // of sessions that choose none; "" is the lead agent
+	Model   string                                           // the same
+	Effort  string                                           // flash, thinking, pro, ultra or ""
 	Version string
 	In      io.Reader
 	Out     io.Writer
@@ -67,7 +67,7 @@ type editor struct {
 	closed   bool
 	can      sdk.ClientCapabilities
 	sessions map[sdk.SessionId]*session
-	server   *headless.Server
+	server   *client.Server
 }
 
 // enter counts a prompt, which Serve waits for; false once the editor has left.
@@ -94,10 +94,10 @@ func (e *editor) capabilities() sdk.ClientCapabilities {
 }
 
 // reach gives the server, which is looked for again if it has gone.
-func (e *editor) reach(ctx context.Context) (headless.Server, error) {
+func (e *editor) reach(ctx context.Context) (client.Server, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var refused *headless.Refusal
+	var refused *client.Refusal
 	if e.server != nil {
 		err := e.server.Call(ctx, http.MethodGet, "/health", nil, nil)
 		if err == nil || errors.As(err, &refused) || ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (e *editor) reach(ctx context.Context) (headless.Server, error) {
 
 // failure words an error of the server for the editor.
 func failure(err error) error {
-	var refused *headless.Refusal
+	var refused *client.Refusal
 	if !errors.As(err, &refused) {
 		return &sdk.RequestError{Code: -32603, Message: err.Error()}
 	}

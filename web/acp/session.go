@@ -13,7 +13,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
-	"fawn/web/headless"
+	"fawn/web/client"
 )
 
 // Modes of a session: what is done in the editor's folder without asking.
@@ -74,7 +74,7 @@ func (e *editor) session(id sdk.SessionId) (*session, error) {
 }
 
 // open makes a session known.
-func (e *editor) open(ctx context.Context, server headless.Server, id sdk.SessionId, folder string,
+func (e *editor) open(ctx context.Context, server client.Server, id sdk.SessionId, folder string,
 	more []string) (*session, error) {
 	s := &session{id: id, folder: filepath.Clean(folder), mode: modeAsk, allowed: map[string]bool{},
 		chosen: map[sdk.SessionConfigId]sdk.SessionConfigValueId{}}
@@ -100,7 +100,7 @@ func (e *editor) open(ctx context.Context, server headless.Server, id sdk.Sessio
 }
 
 // offer asks the server what can be chosen. What was chosen on the command line must be there.
-func offer(ctx context.Context, server headless.Server, chosen map[sdk.SessionConfigId]sdk.SessionConfigValueId) (
+func offer(ctx context.Context, server client.Server, chosen map[sdk.SessionConfigId]sdk.SessionConfigValueId) (
 	[]sdk.SessionConfigOption, error) {
 	var models struct {
 		Models []struct {
@@ -203,7 +203,7 @@ func (e *editor) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.N
 }
 
 // again opens a session whose thread is there.
-func (e *editor) again(ctx context.Context, id sdk.SessionId, folder string, more []string) (*session, headless.Server, error) {
+func (e *editor) again(ctx context.Context, id sdk.SessionId, folder string, more []string) (*session, client.Server, error) {
 	server, err := e.reach(ctx)
 	if err != nil {
 		return nil, server, err

@@ -15,7 +15,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"fawn/web/headless"
+	"fawn/web/client"
 )
 
 // maxShown bounds what is shown of a result, in bytes.
@@ -128,7 +128,7 @@ type teller struct {
 	e       *editor
 	s       *session
 	ctx     context.Context // for what is told
-	server  headless.Server
+	server  client.Server
 	run     string
 	working context.Context // for calls that this side carries out
 	work    sync.WaitGroup
@@ -497,7 +497,7 @@ const (
 func (t *teller) post(rest string, body any) {
 	for n := range attempts {
 		err := t.server.Call(t.working, http.MethodPost, "/api"+t.s.path(rest), body, nil)
-		var refused *headless.Refusal
+		var refused *client.Refusal
 		if err == nil || t.working.Err() != nil {
 			return
 		}

@@ -10,7 +10,6 @@ import (
 
 	"fawn/agent"
 	"fawn/store"
-	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/route"
 )
@@ -162,7 +161,7 @@ func (k *a2aCall) envelope(result any, err error) ([]byte, error) {
 	failed, ok := err.(*rpcError)
 	if !ok {
 		failed = &rpcError{rpcInternal, "Internal server error"}
-		if _, detail := errstatus.Of(err); detail == nil {
+		if _, detail := httpx.StatusOf(err); detail == nil {
 			k.Log.Error("a call of an agent failed", "assistant", k.assistant.ID, "err", err)
 		} else if said, ok := detail.(string); ok { // it is known, such as a server that stops
 			failed.Message = said

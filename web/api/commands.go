@@ -15,7 +15,6 @@ import (
 	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/web/api/wire"
-	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
@@ -80,7 +79,7 @@ func asRefusal(err error) *refusal {
 	if errors.As(err, &unasked) {
 		return &refusal{code: "no_such_interrupt", message: unasked.Error()}
 	}
-	status, detail := errstatus.Of(err)
+	status, detail := httpx.StatusOf(err)
 	if status >= http.StatusInternalServerError || status == http.StatusRequestEntityTooLarge || detail == nil {
 		return nil
 	}

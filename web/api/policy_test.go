@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/web/errstatus"
+	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
 )
@@ -23,7 +23,7 @@ func TestNoRouteIsWithoutAPolicy(t *testing.T) {
 		"/api/memory/reload"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
-		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
+		e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.DiscardHandler))
 		if owner != "" {
 			e.Use(principal.Middleware(func(*http.Request) principal.Principal {
 				return principal.Principal{Owner: owner}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/agent/inspect"
+	"fawn/agent/tracestore"
 	"fawn/store"
 	"fawn/web/httpx"
 	"fawn/web/openapi"
@@ -16,14 +16,14 @@ import (
 
 // traceJSON is what the calls of a run took.
 type traceJSON struct {
-	Thread string         `json:"thread_id"`
-	Run    string         `json:"run_id"`
-	Status string         `json:"status"`
-	Spans  []inspect.Span `json:"spans"`
+	Thread string            `json:"thread_id"`
+	Run    string            `json:"run_id"`
+	Status string            `json:"status"`
+	Spans  []tracestore.Span `json:"spans"`
 }
 
 // spans are the calls of a run, without where their prompts are.
-func (m mount) spans(c echo.Context, r store.Run) ([]inspect.Span, error) {
+func (m mount) spans(c echo.Context, r store.Run) ([]tracestore.Span, error) {
 	if m.Inspect == nil {
 		return nil, httpx.Errorf(http.StatusNotFound,
 			"What calls of runs take isn't kept here (inspector.enabled in the config)")
@@ -62,8 +62,8 @@ func (m mount) traceCall(c echo.Context, r store.Run) error {
 			return err
 		}
 		out := struct {
-			inspect.Span
-			Sent *inspect.Prompt `json:"prompt"` // takes the place of the other one
+			tracestore.Span
+			Sent *tracestore.Prompt `json:"prompt"` // takes the place of the other one
 		}{Span: s}
 		if err == nil {
 			out.Sent = &prompt
@@ -78,7 +78,7 @@ func traceSchemas() map[string]openapi.Schema {
 	call := func(more ...openapi.Prop) openapi.Schema {
 		str, num := openapi.String(), openapi.Int(0)
 		return openapi.Object(append([]openapi.Prop{openapi.Req("id", num),
-			openapi.Req("kind", openapi.Enum(inspect.KindRun, inspect.KindModel, inspect.KindTool, inspect.KindSide)),
+			openapi.Req("kind", openapi.Enum(tracestore.KindRun, tracestore.KindModel, tracestore.KindTool, tracestore.KindSide)),
 			openapi.Req("name", str), openapi.Opt("helper", str), openapi.Opt("call_id", str),
 			openapi.Req("began", num), openapi.Opt("first_token", num), openapi.Req("took", num),
 			openapi.Req("status", str), openapi.Opt("error", str), openapi.Opt("response_model", str),

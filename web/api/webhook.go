@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/runs/observe"
+	"fawn/agent/runs"
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
@@ -76,7 +76,7 @@ func (a *API) TellWebhooks(ctx context.Context) {
 
 // tellDue tells every webhook whose time has come, and returns when to look again.
 func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
-	list, err := a.DB.KVs(ctx, store.Global, observe.WebhookSpace, "")
+	list, err := a.DB.KVs(ctx, store.Global, runs.WebhookSpace, "")
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +104,7 @@ func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 // tellOne tells one webhook if its time has come. It returns when to try again, or zero
 // when it is done with.
 func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
-	var w observe.Webhook
+	var w runs.Webhook
 	if err := json.Unmarshal(kv.Body, &w); err != nil {
 		a.Log.Error("dropping a webhook that can't be read", "run", kv.Key, "err", err)
 		return a.keepWebhook(ctx, kv.Key, nil)
@@ -138,7 +138,7 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 }
 
 // keepWebhook stores what is left to do for a webhook; nil is nothing.
-func (a *API) keepWebhook(ctx context.Context, run string, w *observe.Webhook) (next time.Time) {
+func (a *API) keepWebhook(ctx context.Context, run string, w *runs.Webhook) (next time.Time) {
 	a.hooks.Lock()
 	defer a.hooks.Unlock()
 	var body []byte
@@ -173,8 +173,8 @@ func (a *API) orphaned(ctx context.Context, run string) (next time.Time) {
 	return time.Time{}
 }
 
-func (a *API) webhook(ctx context.Context, run string) (w observe.Webhook, err error) {
-	stored, err := a.DB.KV(ctx, store.Global, observe.WebhookSpace, run)
+func (a *API) webhook(ctx context.Context, run string) (w runs.Webhook, err error) {
+	stored, err := a.DB.KV(ctx, store.Global, runs.WebhookSpace, run)
 	if err == nil {
 		err = json.Unmarshal(stored, &w)
 	}
@@ -183,7 +183,7 @@ func (a *API) webhook(ctx context.Context, run string) (w observe.Webhook, err e
 
 func (a *API) storeWebhook(ctx context.Context, run string, body []byte) error {
 	return a.DB.Commit(context.WithoutCancel(ctx),
-		store.Batch{KV: []store.KV{{Space: observe.WebhookSpace, Key: run, Body: body}}})
+		store.Batch{KV: []store.KV{{Space: runs.WebhookSpace, Key: run, Body: body}}})
 }
 
 // call makes one attempt.

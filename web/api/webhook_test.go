@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"fawn/agent/runs/observe"
+	"fawn/agent/runs"
 	"fawn/web/api"
 	"fawn/web/route"
 )
@@ -86,7 +86,7 @@ func (w *world) telling(t *testing.T, waits ...time.Duration) {
 // owed are the runs whose webhooks are still to be told.
 func (w *world) owed(t *testing.T) []string {
 	t.Helper()
-	keys, err := w.db.Keys(t.Context(), "", observe.WebhookSpace)
+	keys, err := w.db.Keys(t.Context(), "", runs.WebhookSpace)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ import (
 	"fawn/uploads"
 	"fawn/web/account"
 	"fawn/web/api"
-	"fawn/web/errstatus"
 	"fawn/web/gateway"
+	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
 	"fawn/web/webtest"
@@ -83,7 +83,7 @@ func open(t *testing.T, a *agent.Agent, opts ...option) *world {
 	}
 	e := echo.New()
 	e.Use(principal.Middleware(asked))
-	e.HTTPErrorHandler = errstatus.Handler(log)
+	e.HTTPErrorHandler = httpx.ErrorHandler(log)
 	served := serve(d, e.Group("/api"), true)
 	served.Routes(e.Group(""), false)
 	served.Routes(e.Group("/api/langgraph"), false)

@@ -9,7 +9,7 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
-	"fawn/agent/channels/signin"
+	"fawn/agent/channels/qrlogin"
 	"fawn/agent/config"
 )
 
@@ -27,31 +27,31 @@ func Digits(text string) bool {
 }
 
 // StartScan begins to sign a bot in by QR code.
-func (s *Service) StartScan(ctx context.Context, owner string, p channels.Provider) (signin.Scan, error) {
+func (s *Service) StartScan(ctx context.Context, owner string, p channels.Provider) (qrlogin.Scan, error) {
 	switch {
 	case !s.Connectable():
-		return signin.Scan{}, &Refused{Cause: Off, App: p.Display}
+		return qrlogin.Scan{}, &Refused{Cause: Off, App: p.Display}
 	case !s.Scannable(p):
-		return signin.Scan{}, &Refused{Cause: Scanned, App: p.Display}
+		return qrlogin.Scan{}, &Refused{Cause: Scanned, App: p.Display}
 	}
 	if err := s.Config.KeepsSecrets(); err != nil {
-		return signin.Scan{}, err
+		return qrlogin.Scan{}, err
 	}
 	scanner, err := p.Scan(s.Options(p), nil)
 	if err != nil {
-		return signin.Scan{}, &Refused{Failing, p.Display, err.Error(), chat.TroubleOf(err)}
+		return qrlogin.Scan{}, &Refused{Failing, p.Display, err.Error(), chat.TroubleOf(err)}
 	}
 	scan, err := s.Hub.Scans().Start(ctx, owner, scanner)
-	if err != nil && !errors.Is(err, signin.ErrScanning) && !errors.Is(err, signin.ErrNoScan) {
+	if err != nil && !errors.Is(err, qrlogin.ErrScanning) && !errors.Is(err, qrlogin.ErrNoScan) {
 		err = &Refused{Failing, p.Display, Explain(err), chat.TroubleOf(err)}
 	}
 	return scan, err
 }
 
 // LookScan waits a moment for news of a scan. When it's done, the bot is set up with what it brought.
-func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (signin.Scan,
+func (s *Service) LookScan(ctx context.Context, owner string, p channels.Provider, id, digits string) (qrlogin.Scan,
 	error) {
-	goOn := func(state json.RawMessage) (signin.Scanner, error) { return p.Scan(s.Options(p), state) }
+	goOn := func(state json.RawMessage) (qrlogin.Scanner, error) { return p.Scan(s.Options(p), state) }
 	return s.Hub.Scans().Look(ctx, owner, id, digits, goOn, func(keys map[string]string) error {
 		if !s.Connectable() || !s.Scannable(p) {
 			return &Refused{Cause: Scanned, App: p.Display}

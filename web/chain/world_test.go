@@ -28,8 +28,8 @@ import (
 	"fawn/store"
 	"fawn/web/api"
 	"fawn/web/e2e/scriptmodel"
-	"fawn/web/errstatus"
 	"fawn/web/gateway"
+	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
 	"fawn/web/webtest"
@@ -106,7 +106,7 @@ func open(t *testing.T, change ...setup) *world {
 	served := api.New(parts)
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))
-	e.HTTPErrorHandler = errstatus.Handler(log)
+	e.HTTPErrorHandler = httpx.ErrorHandler(log)
 	served.Routes(e.Group(""), false)
 	served.Routes(e.Group("/api"), true)
 	gateway.New(parts, served).Routes(e.Group("/api"))

@@ -9,7 +9,7 @@ import (
 
 	"fawn/web"
 	"fawn/web/acp"
-	"fawn/web/headless"
+	"fawn/web/client"
 )
 
 // Editor is what an editor may choose for its sessions.
@@ -21,7 +21,7 @@ type Editor struct {
 func ServeACP(ctx context.Context, o web.Options, to Reach, e Editor, in io.Reader, out, problems io.Writer) error {
 	var mu sync.Mutex
 	var ends []func() error
-	open := func(ctx context.Context) (headless.Server, error) {
+	open := func(ctx context.Context) (client.Server, error) {
 		s, done, err := to.open(ctx, o)
 		if err == nil {
 			mu.Lock()

@@ -22,7 +22,7 @@ import (
 	"fawn/web"
 	"fawn/web/bots"
 	"fawn/web/storage"
-	"fawn/web/tracing"
+	"fawn/web/traceexport"
 )
 
 // Doctor looks at everything a start needs and says what it found, line by line. Like a
@@ -247,7 +247,7 @@ func (d *doctor) insight(ctx context.Context, s *config.Snapshot) {
 	}
 	for _, t := range web.TraceTargets(s) {
 		ctx, cancel := context.WithTimeout(ctx, tryTime)
-		err := tracing.Try(ctx, t)
+		err := traceexport.Try(ctx, t)
 		cancel()
 		if err != nil {
 			d.line("note", "tracing", fmt.Sprintf("%s doesn't take traces: %v", t.Name, err))

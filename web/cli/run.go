@@ -13,23 +13,23 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/web"
-	"fawn/web/headless"
+	"fawn/web/client"
 )
 
 // Ends of a run from the command line.
 const (
-	RunSucceeded = headless.Success
-	RunWaits     = headless.Waiting
-	RunTimedOut  = headless.TimedOut
-	RunCancelled = headless.Cancelled
-	RunCutOff    = headless.CutOff
+	RunSucceeded = client.Success
+	RunWaits     = client.Waiting
+	RunTimedOut  = client.TimedOut
+	RunCancelled = client.Cancelled
+	RunCutOff    = client.CutOff
 )
 
 // RunMistake is a task that names what the server does not have.
-type RunMistake = headless.Mistake
+type RunMistake = client.Mistake
 
 // RunTask is what fawn run does.
-type RunTask = headless.Task
+type RunTask = client.Task
 
 // Reach says which server to use: one at an address, else the one that has the data folder, else one that
 // is there for as long as the command runs.
@@ -42,13 +42,13 @@ type Reach struct {
 
 // Run carries out a task and shows the answer on o.Out and the steps on progress.
 func Run(ctx context.Context, o web.Options, to Reach, task RunTask, asJSON bool,
-	progress io.Writer) (status headless.Status, err error) {
+	progress io.Writer) (status client.Status, err error) {
 	server, done, err := to.open(ctx, o)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	r, err := headless.Run(ctx, server, task, headless.Screen{Answer: o.Out, Progress: progress, JSON: asJSON,
+	r, err := client.Run(ctx, server, task, client.Screen{Answer: o.Out, Progress: progress, JSON: asJSON,
 		Live: !asJSON && isTerminal(o.Out)})
 	if err != nil && ctx.Err() != nil && r.Status == "" {
 		return RunCancelled, nil
@@ -57,14 +57,14 @@ func Run(ctx context.Context, o web.Options, to Reach, task RunTask, asJSON bool
 }
 
 // open finds or starts the server. done ends what was started.
-func (to Reach) open(ctx context.Context, o web.Options) (s headless.Server, done func() error, err error) {
-	s = headless.Server{URL: to.URL, Token: to.Token, Client: &http.Client{Transport: &http.Transport{
+func (to Reach) open(ctx context.Context, o web.Options) (s client.Server, done func() error, err error) {
+	s = client.Server{URL: to.URL, Token: to.Token, Client: &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment}}}
 	if s.Token == "" {
 		s.Token = os.Getenv("FAWN_TOKEN")
 	}
 	if to.URL != "" {
-		s.URL, err = headless.Address(to.URL)
+		s.URL, err = client.Address(to.URL)
 		return s, func() error { return nil }, err
 	}
 	o.Addr, o.Out = "127.0.0.1:0", io.Discard

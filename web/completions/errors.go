@@ -7,7 +7,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/inproc"
 )
@@ -47,7 +46,7 @@ func failureOf(err error) *failure {
 		f.status, f.Message = told.Status, told.Text
 	} else {
 		var detail any
-		f.status, detail = errstatus.Of(err)
+		f.status, detail = httpx.StatusOf(err)
 		body, _ := json.Marshal(map[string]any{"detail": detail}) // a detail always encodes
 		f.Message = inproc.Detail(body, f.status)
 		var object struct{ Detail struct{ Message string } }

@@ -9,8 +9,8 @@ import (
 	"fawn/sandbox/egress"
 	"fawn/sandbox/netguard"
 	"fawn/store"
+	"fawn/web/hostrules"
 	"fawn/web/httpx"
-	"fawn/web/network"
 	"fawn/web/principal"
 	"fawn/web/route"
 )
@@ -58,7 +58,7 @@ func (g *Gateway) decideNetwork(c echo.Context, t store.Thread) error {
 	}
 	err := g.Network.Answer(c.Request().Context(), t.ID, body.Host, body.Answer)
 	switch {
-	case errors.Is(err, network.ErrAnswer):
+	case errors.Is(err, hostrules.ErrAnswer):
 		return httpx.Invalid("body", "answer", "want once, thread, always or no")
 	case errors.Is(err, netguard.ErrHost):
 		return httpx.Invalid("body", "host", "want the name or address of a host, got %q", route.Cut(body.Host, 80))

@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/channels"
-	"fawn/agent/channels/signin"
+	"fawn/agent/channels/qrlogin"
 	"fawn/web/bots"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -26,7 +26,7 @@ func (g *Gateway) onScan(do func(echo.Context, channels.Provider) error) echo.Ha
 }
 
 // answerScan answers in DeerFlow's shape.
-func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s signin.Scan) error {
+func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s qrlogin.Scan) error {
 	out := map[string]any{"id": s.ID, "status": s.State, "qrcode_content": s.Code,
 		"expires_in": max(0, int(s.Until.Sub(g.DB.Now()).Seconds())), "provider": nil, "error": orNull(s.Problem)}
 	if s.State == "confirmed" {
@@ -43,9 +43,9 @@ func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s signin.Scan)
 func refusedScan(err error) error {
 	var no *bots.Refused
 	switch {
-	case errors.Is(err, signin.ErrNoScan):
+	case errors.Is(err, qrlogin.ErrNoScan):
 		return httpx.Errorf(http.StatusNotFound, "WeChat QR login session not found. Start again.")
-	case errors.Is(err, signin.ErrScanning):
+	case errors.Is(err, qrlogin.ErrScanning):
 		return httpx.Errorf(http.StatusConflict, "Another administrator is connecting WeChat. Try again later.")
 	case errors.As(err, &no) && no.Cause == bots.Failing:
 		return httpx.Errorf(http.StatusBadGateway, "%s", no.Error())

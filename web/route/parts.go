@@ -10,7 +10,6 @@ import (
 	"fawn/agent"
 	"fawn/agent/clienttool"
 	"fawn/agent/config"
-	"fawn/agent/inspect"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
@@ -20,6 +19,7 @@ import (
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/agent/threads"
+	"fawn/agent/tracestore"
 	"fawn/memory"
 	"fawn/sandbox/browser"
 	"fawn/sandbox/files"
@@ -27,9 +27,9 @@ import (
 	"fawn/uploads"
 	"fawn/web/account"
 	"fawn/web/bots"
+	"fawn/web/hostrules"
 	"fawn/web/httpx"
 	"fawn/web/imports"
-	"fawn/web/network"
 )
 
 // Deps are what a server hands over to its routes. Readers, Snapshot, Uploads, Documents, Pictures and
@@ -37,8 +37,8 @@ import (
 type Deps struct {
 	DB      *store.DB
 	Runs    *runs.Manager
-	Copier  *threads.Copier    // nil makes one that copies no files
-	Network *network.Decisions // nil makes one that announces nothing
+	Copier  *threads.Copier      // nil makes one that copies no files
+	Network *hostrules.Decisions // nil makes one that announces nothing
 	Dirs    files.Dirs
 	Uploads func() uploads.Config
 	// Documents converts uploads; nil converts nothing.
@@ -51,10 +51,10 @@ type Deps struct {
 	Discover func(context.Context) []llm.Found // model servers on this machine; nil asks their usual ports
 	Log      *slog.Logger
 	Version  string
-	Post     Post             // calls webhooks; nil refuses them
-	Draining context.Context  // over when event streams should end
-	Inspect  *inspect.Service // what calls of runs took; nil has nothing
-	Readers  *httpx.Limiter   // shared by everybody who holds a stream open
+	Post     Post                // calls webhooks; nil refuses them
+	Draining context.Context     // over when event streams should end
+	Inspect  *tracestore.Service // what calls of runs took; nil has nothing
+	Readers  *httpx.Limiter      // shared by everybody who holds a stream open
 
 	// Window is how many tokens the model reads that made an answer; nil = as configured.
 	Window func(name, provider string) int
@@ -129,7 +129,7 @@ func NewParts(d Deps) *Parts {
 		d.Readers = &httpx.Limiter{}
 	}
 	if d.Network == nil {
-		d.Network = network.New(d.DB, func(string, json.RawMessage) {}, d.Log)
+		d.Network = hostrules.New(d.DB, func(string, json.RawMessage) {}, d.Log)
 	}
 	if d.Copier == nil {
 		d.Copier = &threads.Copier{DB: d.DB, Log: d.Log}

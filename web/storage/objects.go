@@ -12,8 +12,8 @@ import (
 	"fawn/agent/config"
 	"fawn/sandbox/files"
 	"fawn/store"
+	"fawn/store/filestore"
 	"fawn/store/objects"
-	"fawn/store/trees"
 )
 
 // probeTime is how long trying an object store may take.
@@ -22,12 +22,12 @@ const probeTime = 30 * time.Second
 // Meter is told what is asked of an object store.
 type Meter = objects.Meter
 
-// Check looks for the files of threads in a bucket, as [trees.Check] does.
+// Check looks for the files of threads in a bucket, as [filestore.Check] does.
 func Check(ctx context.Context, db *store.DB, b *objects.Bucket, deep bool, tell func(string) error) (int, error) {
 	if err := Try(ctx, b); err != nil {
 		return 0, err
 	}
-	return trees.Check(ctx, db, b, deep, tell)
+	return filestore.Check(ctx, db, b, deep, tell)
 }
 
 // Bucket is the object store that a configuration names for the files of threads, nil for none. The caller closes it.
@@ -65,7 +65,7 @@ func Try(ctx context.Context, b *objects.Bucket) error {
 // Trees keep the files of threads in the bucket that a configuration names and copies of them in d, which they become
 // the keeper of. They are nil where there is none.
 func Trees(ctx context.Context, snap *config.Snapshot, db *store.DB, d *files.Dirs, meter objects.Meter,
-	log *slog.Logger) (*trees.Trees, error) {
+	log *slog.Logger) (*filestore.Trees, error) {
 	b, err := Bucket(snap, meter)
 	if b == nil {
 		return nil, err
@@ -73,7 +73,7 @@ func Trees(ctx context.Context, snap *config.Snapshot, db *store.DB, d *files.Di
 	if err := Try(ctx, b); err != nil {
 		return nil, err
 	}
-	t := trees.New(trees.Config{DB: db, Objects: b, Dirs: *d, Cache: snap.File.Files.Cache, Log: log})
+	t := filestore.New(filestore.Config{DB: db, Objects: b, Dirs: *d, Cache: snap.File.Files.Cache, Log: log})
 	d.Keeper = t
 	return t, nil
 }

@@ -6,24 +6,24 @@ import (
 	"fmt"
 	"log/slog"
 
+	"fawn/agent/clusterstate"
 	"fawn/agent/config"
 	"fawn/agent/profile"
-	"fawn/agent/shared"
 	"fawn/agent/skills"
 	"fawn/store"
 )
 
 // Share has what people change kept where all servers of a database see it, and returns that. A server that has the
 // database for itself keeps it in files, and gets nil.
-func Share(ctx context.Context, db *store.DB, conf *config.Store, log *slog.Logger) (*shared.Rows, error) {
+func Share(ctx context.Context, db *store.DB, conf *config.Store, log *slog.Logger) (*clusterstate.Rows, error) {
 	if !db.Clustered() {
 		return nil, nil
 	}
-	text, _ := conf.Current().Env(shared.KeyVariable)
-	keys, err := shared.ParseKeys(text)
-	var rows *shared.Rows
+	text, _ := conf.Current().Env(clusterstate.KeyVariable)
+	keys, err := clusterstate.ParseKeys(text)
+	var rows *clusterstate.Rows
 	if err == nil {
-		rows, err = shared.Open(ctx, db, keys, log)
+		rows, err = clusterstate.Open(ctx, db, keys, log)
 	}
 	if err == nil && len(keys) > 0 {
 		err = rows.Renew(ctx)
@@ -38,12 +38,12 @@ func Share(ctx context.Context, db *store.DB, conf *config.Store, log *slog.Logg
 }
 
 // Agents opens the custom agents of a data folder, which other servers have, too, if rows are shared.
-func Agents(ctx context.Context, rows *shared.Rows, dir string, log *slog.Logger) (*profile.Library, error) {
+func Agents(ctx context.Context, rows *clusterstate.Rows, dir string, log *slog.Logger) (*profile.Library, error) {
 	lib, err := profile.Open(dir, store.DefaultOwner)
 	if err != nil || rows == nil {
 		return lib, err
 	}
-	folder := &shared.Folder{Rows: rows, Name: "agents", Root: func() string { return dir }, Units: lib.Units, Log: log}
+	folder := &clusterstate.Folder{Rows: rows, Name: "agents", Root: func() string { return dir }, Units: lib.Units, Log: log}
 	if err := folder.Start(ctx); err != nil {
 		return nil, errors.Join(err, lib.Close())
 	}
@@ -58,11 +58,11 @@ func Agents(ctx context.Context, rows *shared.Rows, dir string, log *slog.Logger
 }
 
 // Skills opens the skills, of which other servers have the custom ones, too, if rows are shared.
-func Skills(ctx context.Context, rows *shared.Rows, o skills.Options) (*skills.Library, error) {
+func Skills(ctx context.Context, rows *clusterstate.Rows, o skills.Options) (*skills.Library, error) {
 	if rows == nil {
 		return skills.Open(o)
 	}
-	folder := &shared.Folder{Rows: rows, Name: "skills", Root: o.Path, Log: o.Log,
+	folder := &clusterstate.Folder{Rows: rows, Name: "skills", Root: o.Path, Log: o.Log,
 		Units: func() []string { return skills.Units(o.Path()) }}
 	if err := folder.Start(ctx); err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	fileui "fawn/web/ui/files"
 	"fawn/web/ui/page"
@@ -312,7 +311,7 @@ func (u *UI) extraProblem(c echo.Context, err error) (string, int) {
 		errors.Is(err, mcp.ErrUnknown):
 		return page.Say(c, "extras.gone"), http.StatusNotFound
 	}
-	if status, _ := errstatus.Of(err); status < http.StatusInternalServerError ||
+	if status, _ := httpx.StatusOf(err); status < http.StatusInternalServerError ||
 		status == http.StatusInsufficientStorage {
 		return fileui.UploadProblem(c, err), status
 	}

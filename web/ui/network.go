@@ -11,7 +11,7 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/network"
+	"fawn/web/hostrules"
 	"fawn/web/ui/chats"
 	"fawn/web/ui/page"
 )
@@ -24,7 +24,7 @@ func (u *UI) answerHost(c echo.Context, t store.Thread) error {
 		return err
 	}
 	err = u.Network.Answer(ctx, id, form.Get("host"), egress.Answer(form.Get("answer")))
-	if errors.Is(err, network.ErrAnswer) || errors.Is(err, netguard.ErrHost) {
+	if errors.Is(err, hostrules.ErrAnswer) || errors.Is(err, netguard.ErrHost) {
 		return echo.NewHTTPError(http.StatusBadRequest, err.Error())
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/web/errstatus"
+	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/ui"
 	"fawn/web/ui/page"
@@ -23,7 +23,7 @@ func TestNoPageIsWithoutAPolicy(t *testing.T) {
 		"/api/v1/auth/"}, []string{"/ui/models", "/ui/hosts", "/ui/users"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
-		e.HTTPErrorHandler = errstatus.Handler(slog.New(slog.DiscardHandler))
+		e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.DiscardHandler))
 		if owner != "" {
 			e.Use(principal.Middleware(func(*http.Request) principal.Principal {
 				return principal.Principal{Owner: owner}

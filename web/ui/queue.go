@@ -9,10 +9,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/ui/input"
 	"fawn/web/ui/page"
 )
 
@@ -54,7 +54,7 @@ func (u *UI) unqueue(edit bool) echo.HandlerFunc {
 		}
 		text := ""
 		if edit {
-			text = input.Text(r)
+			text = request.StartText(r)
 		}
 		return u.keepDraft(c, id, text)
 	})

@@ -16,7 +16,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
-	"fawn/web/errstatus"
+	"fawn/web/httpx"
 	"fawn/web/ui/conversation"
 	fileui "fawn/web/ui/files"
 	"fawn/web/ui/page"
@@ -185,7 +185,7 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 	case errors.Is(err, uploads.ErrTooLarge):
 		return fileui.UploadProblem(c, err), http.StatusRequestEntityTooLarge
 	}
-	status, detail := errstatus.Of(err)
+	status, detail := httpx.StatusOf(err)
 	if s, ok := detail.(string); ok && status != http.StatusNotFound && status < http.StatusInternalServerError {
 		return s, status
 	}

@@ -28,7 +28,7 @@ import (
 	"fawn/web/account"
 	"fawn/web/account/sso"
 	"fawn/web/account/totp"
-	"fawn/web/errstatus"
+	"fawn/web/httpx"
 	"fawn/web/ui"
 	"fawn/web/ui/page"
 )
@@ -66,7 +66,7 @@ func openGuarded(t *testing.T, f config.File) *guarded {
 	}
 	e := echo.New()
 	e.Use(h.accounts.Middleware)
-	e.HTTPErrorHandler = u.ErrorHandler(errstatus.Handler(log))
+	e.HTTPErrorHandler = u.ErrorHandler(httpx.ErrorHandler(log))
 	u.Routes(e.Group(""))
 	server := httptest.NewServer(e)
 	h.url = server.URL

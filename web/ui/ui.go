@@ -16,7 +16,6 @@ import (
 	"net/http"
 
 	"fawn/agent/community"
-	"fawn/agent/inspect"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
@@ -27,6 +26,7 @@ import (
 	"fawn/agent/skills/fetch"
 	"fawn/agent/threads"
 	"fawn/agent/tools"
+	"fawn/agent/tracestore"
 	"fawn/assets"
 	"fawn/memory"
 	"fawn/uploads"
@@ -78,7 +78,7 @@ type Deps struct {
 	Outward  lead.Outward                    // judges addresses that people have tried; nil judges none
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
 	Compact  Compactor                       // shortens conversations; may be nil
-	Inspect  *inspect.Service                // what calls of runs took; nil has no such pages
+	Inspect  *tracestore.Service             // what calls of runs took; nil has no such pages
 	// Backups says how the server backs itself up; nil says nothing.
 	Backups func() views.Backups
 	// Print makes PDFs of chats; nil leaves that to the reader's browser.

@@ -31,7 +31,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
-	"fawn/web/errstatus"
+	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/ui"
 	"fawn/web/ui/page"
@@ -119,7 +119,7 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	w.ui.SetDiscover(func(context.Context) []llm.Found { return nil })
 	e := echo.New()
 	e.Use(principal.Middleware(principal.Single))
-	e.HTTPErrorHandler = w.ui.ErrorHandler(errstatus.Handler(log))
+	e.HTTPErrorHandler = w.ui.ErrorHandler(httpx.ErrorHandler(log))
 	w.ui.Routes(e.Group(""))
 	w.handler = e
 	server := httptest.NewServer(e)

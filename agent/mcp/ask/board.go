@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"fawn/agent/shared"
+	"fawn/agent/clusterstate"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // Board has the open questions of all servers. Its methods may be called by many goroutines.
 type Board struct {
-	notes shared.Notes
+	notes clusterstate.Notes
 	log   *slog.Logger
 
 	mu   sync.Mutex
@@ -32,7 +32,7 @@ type Board struct {
 }
 
 // NewBoard makes a Board of notes.
-func NewBoard(notes shared.Notes, log *slog.Logger) *Board {
+func NewBoard(notes clusterstate.Notes, log *slog.Logger) *Board {
 	return &Board{notes: notes, log: log, open: map[string]int{}}
 }
 
@@ -110,8 +110,8 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Reply) error {
 		return fmt.Errorf("%w: it is too large", ErrContent)
 	}
 	err = b.notes.Swap(ctx, []string{q.note()},
-		shared.Note{Name: q.answer(), Body: body, Until: q.Until.Add(told)})
-	if errors.Is(err, shared.ErrChanged) {
+		clusterstate.Note{Name: q.answer(), Body: body, Until: q.Until.Add(told)})
+	if errors.Is(err, clusterstate.ErrChanged) {
 		return b.over(ctx, thread, id)
 	}
 	return err
@@ -123,7 +123,7 @@ func (b *Board) over(ctx context.Context, thread, id string) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(list, func(n shared.Note) bool { return n.Name == answers(thread)+id }) {
+	if slices.ContainsFunc(list, func(n clusterstate.Note) bool { return n.Name == answers(thread)+id }) {
 		return ErrAnswered
 	}
 	return ErrNoQuestion
@@ -147,7 +147,7 @@ func (b *Board) Ask(ctx context.Context, q *Question, show func()) (Reply, error
 	if err != nil {
 		return Reply{}, err
 	}
-	leave := shared.Note{Name: q.note(), Body: body, Until: q.Until.Add(noteTime)}
+	leave := clusterstate.Note{Name: q.note(), Body: body, Until: q.Until.Add(noteTime)}
 	if err := b.notes.Swap(ctx, nil, leave); err != nil {
 		return b.withdraw(ctx, q), fmt.Errorf("leave a question: %w", err)
 	}
@@ -199,7 +199,7 @@ func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 		b.log.Error("the answer to an MCP server's question can't be read", "thread", q.Thread, "err", err)
 		return Reply{Action: Cancel}, true
 	}
-	err = b.notes.Swap(ctx, nil, shared.Note{Name: q.answer(), Body: []byte("null"), Until: list[0].Until, Over: true})
+	err = b.notes.Swap(ctx, nil, clusterstate.Note{Name: q.answer(), Body: []byte("null"), Until: list[0].Until, Over: true})
 	if err != nil && ctx.Err() == nil {
 		b.log.Warn("the answer to an MCP server's question is kept longer than needed", "thread", q.Thread, "err", err)
 	}
@@ -211,7 +211,7 @@ func (b *Board) withdraw(ctx context.Context, q *Question) Reply {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
 	err := b.notes.Swap(ctx, []string{q.note()})
-	if errors.Is(err, shared.ErrChanged) {
+	if errors.Is(err, clusterstate.ErrChanged) {
 		if r, ok := b.take(ctx, q); ok {
 			return r
 		}

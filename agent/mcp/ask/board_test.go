@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"fawn/agent/clusterstate"
 	"fawn/agent/mcp/ask"
-	"fawn/agent/shared"
 	"fawn/store"
 	"fawn/store/pgtest"
 )
@@ -33,11 +33,11 @@ func open(t *testing.T, url, wake string) node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() }) // some have ended before
-	keys, err := shared.ParseKeys("the key of all who are here which is long")
+	keys, err := clusterstate.ParseKeys("the key of all who are here which is long")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := shared.Open(t.Context(), db, keys, log)
+	rows, err := clusterstate.Open(t.Context(), db, keys, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestAQuestionGoesWithItsCall(t *testing.T) {
 
 // TestAThreadHasSoManyQuestions at a time, at a server that is alone, too.
 func TestAThreadHasSoManyQuestions(t *testing.T) {
-	n := node{Board: ask.NewBoard(shared.NotesIn(nil), slog.New(slog.DiscardHandler))}
+	n := node{Board: ask.NewBoard(clusterstate.NotesIn(nil), slog.New(slog.DiscardHandler))}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all []<-chan outcome
 	for range 8 {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"fawn/agent/shared"
+	"fawn/agent/clusterstate"
 )
 
 // note begins the names of the notes about requests, where several servers share them.
@@ -29,14 +29,16 @@ type Login struct {
 
 // Waiting are the logins under way.
 type Waiting struct {
-	rows *shared.Rows
+	rows *clusterstate.Rows
 
 	mu   sync.Mutex
 	list map[string]Login // by their states
 }
 
 // NewWaiting keeps them in rows, sealed, for all servers; without any, in memory.
-func NewWaiting(rows *shared.Rows) *Waiting { return &Waiting{rows: rows, list: map[string]Login{}} }
+func NewWaiting(rows *clusterstate.Rows) *Waiting {
+	return &Waiting{rows: rows, list: map[string]Login{}}
+}
 
 func name(state string) string {
 	sum := sha256.Sum256([]byte(state))
@@ -56,7 +58,7 @@ func (w *Waiting) Room(ctx context.Context) error {
 	n := 0
 	if w.rows != nil {
 		if !w.rows.Sealing() {
-			return shared.ErrNoKey // neither what is under way nor its token could be stored
+			return clusterstate.ErrNoKey // neither what is under way nor its token could be stored
 		}
 		list, err := w.rows.Notes(ctx, note)
 		if err != nil {
@@ -95,7 +97,7 @@ func (w *Waiting) Put(ctx context.Context, l Login) error {
 	if err != nil {
 		return err
 	}
-	return w.rows.Swap(ctx, nil, shared.Note{Name: name(state), Body: body, Until: l.Until})
+	return w.rows.Swap(ctx, nil, clusterstate.Note{Name: name(state), Body: body, Until: l.Until})
 }
 
 // Take takes a login, once; ok is false if there is none of that state, or not any more.
@@ -112,7 +114,7 @@ func (w *Waiting) Take(ctx context.Context, state string) (l Login, ok bool, err
 	if err != nil || len(list) == 0 {
 		return l, false, err
 	}
-	if err = w.rows.Swap(ctx, []string{at}); errors.Is(err, shared.ErrChanged) {
+	if err = w.rows.Swap(ctx, []string{at}); errors.Is(err, clusterstate.ErrChanged) {
 		return l, false, nil // another server has it
 	}
 	if err == nil {

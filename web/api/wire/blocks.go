@@ -5,7 +5,6 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/runevent"
-	"fawn/agent/runs/underway"
 )
 
 // blockLog is a growing message as the thread protocol tells it: one content block after
@@ -51,7 +50,7 @@ func (p *ProtocolEncoder) piece(b *blockLog, ev runevent.Event) error {
 	case runevent.KindReasoning:
 		return p.text(b, "reasoning", ev.Text)
 	case runevent.KindCall:
-		piece, err := underway.Piece(ev)
+		piece, err := runevent.DraftPiece(ev)
 		if err != nil {
 			return err
 		}
@@ -177,7 +176,7 @@ func (p *ProtocolEncoder) close(b *blockLog) error {
 }
 
 // finishAll ends messages.
-func (p *ProtocolEncoder) finishAll(grown []*underway.Message[*blockLog]) error {
+func (p *ProtocolEncoder) finishAll(grown []*runevent.Draft[*blockLog]) error {
 	for _, m := range grown {
 		if err := p.close(m.Own); err != nil {
 			return err

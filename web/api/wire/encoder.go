@@ -9,7 +9,6 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs/eventlog"
 	"fawn/agent/runs/runevent"
-	"fawn/agent/runs/underway"
 	"fawn/store"
 	"fawn/web/httpx"
 )
@@ -24,7 +23,7 @@ type Encoder struct {
 	subgraphs bool
 	after     httpx.ID // frames up to this one are not sent again
 
-	open    underway.Fold[*splicer]
+	open    runevent.Drafts[*splicer]
 	calls   map[string]toolCall // the open step's, by id
 	step    int                 // number of the last step, -2 before one was seen
 	cp      string              // its checkpoint, or the one the run goes on from
@@ -212,7 +211,7 @@ func (e *Encoder) announce(ev runevent.Event) error {
 }
 
 // growing is a message under way, with its splicer once a piece of it is shown.
-type growing = underway.Message[*splicer]
+type growing = runevent.Draft[*splicer]
 
 // splicer makes the splicer of a message.
 func (e *Encoder) splicer(m *growing) (*splicer, error) {

@@ -13,7 +13,6 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
-	"fawn/agent/runs/underway"
 	"fawn/store"
 	"fawn/web/httpx"
 )
@@ -30,7 +29,7 @@ type ProtocolEncoder struct {
 	seq     int64    // number of the event at hand
 	sub     int32    // frames it has made already
 	helpers []string // namespaces of subagents whose start was told, in order
-	open    underway.Fold[*blockLog]
+	open    runevent.Drafts[*blockLog]
 	halted  bool // the run stops before its end
 	failure string
 }
@@ -254,7 +253,7 @@ func (p *ProtocolEncoder) call(ev runevent.Event, data map[string]any) error {
 }
 
 // step ends what was open, and tells what the step wrote and the state behind it.
-func (p *ProtocolEncoder) step(ctx context.Context, ev runevent.Event, grown []*underway.Message[*blockLog]) error {
+func (p *ProtocolEncoder) step(ctx context.Context, ev runevent.Event, grown []*runevent.Draft[*blockLog]) error {
 	s := ev.Step
 	for i, body := range s.Messages {
 		if err := p.settle(ev.NS, body, i < len(s.Whole) && s.Whole[i]); err != nil {
@@ -356,7 +355,7 @@ func (p *ProtocolEncoder) halt(ctx context.Context, ev runevent.Event) error {
 }
 
 // End closes the run.
-func (p *ProtocolEncoder) end(ev runevent.Event, grown []*underway.Message[*blockLog]) error {
+func (p *ProtocolEncoder) end(ev runevent.Event, grown []*runevent.Draft[*blockLog]) error {
 	var e runevent.End
 	if err := json.Unmarshal(ev.Data, &e); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/runevent"
-	"fawn/agent/runs/underway"
 	"fawn/web/httpx"
 )
 
@@ -147,7 +146,7 @@ func (c *chunkJSON) finish(data json.RawMessage) error {
 
 // appendPartial adds a message as it is after one more piece, when it is to be shown.
 func appendPartial(dst []byte, m *growing, ev *runevent.Event, show bool) ([]byte, error) {
-	piece, err := underway.Piece(*ev)
+	piece, err := runevent.DraftPiece(*ev)
 	if err != nil {
 		return dst, err
 	}

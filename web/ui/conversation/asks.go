@@ -8,7 +8,7 @@ import (
 	"fawn/agent/mcp/ask"
 	"fawn/agent/runs/runevent"
 	"fawn/views"
-	"fawn/web/network"
+	"fawn/web/hostrules"
 )
 
 // Asks are the hosts a thread wants to reach, and what MCP servers ask there.
@@ -43,7 +43,7 @@ func aboutHosts(ev runevent.Event) bool {
 		Type string `json:"type"`
 	}
 	return json.Unmarshal(ev.Data, &custom) == nil &&
-		slices.Contains([]string{network.TypeQuestion, network.TypeAnswer, network.TypeWaiting, network.TypeRefused,
+		slices.Contains([]string{hostrules.TypeQuestion, hostrules.TypeAnswer, hostrules.TypeWaiting, hostrules.TypeRefused,
 			ask.TypeQuestion, ask.TypeAnswer}, custom.Type)
 }
 

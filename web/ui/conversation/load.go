@@ -16,7 +16,6 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
-	"fawn/web/ui/input"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
 )
@@ -295,7 +294,7 @@ func DecodeField(s store.Snapshot, name string, into any) error {
 func (v *View) start() {
 	b := v.Turns
 	b.Since = v.run.CreatedAt
-	in := input.Of(v.run)
+	in := request.StartOf(v.run)
 	for _, m := range in.Messages {
 		if !m.Human() || m.ID == "" {
 			continue
@@ -325,7 +324,7 @@ func (v *View) fold(ev runevent.Event) {
 	v.Turns.Event(ev)
 	switch ev.Kind {
 	case runevent.KindMeta:
-		if n > v.base || n > 0 && !input.Of(v.run).Given {
+		if n > v.base || n > 0 && !request.StartOf(v.run).Given {
 			v.working(views.TurnRunning)
 		}
 	case runevent.KindEnd:

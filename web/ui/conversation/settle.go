@@ -15,7 +15,6 @@ import (
 	"fawn/store"
 	"fawn/views"
 	"fawn/web/principal"
-	"fawn/web/ui/input"
 	"fawn/web/ui/turns"
 )
 
@@ -38,7 +37,7 @@ func (h *Handlers) settleTurns(ctx context.Context, v *View, snap store.Snapshot
 		if request.From(r.Kwargs, r.ThreadID) != "" && r.BaseCheckpoint != "" {
 			forks[r.BaseCheckpoint] = true
 		}
-		in := input.Of(r)
+		in := request.StartOf(r)
 		turn := turns.TurnOf(in, -1, spans)
 		if turn == "" {
 			n, err := h.messagesBefore(ctx, r, snap)

@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/ui/input"
 	"fawn/web/ui/turns"
 )
 
 // Queue are the messages that wait in a thread, oldest first, and the files they bring.
 func (h *Handlers) Queue(thread string) (out []views.Queued, files []views.Attachment) {
 	for _, r := range h.Runs.Waiting(thread) {
-		q := views.Queued{Run: r.ID, Text: input.Text(r)}
+		q := views.Queued{Run: r.ID, Text: request.StartText(r)}
 		for _, f := range inputFiles(r) {
 			q.Files += f.Name + "\n"
 			files = append(files, f)
@@ -28,7 +28,7 @@ func (h *Handlers) Queue(thread string) (out []views.Queued, files []views.Attac
 // inputFiles are the files that a run's message brings.
 func inputFiles(r store.Run) []views.Attachment {
 	var out []views.Attachment
-	for _, m := range input.Of(r).Messages {
+	for _, m := range request.StartOf(r).Messages {
 		if msg, err := agent.ParseMessage(m.Raw); err == nil && m.Human() {
 			out = append(out, turns.UserMessage(msg).Files...)
 		}
@@ -40,7 +40,7 @@ func inputFiles(r store.Run) []views.Attachment {
 func (h *Handlers) Later(thread string) []views.Later {
 	var out []views.Later
 	for _, d := range h.Runs.Delayed(thread) {
-		out = append(out, views.Later{Run: d.Run.ID, Text: input.Text(d.Run), At: d.At})
+		out = append(out, views.Later{Run: d.Run.ID, Text: request.StartText(d.Run), At: d.At})
 	}
 	return out
 }

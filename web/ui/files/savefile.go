@@ -13,7 +13,7 @@ import (
 	"fawn/views"
 	fileviews "fawn/views/files"
 	"fawn/views/i18n"
-	"fawn/web/errstatus"
+	"fawn/web/httpx"
 	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
@@ -106,7 +106,7 @@ func (h *Handlers) unsaved(c echo.Context, f *views.FileView, err error) int {
 		f.Trouble = i18n.T(page.ReadPrefs(c.Request()).Lang, "edit.busy")
 		return http.StatusConflict
 	}
-	status, detail := errstatus.Of(err)
+	status, detail := httpx.StatusOf(err)
 	if f.Trouble, _ = detail.(string); f.Trouble == "" {
 		f.Trouble = i18n.T(page.ReadPrefs(c.Request()).Lang, page.ErrorKey(status))
 	}

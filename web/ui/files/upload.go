@@ -14,7 +14,6 @@ import (
 	"fawn/uploads"
 	"fawn/views"
 	"fawn/views/chat"
-	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/ui/page"
 )
@@ -115,7 +114,7 @@ func (h *Handlers) uploadError(c echo.Context, err error) error {
 	if !page.Scripted(c.Request()) {
 		return err
 	}
-	status, _ := errstatus.Of(err)
+	status, _ := httpx.StatusOf(err)
 	if status >= http.StatusInternalServerError && status != http.StatusInsufficientStorage {
 		return err
 	}
@@ -136,7 +135,7 @@ func UploadProblem(c echo.Context, err error) string {
 	case errors.As(err, &total):
 		return page.Say(c, "live.total", views.Bytes(total.Limit))
 	}
-	status, detail := errstatus.Of(err)
+	status, detail := httpx.StatusOf(err)
 	if errors.Is(err, files.ErrQuota) || status < http.StatusInternalServerError {
 		if s, ok := detail.(string); ok {
 			return s

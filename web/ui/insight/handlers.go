@@ -2,7 +2,7 @@
 package insight
 
 import (
-	"fawn/agent/inspect"
+	"fawn/agent/tracestore"
 	"fawn/web/openapi"
 	"fawn/web/ui/page"
 )
@@ -10,7 +10,7 @@ import (
 // Handlers are those of the pages.
 type Handlers struct {
 	*page.Site
-	Inspect *inspect.Service    // what calls of runs took; nil keeps nothing
+	Inspect *tracestore.Service // what calls of runs took; nil keeps nothing
 	Spec    func() openapi.Spec // what the page of the API shows; nil means no such page
 	Version string
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
-	"fawn/agent/inspect"
+	"fawn/agent/tracestore"
 	"fawn/store"
 	"fawn/views"
 	"fawn/views/insight"
@@ -57,7 +57,7 @@ func (h *Handlers) inspectPage(c echo.Context, t store.Thread) error {
 }
 
 // fall makes the waterfall of a run's calls.
-func (h *Handlers) fall(p *views.InspectPage, list []inspect.Span) {
+func (h *Handlers) fall(p *views.InspectPage, list []tracestore.Span) {
 	if len(list) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func (h *Handlers) fall(p *views.InspectPage, list []inspect.Span) {
 	}
 	p.Took = time.Duration(to-from) * time.Microsecond
 	for _, s := range list {
-		if end := s.Began + s.Took; s.Kind == inspect.KindRun && s.Helper == "" && end < to {
+		if end := s.Began + s.Took; s.Kind == tracestore.KindRun && s.Helper == "" && end < to {
 			p.Took, p.After = time.Duration(s.Took)*time.Microsecond, time.Duration(to-end)*time.Microsecond
 		}
 	}
@@ -79,7 +79,7 @@ func (h *Handlers) fall(p *views.InspectPage, list []inspect.Span) {
 		if s.First > 0 {
 			one.First = at(s.Began + s.First)
 		}
-		if s.Kind == inspect.KindModel {
+		if s.Kind == tracestore.KindModel {
 			one.Name = h.ownLabel(s.Name)
 		}
 		if s.Usage != nil {
@@ -91,7 +91,7 @@ func (h *Handlers) fall(p *views.InspectPage, list []inspect.Span) {
 	}
 }
 
-func sentPrompt(p inspect.Prompt) *views.PromptSent {
+func sentPrompt(p tracestore.Prompt) *views.PromptSent {
 	out := &views.PromptSent{System: p.System, Missing: p.Missing}
 	for _, t := range p.Tools {
 		first, _, _ := strings.Cut(t.Description, "\n")

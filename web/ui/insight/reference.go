@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/views"
-	"fawn/views/reference"
+	"fawn/views/apidocs"
 	"fawn/web/openapi"
 	"fawn/web/ui/page"
 )
@@ -18,7 +18,7 @@ func (h *Handlers) reference(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return page.HTML(c, http.StatusOK, reference.Page(views.ReferencePage{Shell: shell, Version: h.Version,
+	return page.HTML(c, http.StatusOK, apidocs.Page(views.ReferencePage{Shell: shell, Version: h.Version,
 		Groups: routeGroups(h.Spec())}))
 }
 

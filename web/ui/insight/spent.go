@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
-	"fawn/web/ui/input"
 	"fawn/web/ui/page"
 	"fawn/web/ui/turns"
 )
@@ -36,7 +36,7 @@ func (h *Handlers) Spent(ctx context.Context, p *views.UsagePage) error {
 		beside[s.Run] = append(beside[s.Run], one)
 	}
 	for _, r := range list {
-		run := views.RunSpent{ID: r.ID, Text: page.FirstWords(input.Text(r)), At: r.CreatedAt}
+		run := views.RunSpent{ID: r.ID, Text: page.FirstWords(request.StartText(r)), At: r.CreatedAt}
 		if run.State = views.TurnRunning; runs.Done(r.Status) {
 			run.State, _ = turns.Outcome(r)
 		}

@@ -18,7 +18,6 @@ import (
 	"fawn/views/chat"
 	"fawn/views/i18n"
 	"fawn/views/part"
-	"fawn/web/errstatus"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
@@ -33,7 +32,7 @@ func InLang(lang string, c templ.Component) templ.Component { return i18n.In(lan
 
 // ErrorHandler answers browsers on pages and their actions with an error page, a toast or a
 // frame, whichever was asked for, and leaves everything else to next. Statuses are those
-// of errstatus.Of.
+// of httpx.StatusOf.
 func (s *Site) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		if !ours(c.Request()) || c.Response().Committed {
@@ -63,7 +62,7 @@ func WantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 func (s *Site) answerError(c echo.Context, err error) error {
 	r := c.Request()
-	status, detail := errstatus.For(r, err)
+	status, detail := httpx.StatusFor(r, err)
 	if status == http.StatusUnauthorized && s.Guarded() && !principal.Of(r.Context()).Known() {
 		return toSignIn(c)
 	}
@@ -84,7 +83,7 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	if said, ok := detail.(string); ok && status != http.StatusNotFound && (worded || !away(status)) {
 		text = said
 	}
-	errstatus.Header(c.Response().Header(), status, err)
+	httpx.ErrorHeader(c.Response().Header(), status, err)
 	lang := ReadPrefs(r).Lang
 	toast := views.Toast{Kind: views.NoticeError, Text: text}
 	if toast.Text == "" {

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"fawn/agent/channels"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
-	"fawn/web/ui/input"
 )
 
 // untitledRuns is how many runs are looked through for the words that stand for a title.
@@ -29,7 +29,7 @@ func (s *Site) Rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow
 			return nil, err
 		}
 		for _, r := range slices.Backward(begun) { // the oldest first
-			if out[i].Title = FirstWords(input.Text(r)); out[i].Title != "" {
+			if out[i].Title = FirstWords(request.StartText(r)); out[i].Title != "" {
 				break
 			}
 		}

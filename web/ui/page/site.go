@@ -14,7 +14,7 @@ import (
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/account"
-	"fawn/web/network"
+	"fawn/web/hostrules"
 )
 
 // Site is what every page needs to know. Accounts, Network and Sandbox may be nil.
@@ -24,7 +24,7 @@ type Site struct {
 	Dirs     files.Dirs
 	Config   *config.Store
 	Accounts *account.Service      // who may use the server; nil is of a server that has none
-	Network  *network.Decisions    // hosts that agents want to reach
+	Network  *hostrules.Decisions  // hosts that agents want to reach
 	Sandbox  func() sandbox.Report // what runs commands
 	Browsers *browser.Browsers     // those that agents use; nil has none
 	Addr     string                // where the server listens

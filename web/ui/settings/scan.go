@@ -9,7 +9,7 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
-	"fawn/agent/channels/signin"
+	"fawn/agent/channels/qrlogin"
 	"fawn/views"
 	"fawn/views/settings"
 	"fawn/web/bots"
@@ -19,7 +19,7 @@ import (
 )
 
 // showScan answers with how far a sign-in by QR code is. One that is done leads to the bot.
-func (h *Handlers) showScan(c echo.Context, p channels.Provider, s signin.Scan, problem string) error {
+func (h *Handlers) showScan(c echo.Context, p channels.Provider, s qrlogin.Scan, problem string) error {
 	if s.State == chat.ScanDone {
 		if !page.WantsFragment(c.Request()) {
 			return channelDone(c, p.Name)
@@ -48,15 +48,15 @@ func (h *Handlers) showScan(c echo.Context, p channels.Provider, s signin.Scan, 
 }
 
 // scanned shows a sign-in, or why there is none.
-func (h *Handlers) scanned(c echo.Context, p channels.Provider, s signin.Scan, err error) error {
+func (h *Handlers) scanned(c echo.Context, p channels.Provider, s qrlogin.Scan, err error) error {
 	var no *bots.Refused
-	failed := signin.Scan{State: chat.ScanFailed}
+	failed := qrlogin.Scan{State: chat.ScanFailed}
 	switch {
 	case err == nil:
 		return h.showScan(c, p, s, s.Problem)
-	case errors.Is(err, signin.ErrNoScan):
-		return h.showScan(c, p, signin.Scan{State: chat.ScanExpired}, "")
-	case errors.Is(err, signin.ErrScanning):
+	case errors.Is(err, qrlogin.ErrNoScan):
+		return h.showScan(c, p, qrlogin.Scan{State: chat.ScanExpired}, "")
+	case errors.Is(err, qrlogin.ErrScanning):
 		return h.showScan(c, p, failed, "others")
 	case errors.As(err, &no) && no.Cause == bots.Failing:
 		return h.showScan(c, p, failed, "fails")
@@ -92,7 +92,7 @@ func (h *Handlers) cancelScan(c echo.Context, p channels.Provider) error {
 	}
 	ctx := c.Request().Context()
 	err = h.Bots.Hub.Scans().Cancel(ctx, principal.Owner(ctx), form.Get("id"))
-	if err != nil && !errors.Is(err, signin.ErrNoScan) {
+	if err != nil && !errors.Is(err, qrlogin.ErrNoScan) {
 		return err
 	}
 	if page.WantsFragment(c.Request()) {

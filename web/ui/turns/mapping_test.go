@@ -10,10 +10,10 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/agent/runs/runevent"
 	"fawn/store"
 	"fawn/views"
-	"fawn/web/ui/input"
 )
 
 // sketch writes turns in one line each: the steps, then the answer, then what else there is.
@@ -162,7 +162,7 @@ func TestRunsFindTheirTurn(t *testing.T) {
 		"input without words": {`{"input":{"title":"x"}}`, 5, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := TurnOf(input.Of(store.Run{Kwargs: json.RawMessage(c.kwargs)}), c.before, spans); got != c.want {
+			if got := TurnOf(request.StartOf(store.Run{Kwargs: json.RawMessage(c.kwargs)}), c.before, spans); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -14,9 +14,9 @@ import (
 	"fawn/agent/llm/llmerr"
 	"fawn/agent/middleware"
 	"fawn/agent/runs"
+	"fawn/agent/runs/request"
 	"fawn/store"
 	"fawn/views"
-	"fawn/web/ui/input"
 	"fawn/web/ui/page"
 )
 
@@ -189,7 +189,7 @@ type Span struct {
 
 // TurnOf finds the turn a run belongs to: the one of a message it brought, else by how
 // many messages there were before it. The turn is "" when it is not among spans.
-func TurnOf(in input.Run, before int, spans []Span) string {
+func TurnOf(in request.Started, before int, spans []Span) string {
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		for _, s := range spans {
 			if in.Messages[i].ID != "" && s.Turn == in.Messages[i].ID {
@@ -201,7 +201,7 @@ func TurnOf(in input.Run, before int, spans []Span) string {
 		return ""
 	}
 	if in.Given && len(in.Messages) > 0 {
-		if slices.ContainsFunc(in.Messages, func(m input.Message) bool { return m.Human() && m.ID != "" }) {
+		if slices.ContainsFunc(in.Messages, func(m request.StartMessage) bool { return m.Human() && m.ID != "" }) {
 			return "" // its message is in another version of the conversation
 		}
 		for _, s := range spans {

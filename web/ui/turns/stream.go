@@ -12,7 +12,6 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/runs/runevent"
-	"fawn/agent/runs/underway"
 	"fawn/views"
 	"fawn/web/ui/page"
 )
@@ -107,7 +106,7 @@ func (b *Builder) delta(o *openMessage, ev runevent.Event) {
 	if o == nil || o != b.open {
 		return
 	}
-	piece, err := underway.Piece(ev)
+	piece, err := runevent.DraftPiece(ev)
 	if err != nil {
 		return
 	}

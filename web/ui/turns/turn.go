@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
-	"fawn/agent/runs/underway"
+	"fawn/agent/runs/runevent"
 	"fawn/sandbox/files"
 	"fawn/uploads"
 	"fawn/views"
@@ -29,7 +29,7 @@ type Builder struct {
 	from  int               // where the steps of the newest AI message begin
 	calls map[string]string // open calls of the newest AI message: call id -> step id
 	Since time.Time         // when the step under way began
-	under underway.Fold[*openMessage]
+	under runevent.Drafts[*openMessage]
 	open  *openMessage // the newest of them: streamed and not stored yet
 
 	Retry *views.Retry // the wait for the provider that the run is in, nil as a rule

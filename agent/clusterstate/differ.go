@@ -1,0 +1,62 @@
+package clusterstate
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// compareEvery is how often the configurations of servers are compared.
+const compareEvery = 10 * time.Second
+
+// Compare has this server say which configuration it has, of which sum is a hash, and compare that with the others. It
+// is called before Run is.
+func (r *Rows) Compare(sum func() string) { r.sum = sum }
+
+// Differing are the other servers that have another configuration.
+func (r *Rows) Differing() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.differ
+}
+
+// compare says and looks.
+func (r *Rows) compare(ctx context.Context) error {
+	if r.sum == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	mine := r.sum()
+	list, err := r.db.NodeConfigs(ctx)
+	if err != nil {
+		return err
+	}
+	var differ []string
+	for _, n := range list {
+		switch {
+		case n.ID == r.db.Self():
+			if n.Sum != mine {
+				if err := r.db.SayConfig(ctx, mine); err != nil {
+					return err
+				}
+			}
+		case n.Sum != "" && n.Sum != mine:
+			differ = append(differ, strings.TrimSpace(n.Host+" "+n.Addr))
+		}
+	}
+	r.mu.Lock()
+	old := r.differ
+	r.differ = differ
+	r.mu.Unlock()
+	if slices.Equal(old, differ) {
+		return nil
+	}
+	if len(differ) > 0 {
+		r.log.Warn("other servers have another config.yaml; it should be the same on all", "servers", differ)
+	} else {
+		r.log.Info("all servers have the same config.yaml again")
+	}
+	return nil
+}

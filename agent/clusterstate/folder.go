@@ -1,0 +1,226 @@
+package clusterstate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const folderTime = time.Minute // for bringing one change to or from the others
+
+// Folder keeps units, which are files or folders, below a folder of this server as all servers have them: what is in
+// rows counts, and the folder is a copy of it. Whoever changes units sees to it that Pull and Push are not called at
+// the same time as that.
+type Folder struct {
+	Rows  *Rows
+	Name  string          // begins the names of its documents
+	Root  func() string   // the folder
+	Units func() []string // those that are there, with slashes
+	Log   *slog.Logger
+
+	mu   sync.Mutex
+	have map[string]int64 // versions of what is in the folder, by unit
+}
+
+func (f *Folder) doc(unit string) string { return f.Name + "/" + unit }
+
+// Start brings what is in the folder to the others if no server has yet, and makes the folder as the others have it.
+// What was there and is not with them is put aside.
+func (f *Folder) Start(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.have = map[string]int64{}
+	if err := sweep(f.Root()); err != nil {
+		return fmt.Errorf("remove what was not finished of %s: %w", f.Name, err)
+	}
+	if err := f.bring(ctx); err != nil {
+		return fmt.Errorf("bring %s to the other servers: %w", f.Name, err)
+	}
+	aside := path.Join(".replaced", time.Now().UTC().Format("20060102T150405.000"))
+	for _, unit := range f.Units() {
+		m, err := readUnit(f.Root(), unit)
+		if err != nil {
+			return fmt.Errorf("compare %s with that of the other servers: %w", unit, err)
+		}
+		d := f.Rows.Get(f.doc(unit))
+		if d.Body != nil && m.is(d.Body) {
+			f.have[unit] = d.Version
+			continue
+		}
+		f.Log.Warn("the other servers have this otherwise; what was here is put aside", "path", unit, "aside", aside)
+		if err := putAside(f.Root(), unit, path.Join(aside, unit)); err != nil {
+			return fmt.Errorf("put %s aside: %w", unit, err)
+		}
+	}
+	return f.pull(ctx)
+}
+
+// bring writes all units once for all servers.
+func (f *Folder) bring(ctx context.Context) error {
+	mark := Doc{Name: "brought/" + f.Name, Body: []byte("1")}
+	if f.Rows.Get(mark.Name).Version > 0 {
+		return nil
+	}
+	docs := []Doc{mark}
+	for _, unit := range f.Units() {
+		m, err := readUnit(f.Root(), unit)
+		if err != nil {
+			return err
+		}
+		body, err := f.store(ctx, m)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, Doc{Name: f.doc(unit), Version: f.Rows.Get(f.doc(unit)).Version, Body: body})
+	}
+	err := f.Rows.Put(ctx, docs...)
+	if errors.Is(err, ErrChanged) {
+		return nil // another server was first
+	}
+	return err
+}
+
+// store writes the parts of a unit, and gives its document.
+func (f *Folder) store(ctx context.Context, m unit) ([]byte, error) {
+	for _, file := range m.Files {
+		for i, hash := range file.Parts {
+			if err := f.Rows.db.PutPart(ctx, hash, file.part(i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return json.Marshal(m)
+}
+
+// Changes says whether some of these documents are of this folder.
+func (f *Folder) Changes(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, f.Name+"/") })
+}
+
+// Pull makes the folder as rows have it.
+func (f *Folder) Pull() error {
+	ctx, cancel := context.WithTimeout(context.Background(), folderTime)
+	defer cancel()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pull(ctx)
+}
+
+func (f *Folder) pull(ctx context.Context) error {
+	names := map[string]bool{}
+	for _, name := range f.Rows.Names(f.Name + "/") {
+		names[strings.TrimPrefix(name, f.Name+"/")] = true
+	}
+	for unit := range f.have {
+		names[unit] = true // it may be gone
+	}
+	var all error
+	for _, unit := range slices.Sorted(maps.Keys(names)) {
+		if d := f.Rows.Get(f.doc(unit)); d.Version != f.have[unit] {
+			if err := f.take(ctx, unit, d); err != nil {
+				all = errors.Join(all, fmt.Errorf("take %s of another server: %w", unit, err))
+			}
+		}
+	}
+	return all
+}
+
+// take makes a unit as a document has it.
+func (f *Folder) take(ctx context.Context, name string, d Doc) error {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return errors.New("its name leads out of the folder")
+	}
+	if d.Body == nil {
+		if err := dropUnit(f.Root(), name); err != nil {
+			return err
+		}
+		f.have[name] = d.Version
+		return nil
+	}
+	var m unit
+	if err := json.Unmarshal(d.Body, &m); err != nil {
+		return err
+	}
+	err := writeUnit(f.Root(), name, m, func(hash string) ([]byte, error) { return f.Rows.db.Part(ctx, hash) })
+	if err == nil {
+		f.have[name] = d.Version
+	}
+	return err
+}
+
+// Push brings units as they are in the folder to the other servers. One that another server has changed meanwhile, or
+// that cannot be written, is put back, and the error says so; ErrChanged for the first.
+func (f *Folder) Push(units ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), folderTime)
+	defer cancel()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var docs []Doc
+	var err error
+	for _, name := range units {
+		var m unit
+		d := Doc{Name: f.doc(name), Version: f.have[name]}
+		if m, err = readUnit(f.Root(), name); err != nil {
+			break
+		}
+		if m.Files != nil {
+			if d.Body, err = f.store(ctx, m); err != nil {
+				break
+			}
+		} else if d.Version == 0 {
+			continue // it was never there
+		}
+		docs = append(docs, d)
+	}
+	old := f.bodies(units)
+	if err == nil && len(docs) > 0 {
+		err = f.Rows.Put(ctx, docs...)
+	}
+	if err == nil {
+		for _, d := range docs {
+			f.have[strings.TrimPrefix(d.Name, f.Name+"/")] = d.Version + 1
+		}
+		return f.dropParts(ctx, old)
+	}
+	for _, name := range units {
+		if back := f.take(ctx, name, f.Rows.Get(f.doc(name))); back != nil {
+			f.Log.Error("what could not be brought to the other servers can't be put back", "path", name, "err", back)
+		}
+	}
+	return err
+}
+
+func (f *Folder) bodies(units []string) (list [][]byte) {
+	for _, name := range units {
+		list = append(list, f.Rows.Get(f.doc(name)).Body)
+	}
+	return list
+}
+
+// dropParts deletes parts of what was replaced, unless something else has them.
+func (f *Folder) dropParts(ctx context.Context, old [][]byte) error {
+	gone := map[string]bool{}
+	for _, body := range old {
+		for _, hash := range partsOf(body) {
+			gone[hash] = true
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	for _, name := range f.Rows.Names("") {
+		for _, hash := range partsOf(f.Rows.Get(name).Body) {
+			delete(gone, hash)
+		}
+	}
+	return f.Rows.db.DropParts(ctx, slices.Sorted(maps.Keys(gone))...)
+}

@@ -1,0 +1,138 @@
+package clusterstate
+
+import (
+	"bytes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// KeyVariable names the environment variable with the key that seals secrets in rows.
+const KeyVariable = "FAWN_SECRET_KEY"
+
+// ErrNoKey means that a secret is not stored, as there is no key to seal it with.
+var ErrNoKey = errors.New("keys can't be stored without " + KeyVariable + ", as several servers have the database: " +
+	"set it to the same text for all servers, for example one that `openssl rand -base64 32` prints")
+
+// ErrSealed means that no key opens a row.
+var ErrSealed = errors.New("it is sealed with another " + KeyVariable)
+
+const (
+	minKey  = 32 // bytes of the text that a key is made of
+	maxKeys = 8
+	idLen   = 4
+)
+
+// Kinds of bodies: the first byte of each says how the rest is to be read.
+const (
+	plainBody  = 'p'
+	sealedBody = 's' // then the id of the key, the nonce, and what is sealed
+)
+
+// Keys seal bodies. The first one does, each of them opens.
+type Keys []key
+
+type key struct {
+	id   [idLen]byte
+	text string
+	aead cipher.AEAD
+}
+
+// ParseKeys reads one or more keys with commas between them, the newest first.
+func ParseKeys(text string) (Keys, error) {
+	var keys Keys
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if len(part) < minKey {
+			return nil, fmt.Errorf("%s must have at least %d characters, and commas between keys if there are several",
+				KeyVariable, minKey)
+		}
+		if len(keys) == maxKeys {
+			return nil, fmt.Errorf("%s has more than %d keys", KeyVariable, maxKeys)
+		}
+		both, err := hkdf.Key(sha256.New, []byte(part), nil, "fawn settings", chacha20poly1305.KeySize+idLen)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := chacha20poly1305.NewX(both[:chacha20poly1305.KeySize])
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key{[idLen]byte(both[chacha20poly1305.KeySize:]), part, aead})
+	}
+	return keys, nil
+}
+
+// Derive is a key of 32 bytes for another use, the same on all servers that have the same first key; nil without any.
+func (k Keys) Derive(use string) []byte {
+	if len(k) == 0 {
+		return nil
+	}
+	out, err := hkdf.Key(sha256.New, []byte(k[0].text), nil, "fawn "+use, 32)
+	if err != nil { // only for lengths that are too great
+		return nil
+	}
+	return out
+}
+
+// older are the keys that [Keys.Derive] made with keys of before.
+func (k Keys) older(use string) (out [][]byte) {
+	for i := 1; i < len(k); i++ {
+		out = append(out, k[i:].Derive(use))
+	}
+	return out
+}
+
+// seal makes the body of a row, sealed if there is a key. What is sealed opens under its own name only.
+func (k Keys) seal(name string, plain []byte) []byte {
+	if len(k) == 0 {
+		return append([]byte{plainBody}, plain...)
+	}
+	out := append([]byte{sealedBody}, k[0].id[:]...)
+	nonce := make([]byte, chacha20poly1305.NonceSizeX)
+	rand.Read(nonce) //nolint:errcheck // never fails
+	out = append(out, nonce...)
+	return k[0].aead.Seal(out, nonce, plain, []byte(name))
+}
+
+// open reads the body of a row.
+func (k Keys) open(name string, body []byte) ([]byte, error) {
+	if len(body) > 0 && body[0] == plainBody {
+		return body[1:], nil
+	}
+	const head = 1 + idLen + chacha20poly1305.NonceSizeX
+	if len(body) < head || body[0] != sealedBody {
+		return nil, fmt.Errorf("setting %s is not in a form that this program reads", name)
+	}
+	for _, one := range k {
+		if bytes.Equal(one.id[:], body[1:1+idLen]) {
+			plain, err := one.aead.Open(nil, body[1+idLen:head], body[head:], []byte(name))
+			if err != nil {
+				return nil, fmt.Errorf("open setting %s: its row was tampered with", name)
+			}
+			return plain, nil
+		}
+	}
+	if len(k) == 0 {
+		return nil, fmt.Errorf("open setting %s: it is sealed, and %s is not set: give this server the key of the others",
+			name, KeyVariable)
+	}
+	return nil, fmt.Errorf("open setting %s: %w than this server has", name, ErrSealed)
+}
+
+// current says that a body is as seal would make it now.
+func (k Keys) current(body []byte) bool {
+	if len(k) == 0 {
+		return true
+	}
+	return len(body) > idLen && body[0] == sealedBody && bytes.Equal(body[1:1+idLen], k[0].id[:])
+}

@@ -1,0 +1,360 @@
+package clusterstate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/store"
+)
+
+const (
+	lookEvery = time.Second // after what failed, and where a server doesn't look by itself
+	lookTime  = 10 * time.Second
+	maxDoc    = 16 << 20 // bytes of a document
+)
+
+// ErrChanged means that another server changed a document first.
+var ErrChanged = store.ErrChanged
+
+// Doc is a document that servers share.
+type Doc struct {
+	Name    string
+	Version int64  // 0 for one that nobody has written
+	Body    []byte // nil for one that is not there
+	Secret  bool   // for Put: it holds secrets, and is refused with ErrNoKey where it cannot be sealed
+}
+
+// Rows are the documents as this server knows them. Its methods may be called by many goroutines.
+type Rows struct {
+	db   *store.DB
+	keys Keys
+	log  *slog.Logger
+
+	looking sync.Mutex // held while rows are read; taken before mu
+
+	mu      sync.Mutex
+	changes int64 // when it was looked last
+	docs    map[string]Doc
+	failed  map[string]error    // of documents that cannot be opened
+	fresh   map[string]struct{} // have changed and nobody was told
+	differ  []string            // servers with another configuration
+	sum     func() string       // of this one's
+	heard   []func(names []string) error
+	trouble string // of those who heard, as it was told last
+
+	poked chan struct{}
+}
+
+// Open reads all documents. It refuses to when one cannot be opened.
+func Open(ctx context.Context, db *store.DB, keys Keys, log *slog.Logger) (*Rows, error) {
+	r := &Rows{db: db, keys: keys, log: cmp.Or(log, slog.Default()), docs: map[string]Doc{}, failed: map[string]error{},
+		fresh: map[string]struct{}{}, poked: make(chan struct{}, 1)}
+	if err := r.Look(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.Problem(); err != nil {
+		return nil, err
+	}
+	clear(r.fresh)
+	return r, nil
+}
+
+// Get is a document, the zero one with its name if there is none.
+func (r *Rows) Get(name string) Doc {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.docs[name]
+	d.Name = name
+	return d
+}
+
+// Names are the documents that are there and whose names begin with prefix, sorted.
+func (r *Rows) Names(prefix string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for name, d := range r.docs {
+		if d.Body != nil && strings.HasPrefix(name, prefix) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Sealing says that there is a key, so that secrets can be stored.
+func (r *Rows) Sealing() bool { return len(r.keys) > 0 }
+
+// Keys are those of this server.
+func (r *Rows) Keys() Keys { return r.keys }
+
+// Problem is why a document that another server has written cannot be used here; nil when all can. The version before
+// stays in force.
+func (r *Rows) Problem() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(r.failed)) {
+		return r.failed[name]
+	}
+	return nil
+}
+
+// Put writes documents in the place of those with the given versions, all of them or, with ErrChanged, none; then Get
+// has the newer ones. Other servers are told.
+func (r *Rows) Put(ctx context.Context, docs ...Doc) error {
+	list := make([]store.Setting, len(docs))
+	for i, d := range docs {
+		if d.Secret && len(r.keys) == 0 && len(d.Body) > 0 {
+			return ErrNoKey
+		}
+		if len(d.Body) > maxDoc {
+			return fmt.Errorf("setting %s has more than %d MiB", d.Name, maxDoc>>20)
+		}
+		list[i] = store.Setting{Name: d.Name, Version: d.Version}
+		if d.Body != nil {
+			list[i].Body = r.keys.seal(d.Name, d.Body)
+		}
+	}
+	err := r.db.SwapSettings(ctx, list...)
+	if errors.Is(err, ErrChanged) {
+		return errors.Join(err, r.Look(ctx), r.failedOf(docs))
+	}
+	if err != nil {
+		return fmt.Errorf("write settings: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range docs {
+		d.Version++
+		r.keep(d)
+	}
+	return nil
+}
+
+// failedOf is why one of these documents cannot be used here, in which case nothing can take its place.
+func (r *Rows) failedOf(docs []Doc) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range docs {
+		if err := r.failed[d.Name]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep notes a document unless a newer one is known. r.mu is held.
+func (r *Rows) keep(d Doc) (newer bool) {
+	if d.Version <= r.docs[d.Name].Version {
+		return false
+	}
+	d.Secret = false
+	r.docs[d.Name] = d
+	delete(r.failed, d.Name)
+	return true
+}
+
+// Hear calls f with the names of documents that other servers have changed, one call after the other, from Run, and
+// again when f fails. It is called before Run is.
+func (r *Rows) Hear(f func(names []string) error) { r.heard = append(r.heard, f) }
+
+// Run looks for changes until ctx ends: when it is woken up, which a server of several also is by what it sees by
+// itself.
+func (r *Rows) Run(ctx context.Context) {
+	defer r.db.Hear(store.WakeSetting, 0, func(store.Wake) {
+		select {
+		case r.poked <- struct{}{}:
+		default:
+		}
+	})()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	failing := false
+	var compared time.Time
+	for {
+		if time.Since(compared) > compareEvery {
+			compared = time.Now()
+			if err := r.compare(ctx); err != nil && ctx.Err() == nil {
+				r.log.Warn("the configurations of other servers are not compared", "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.poked:
+		case <-tick.C:
+			if r.db.Clustered() && !failing && !r.behind() {
+				continue
+			}
+		}
+		err := r.lookSoon(ctx)
+		if err != nil && ctx.Err() == nil && !failing {
+			r.log.Warn("changes of settings by other servers are not seen", "err", err)
+		}
+		failing = err != nil
+		r.tell()
+	}
+}
+
+// behind says that somebody is still to be told of a change.
+func (r *Rows) behind() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.fresh) > 0
+}
+
+func (r *Rows) lookSoon(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	return r.Look(ctx)
+}
+
+// tell calls those who hear.
+func (r *Rows) tell() {
+	r.mu.Lock()
+	names := slices.Sorted(maps.Keys(r.fresh))
+	clear(r.fresh)
+	r.mu.Unlock()
+	if len(names) == 0 {
+		return
+	}
+	var err error
+	for _, f := range r.heard {
+		err = errors.Join(err, f(names))
+	}
+	if err == nil {
+		r.trouble = ""
+		return
+	}
+	if now := err.Error(); now != r.trouble {
+		r.trouble = now
+		r.log.Warn("what another server has changed can't be taken; it is tried again", "err", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range names {
+		r.fresh[name] = struct{}{}
+	}
+}
+
+// Look reads what others have changed.
+func (r *Rows) Look(ctx context.Context) error {
+	r.looking.Lock()
+	defer r.looking.Unlock()
+	n, err := r.db.SettingChanges(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	same := n == r.changes
+	r.mu.Unlock()
+	if same {
+		return nil
+	}
+	versions, err := r.db.SettingVersions(ctx)
+	if err != nil {
+		return err
+	}
+	var want []string
+	r.mu.Lock()
+	for name, version := range versions {
+		if version > r.docs[name].Version {
+			want = append(want, name)
+		}
+	}
+	r.mu.Unlock()
+	rows, err := r.db.Settings(ctx, want...)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, row := range rows {
+		r.take(row)
+	}
+	r.changes = n // of before the rows were read, so that none is missed
+	return nil
+}
+
+// take keeps a row of another server's. r.mu is held.
+func (r *Rows) take(row store.Setting) {
+	d := Doc{Name: row.Name, Version: row.Version}
+	if row.Body != nil {
+		body, err := r.keys.open(row.Name, row.Body)
+		if err != nil {
+			if old := r.failed[row.Name]; old == nil || old.Error() != err.Error() {
+				r.log.Error("a setting of another server can't be used", "problem", err)
+			}
+			r.failed[row.Name] = err
+			return
+		}
+		d.Body = body
+	}
+	if r.keep(d) {
+		r.fresh[d.Name] = struct{}{}
+	}
+}
+
+// Reseal seals everything that is not sealed with the first key, as what was stored without one, and says how many
+// documents that were.
+func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
+	if len(r.keys) == 0 {
+		return 0, ErrNoKey
+	}
+	versions, err := r.db.SettingVersions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := r.db.Settings(ctx, slices.Sorted(maps.Keys(versions))...)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if row.Body == nil || r.keys.current(row.Body) {
+			continue
+		}
+		done, err := r.resealOne(ctx, row.Name)
+		if err != nil {
+			return n, err
+		}
+		if done {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Renew is Reseal for a start: when it is done, the other keys are not needed any more, and nothing is in plain.
+func (r *Rows) Renew(ctx context.Context) error {
+	n, err := r.Reseal(ctx)
+	if err == nil && n > 0 {
+		r.log.Info("settings are sealed with the first key of "+KeyVariable+" now", "settings", n)
+		err = r.Look(ctx)
+	}
+	return err
+}
+
+func (r *Rows) resealOne(ctx context.Context, name string) (bool, error) {
+	for {
+		rows, err := r.db.Settings(ctx, name)
+		if err != nil || len(rows) == 0 || rows[0].Body == nil || r.keys.current(rows[0].Body) {
+			return false, err
+		}
+		plain, err := r.keys.open(name, rows[0].Body)
+		if err != nil {
+			return false, err
+		}
+		rows[0].Body = r.keys.seal(name, plain)
+		if err = r.db.SwapSettings(ctx, rows[0]); !errors.Is(err, ErrChanged) {
+			return err == nil, err
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package runs
+
+import (
+	"fmt"
+	"sync"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// maxDecoded bounds the messages kept decoded, in bytes of their stored form; decoded
+// they take about four times that.
+const (
+	maxDecoded = 8 << 20
+	perMessage = 256 // for what a message takes besides its body
+)
+
+// messageCache keeps the messages of the threads used last, so that a turn of a long cachedThread
+// parses only what is new. Stored messages never change, nor do decoded ones that belong
+// to a state, and the number of one means the same message in all snapshots of an
+// incarnation of its thread: see store.Snapshot. The zero value is ready.
+type messageCache struct {
+	mu      sync.Mutex
+	threads map[string]*cachedThread
+	clock   uint64 // counts uses
+	bytes   int
+}
+
+type cachedThread struct {
+	incarnation int64
+	used        uint64
+	bytes       int
+	messages    map[int64]decodedMessage // by row number; a new map for each load, never changed
+}
+
+// decodedMessage is one message and the bytes it counts for.
+type decodedMessage struct {
+	Message *agent.Message
+	bytes   int
+}
+
+// Of returns the messages of an incarnation of a thread by row number, nil when none are known.
+func (d *messageCache) Of(id string, incarnation int64) map[int64]decodedMessage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.threads[id]
+	if t == nil {
+		return nil
+	}
+	if t.incarnation != incarnation {
+		d.drop(id)
+		return nil
+	}
+	d.clock++
+	t.used = d.clock
+	return t.messages
+}
+
+// Keep remembers the messages of a thread as they were just loaded.
+func (d *messageCache) Keep(id string, incarnation int64, known map[int64]decodedMessage, rows []store.MessageRow,
+	messages []*agent.Message) {
+	if incarnation == 0 {
+		return
+	}
+	t := &cachedThread{incarnation: incarnation, messages: make(map[int64]decodedMessage, len(rows))}
+	for i, row := range rows {
+		k, ok := known[row.N]
+		if !ok {
+			k = decodedMessage{messages[i], len(row.Body) + perMessage}
+		}
+		t.messages[row.N] = k
+		t.bytes += k.bytes
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop(id)
+	if t.bytes > maxDecoded {
+		return
+	}
+	if d.threads == nil {
+		d.threads = map[string]*cachedThread{}
+	}
+	d.clock++
+	t.used = d.clock
+	d.threads[id], d.bytes = t, d.bytes+t.bytes
+	for d.bytes > maxDecoded {
+		d.drop(d.oldest())
+	}
+}
+
+// Clear lets go of all: the next turns parse their messages again.
+func (d *messageCache) Clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.threads, d.bytes = nil, 0
+}
+
+// Threads returns the ids of those it has messages of, and about how many bytes these take.
+func (d *messageCache) Threads() (ids []string, bytes int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id := range d.threads {
+		ids = append(ids, id)
+	}
+	return ids, d.bytes
+}
+
+// decodeState turns a stored snapshot into a state. known has messages that need no decoding; it
+// may be nil.
+func decodeState(s store.Snapshot, known map[int64]decodedMessage) (agent.State, error) {
+	st := agent.State{Messages: make([]*agent.Message, 0, len(s.Messages)+8)}
+	for _, row := range s.Messages {
+		m := known[row.N].Message
+		if m == nil {
+			var err error
+			if m, err = agent.ParseMessage(row.Body); err != nil {
+				return st, fmt.Errorf("decode stored message %d: %w", row.N, err)
+			}
+		}
+		st.Messages = append(st.Messages, m)
+	}
+	for name, body := range s.Fields {
+		f, ok := agent.FieldByName(name)
+		if !ok { // a newer version wrote it
+			continue
+		}
+		if err := f.Decode(&st, body); err != nil {
+			return st, err
+		}
+	}
+	return st, nil
+}
+
+// drop forgets a thread. Called with mu held.
+func (d *messageCache) drop(id string) {
+	if t := d.threads[id]; t != nil {
+		d.bytes -= t.bytes
+		delete(d.threads, id)
+	}
+}
+
+// oldest returns the thread whose last use is longest ago. Called with mu held.
+func (d *messageCache) oldest() (oldest string) {
+	least := ^uint64(0)
+	for id, t := range d.threads {
+		if t.used < least {
+			oldest, least = id, t.used
+		}
+	}
+	return oldest
+}

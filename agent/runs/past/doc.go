@@ -1,2 +1,0 @@
-// Package past reads from stored rows what a run had done that was cut off, and what those that worked for it had.
-package past

@@ -1,0 +1,127 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+const (
+	planLook = 50 * time.Millisecond // how often it is looked for an answer
+	planTime = 10 * time.Second      // for one, at most
+)
+
+// errLeft means that the run is not where it was any more.
+var errLeft = errors.New("the run has left its server")
+
+// planEdit makes a change of a plan.
+type planEdit = func([]agent.Todo) ([]agent.Todo, error)
+
+// asked is a change of the plan of a run, between the server where somebody makes it and the one that has the run.
+type asked struct {
+	Plan  []agent.Todo    `json:"plan"` // as the run has it, once Known
+	Known bool            `json:"known"`
+	Edit  *agent.PlanEdit `json:"edit,omitempty"`
+	Done  bool            `json:"done"`
+}
+
+// editRemotePlan has the server that has a run change its plan. there tells whether one has it still, else it fails with
+// errLeft.
+func editRemotePlan(ctx context.Context, db *store.DB, thread string, edit planEdit, there func() bool) ([]agent.Todo, error) {
+	ctx, cancel := context.WithTimeout(ctx, planTime)
+	defer cancel()
+	key, a := thread+" "+uuid.Must(uuid.NewV7()).String(), asked{}
+	defer putAsked(context.WithoutCancel(ctx), db, key, nil) // what is left is an answer to nobody
+	if err := a.ask(ctx, db, key, there, func() bool { return a.Known }); err != nil {
+		return nil, err
+	}
+	was := a.Plan
+	now, err := edit(slices.Clone(was))
+	if err != nil || slices.Equal(was, now) {
+		return now, err
+	}
+	a.Edit = &agent.PlanEdit{Before: was, After: now}
+	if err := a.ask(ctx, db, key, there, func() bool { return a.Done }); err != nil {
+		return nil, err
+	}
+	return a.Plan, nil
+}
+
+// ask stores what is asked and waits until it is answered.
+func (a *asked) ask(ctx context.Context, db *store.DB, key string, there, answered func() bool) error {
+	if err := putAsked(ctx, db, key, a); err != nil {
+		return err
+	}
+	db.Say(store.WakeSpace, 0, store.PlanSpace)
+	for ticker := time.NewTicker(planLook); ; {
+		body, err := db.KV(ctx, store.Global, store.PlanSpace, key)
+		if err == nil {
+			*a = asked{} // lists would be decoded into those that are there
+			err = json.Unmarshal(body, a)
+		}
+		if err == nil && !answered() && !there() {
+			err = errLeft
+		}
+		if err != nil || answered() {
+			ticker.Stop()
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			ticker.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func putAsked(ctx context.Context, db *store.DB, key string, a *asked) error {
+	kv := store.KV{Owner: store.Global, Space: store.PlanSpace, Key: key}
+	if a != nil {
+		var err error
+		if kv.Body, err = agent.Encode(a); err != nil {
+			return err
+		}
+	}
+	return db.Commit(ctx, store.Batch{KV: []store.KV{kv}})
+}
+
+// answerPlans does what other servers ask for. here changes the plan of the run of a thread, and is nil where none is
+// at work.
+func answerPlans(ctx context.Context, db *store.DB,
+	here func(thread string) func(context.Context, planEdit) ([]agent.Todo, error)) error {
+	list, err := db.KVs(ctx, store.Global, store.PlanSpace, "")
+	if err != nil {
+		return err
+	}
+	for _, kv := range list {
+		thread, _, _ := strings.Cut(kv.Key, " ")
+		change := here(thread)
+		var a asked
+		if change == nil || json.Unmarshal(kv.Body, &a) != nil || a.Done || a.Known && a.Edit == nil {
+			continue
+		}
+		plan, failed := change(ctx, func(was []agent.Todo) ([]agent.Todo, error) {
+			if a.Edit == nil {
+				return was, nil
+			}
+			return agent.NumberTodos(a.Edit.Merge(was)), nil
+		})
+		if failed != nil { // the run is ending; or whoever asks sees that it goes on elsewhere
+			err = errors.Join(err, fmt.Errorf("change the plan of thread %s: %w", thread, failed))
+			continue
+		}
+		a.Plan, a.Done, a.Known = plan, a.Edit != nil, true
+		err = errors.Join(err, putAsked(ctx, db, kv.Key, &a))
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package resume
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"fawn/agent"
+	"fawn/agent/runs/recorder"
+	"fawn/agent/runs/runevent"
+	"fawn/store"
+)
+
+// Place says where a child works; it is stored with its row. Calls can have the same id in
+// different messages.
+type Place struct {
+	Call    string `json:"task_id"`
+	NS      string `json:"checkpoint_ns"`
+	Message string `json:"message_id,omitempty"` // the message that calls
+}
+
+// Child is what a child of a run that was cut off had done.
+type Child struct {
+	Run     store.Run
+	patches []agent.State // of its steps, in order
+	Steps   int
+	last    string // node of the last step, "" before the first
+	next    []string
+	final   bool // the last step said that none of next runs
+	Usage   recorder.Usage
+	Left    runevent.Unfinished // behind the last step
+	results map[string]agent.Result
+}
+
+// Children reads what the children of a run that was cut off had done from the run's open events,
+// and adds what they cost to p. Children that work for children are among them.
+func Children(ctx context.Context, db *store.DB, run store.Run, p *Run, open []runevent.Event,
+	newID func() string) (map[Place]*Child, error) {
+	ids, err := db.ChildRuns(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	all := map[Place]*Child{}
+	for _, id := range ids {
+		row, err := db.Run(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		c := &Child{Run: row}
+		var at Place
+		if err := json.Unmarshal(object(row.Kwargs), &at); err != nil {
+			return nil, fmt.Errorf("read where child run %s works: %w", id, err)
+		}
+		if err := c.read(open, at.NS, newID); err != nil {
+			return nil, fmt.Errorf("read child run %s: %w", id, err)
+		}
+		if ended(row) { // its events may be those of a step that is stored
+			c.Usage = recorder.Usage{}
+			if err := json.Unmarshal(object(row.Usage), &c.Usage); err != nil {
+				return nil, fmt.Errorf("read what child run %s used: %w", id, err)
+			}
+		}
+		p.Usage.CountChild(c.Usage)
+		all[at] = c
+	}
+	return all, nil
+}
+
+// read takes the events of the child's namespace.
+func (c *Child) read(evs []runevent.Event, ns string, newID func() string) error {
+	from := 0
+	for i, ev := range evs {
+		if ev.NS != ns || ev.Kind != runevent.KindStep || ev.Step == nil {
+			continue
+		}
+		from = i + 1
+		patch, err := stepPatch(ev.Step)
+		if err != nil {
+			return err
+		}
+		for _, msg := range patch.Messages {
+			c.Usage.Count(msg, ev.Step.Node)
+		}
+		c.patches = append(c.patches, patch)
+		if ev.Step.Node == agent.NodeModel || ev.Step.Node == agent.NodeTools {
+			c.Steps++
+		}
+		c.last, c.next, c.final = ev.Step.Node, ev.Step.Next, ev.Step.Last
+	}
+	var err error
+	if c.Left, err = runevent.Gather(evs[from:], ns); err != nil {
+		return err
+	}
+	c.results, err = c.Left.Answered(newID)
+	return err
+}
+
+// stepPatch is what a child's step wrote, without its hidden fields.
+func stepPatch(s *runevent.StepData) (p agent.State, err error) {
+	for _, body := range s.Messages {
+		msg, err := agent.ParseMessage(body)
+		if err != nil {
+			return p, fmt.Errorf("%w: message of a step: %v", runevent.ErrDamaged, err)
+		}
+		p.Messages = append(p.Messages, msg)
+	}
+	for name, body := range s.Fields {
+		if f, ok := agent.FieldByName(name); ok { // else a newer version wrote it
+			if err := f.Decode(&p, body); err != nil {
+				return p, fmt.Errorf("%w: %v", runevent.ErrDamaged, err)
+			}
+		}
+	}
+	return p, nil
+}
+
+// StandOn gives the turn of a child, which has its input, what it had so far. on is false when
+// nothing is left to do.
+func (c *Child) StandOn(t *agent.Turn) (on bool, err error) {
+	for _, p := range c.patches {
+		if err := t.State.Apply(p); err != nil {
+			return false, fmt.Errorf("state of child run %s: %w", c.Run.ID, err)
+		}
+	}
+	if t.MaxSteps <= 0 {
+		t.MaxSteps = agent.DefaultMaxSteps
+	}
+	t.MaxSteps = max(1, t.MaxSteps-c.Steps)
+	t.Results = c.results
+	switch {
+	case c.last == agent.NodeEnd, c.Broken():
+		return false, nil
+	case c.last == "":
+	case c.final || !recorder.RunsNext(c.next):
+		t.From = []string{agent.NodeEnd}
+	default:
+		t.From = c.next
+	}
+	return true, nil
+}
+
+// Broken tells whether the child was about to end in disorder: cancelled, or failed.
+func (c *Child) Broken() bool { return c.final && recorder.RunsNext(c.next) }
+
+// Open are the rows of children that have not ended, ready to be stored as cut off.
+func Open(children map[Place]*Child) (list []store.Run) {
+	for _, c := range children {
+		if ended(c.Run) {
+			continue
+		}
+		run := c.Run
+		if body, err := agent.Encode(c.Usage); err == nil {
+			run.Usage = body
+		}
+		list = append(list, run)
+	}
+	return list
+}
+
+// ended says that a run is neither at work nor waits.
+func ended(r store.Run) bool { return r.Status != "pending" && r.Status != "running" }
+
+// object is raw, or an empty object for nothing.
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}")
+	}
+	return raw
+}

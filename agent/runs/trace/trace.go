@@ -1,0 +1,74 @@
+// Package trace defines the observers of runs: of their model calls, their tool calls and how long they take.
+//
+// agent/tracestore stores spans for the pages, web/traceexport sends them to OpenTelemetry collectors.
+package trace
+
+import (
+	"context"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// Observer is told what runs and their calls take. See [agent.Observer] for how it is called.
+type Observer interface {
+	agent.Observer
+	// Run is told that a run starts to work; one with a Parent is a helper. It returns the context
+	// the run works in, and what is to be called with the run as it ended. A run that the next
+	// server goes on with is still running then.
+	Run(ctx context.Context, run store.Run) (context.Context, func(store.Run))
+}
+
+type traceKey struct{}
+
+// WithParent adds the traceparent of the request that made the run to ctx.
+func WithParent(ctx context.Context, trace string) context.Context {
+	if trace == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, traceKey{}, trace)
+}
+
+// Parent returns the traceparent of the request that made the run of ctx, or "".
+func Parent(ctx context.Context) string {
+	s, _ := ctx.Value(traceKey{}).(string)
+	return s
+}
+
+// Observers are several observers as one.
+type Observers []Observer
+
+// calls are the observers of calls.
+func (o Observers) calls() agent.Observers {
+	out := make(agent.Observers, len(o))
+	for i, one := range o {
+		out[i] = one
+	}
+	return out
+}
+
+// Model implements Observer.
+func (o Observers) Model(ctx context.Context, t *agent.Turn, c *agent.ModelCall) {
+	for _, one := range o {
+		one.Model(ctx, t, c)
+	}
+}
+
+// Tool implements Observer.
+func (o Observers) Tool(ctx context.Context, t *agent.Turn, c agent.ToolCall,
+	known bool) (context.Context, func(agent.Result, error)) {
+	return o.calls().Tool(ctx, t, c, known)
+}
+
+// Run implements Observer. The last of the observers is told first how the run ended.
+func (o Observers) Run(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
+	ends := make([]func(store.Run), len(o))
+	for i, one := range o {
+		ctx, ends[i] = one.Run(ctx, run)
+	}
+	return ctx, func(run store.Run) {
+		for i := len(ends) - 1; i >= 0; i-- {
+			ends[i](run)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"fawn/store"
+)
+
+// Watch tells what runs do to the files of their threads.
+type Watch interface {
+	// Before is called before the first tool of a run works, again for each attempt.
+	Before(ctx context.Context, thread, run string) error
+	// After is called at the end of a run. It returns what the run did, nil for nothing; done is
+	// called once that is stored.
+	After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error)
+}
+
+// watcher asks a Watch, and goes on without what it can't tell.
+type watcher struct {
+	Watch Watch // nil tells nothing
+	Log   *slog.Logger
+}
+
+// Before notes how the files are before the first tool works; nil when nobody watches.
+func (w watcher) Before(run store.Run) func(context.Context) {
+	if w.Watch == nil {
+		return nil
+	}
+	return func(ctx context.Context) {
+		if err := w.Watch.Before(ctx, run.ThreadID, run.ID); err != nil && ctx.Err() == nil {
+			w.Log.Warn("what a run changes can't be told", "thread", run.ThreadID, "run", run.ID, "err", err)
+		}
+	}
+}
+
+// After is what the run did to files, to be stored with its end. The caller calls done after that.
+func (w watcher) After(ctx context.Context, run store.Run) (list []store.KV, done func()) {
+	done = func() {}
+	if w.Watch == nil {
+		return nil, done
+	}
+	body, settle, err := w.Watch.After(ctx, run.ThreadID, run.ID)
+	if err != nil {
+		w.Log.Warn("what a run changed can't be told", "thread", run.ThreadID, "run", run.ID, "err", err)
+		return nil, done
+	}
+	if body != nil {
+		list = []store.KV{{Owner: store.Global, Space: store.ChangesSpace, Key: store.ChangesKey(run.ThreadID, run.ID),
+			Body: body}}
+	}
+	return list, func() {
+		if err := settle(); err != nil {
+			w.Log.Warn("the files of a thread will be read again", "thread", run.ThreadID, "err", err)
+		}
+	}
+}

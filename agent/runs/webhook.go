@@ -1,0 +1,41 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// WebhookSpace is where the database keeps which ended runs are still to be told about. The
+// key is the run's id, the body a [Webhook].
+const WebhookSpace = "webhook"
+
+// Webhook is an address that wants to know how a run ended. It is stored with the end, so
+// that a restart in between does not lose it.
+type Webhook struct {
+	URL      string          `json:"url"`
+	Attempts int             `json:"attempts,omitempty"` // that failed
+	Next     time.Time       `json:"next,omitzero"`      // not before
+	Payload  json.RawMessage `json:"payload,omitempty"`  // what to send once the run's rows are gone
+}
+
+// webhooks is what is to be stored with the end of a run, mostly nothing.
+func webhooks(run store.Run) []store.KV {
+	if !bytes.Contains(run.Kwargs, []byte(`"webhook":`)) { // the request may be long
+		return nil
+	}
+	var req struct {
+		Webhook string `json:"webhook"`
+	}
+	if json.Unmarshal(run.Kwargs, &req) != nil || req.Webhook == "" {
+		return nil
+	}
+	body, err := agent.Encode(Webhook{URL: req.Webhook})
+	if err != nil {
+		return nil
+	}
+	return []store.KV{{Space: WebhookSpace, Key: run.ID, Body: body}}
+}

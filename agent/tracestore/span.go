@@ -1,0 +1,115 @@
+package tracestore
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"io"
+	"sync"
+
+	"fawn/agent"
+)
+
+// Kinds of spans.
+const (
+	KindRun   = "run" // of the run itself, and of each helper
+	KindModel = "model"
+	KindTool  = "tool"
+	KindSide  = "side" // a model call beside the answers
+)
+
+// Span is one call of a run. Times are in microseconds; Began is since 1970.
+type Span struct {
+	N      int64  `json:"id"`
+	Kind   string `json:"kind"`
+	Name   string `json:"name"` // of the model, the tool, the agent, or what a side call was for
+	Helper string `json:"helper,omitempty"`
+	Call   string `json:"call_id,omitempty"` // of a tool
+	Began  int64  `json:"began"`
+	First  int64  `json:"first_token,omitempty"` // until there was something to see
+	Took   int64  `json:"took"`
+	Status string `json:"status"` // ok, error, cancelled, or that of a run
+	Error  string `json:"error,omitempty"`
+
+	Provider string       `json:"response_model,omitempty"` // what the provider calls the model
+	Finish   string       `json:"finish_reason,omitempty"`
+	Message  string       `json:"message_id,omitempty"` // the answer
+	Usage    *agent.Usage `json:"usage,omitempty"`
+	Args     string       `json:"arguments,omitempty"` // of a tool call, cut
+	Result   string       `json:"result,omitempty"`    // the same
+	Answer   string       `json:"answer,omitempty"`    // of a model that calls no tools, and of one that broke off; cut
+	Messages int          `json:"messages,omitempty"`  // of the prompt
+	Tools    int          `json:"tools,omitempty"`     // offered
+	Lost     bool         `json:"prompt_lost,omitempty"`
+
+	Prompt *stored `json:"prompt,omitempty"` // not for others, see [Service.Prompt]
+}
+
+// stored says where the pieces of a prompt are.
+type stored struct {
+	System []byte             `json:"s,omitempty"`
+	Tools  []byte             `json:"t,omitempty"`
+	Lists  [][]byte           `json:"m,omitempty"` // each has the hashes of up to listLen messages
+	With   agent.ModelOptions `json:"o"`
+}
+
+// Prompt is what a model was sent.
+type Prompt struct {
+	System   string             `json:"system"`
+	Messages []json.RawMessage  `json:"messages"`
+	Tools    []Tool             `json:"tools"`
+	Options  agent.ModelOptions `json:"options"`
+	Missing  int                `json:"missing"` // pieces that are not stored any more
+}
+
+// Tool is a tool as a model was told of it.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"parameters,omitempty"`
+}
+
+// Sizes of what is stored.
+const (
+	listLen  = 32        // messages in a list
+	hashLen  = 16        // bytes of a hash
+	maxPart  = 256 << 10 // one message
+	keptPart = 64 << 10  // what is kept of a longer one
+	maxText  = 4 << 10   // arguments, results and answers in a span
+	maxNote  = 500       // an error
+)
+
+// packers are kept while there is work: each has tables of 800 KB, for a text of some hundred bytes.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return w
+}}
+
+// smallText is a length in bytes below which packing costs more than it saves.
+const smallText = 512
+
+// packed is a text as it is stored: DEFLATE, RFC 1951.
+func packed(b []byte) []byte {
+	if n := len(b); n < smallText { // as one block that is stored as it is
+		return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, b...)
+	}
+	var out bytes.Buffer
+	w := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&out)
+	if _, err := w.Write(b); err != nil { // of a buffer
+		return nil
+	}
+	if err := w.Close(); err != nil {
+		return nil
+	}
+	return out.Bytes()
+}
+
+// unpacked is what packed made; at most some megabytes.
+func unpacked(b []byte) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), 8<<20))
+}

@@ -1,0 +1,303 @@
+package tracestore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"weak"
+
+	"fawn/agent"
+	"fawn/store"
+)
+
+// agentOf is the name of the agent that a run is made for.
+func agentOf(run store.Run) string {
+	var meta struct {
+		Kind string `json:"subagent_type"`
+		Name string `json:"agent_name"`
+	}
+	_ = json.Unmarshal(run.Metadata, &meta) // what is missing is not named
+	return agent.Head(cmp.Or(meta.Kind, meta.Name, "lead_agent"), 100)
+}
+
+// store writes what waits until the service is closed.
+func (s *Service) store() {
+	defer close(s.done)
+	for {
+		s.mu.Lock()
+		batch := s.queue[:min(len(s.queue), together)]
+		s.queue = s.queue[len(batch):]
+		if len(s.queue) == 0 {
+			s.queue = nil
+		}
+		closed, dropped, waiting := s.closed, s.dropped, s.flushed
+		s.dropped = 0
+		if len(batch) == 0 {
+			s.flushed = nil
+		}
+		s.mu.Unlock()
+		if dropped > 0 {
+			s.log.Warn("some calls of runs can't be inspected: the store is too slow", "calls", dropped)
+		}
+		if len(batch) > 0 {
+			s.write(batch)
+			continue
+		}
+		for _, c := range waiting {
+			close(c)
+		}
+		if closed {
+			return
+		}
+		<-s.wake
+		s.gather()
+	}
+}
+
+// gatherTime is how long a record waits for others. Each run has some, and a commit of their own for each
+// of them would cost as much as the run's own.
+const gatherTime = 250 * time.Millisecond
+
+// gather waits until there is enough to store, or somebody waits for it.
+func (s *Service) gather() {
+	timer := time.NewTimer(gatherTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.hurry:
+	}
+}
+
+// Flush waits until everything that was handed over is stored.
+func (s *Service) Flush(ctx context.Context) error {
+	c := make(chan struct{})
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.flushed = append(s.flushed, c)
+	s.mu.Unlock()
+	nudge(s.hurry)
+	nudge(s.wake)
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// writeTime is how long a commit may take.
+const writeTime = 10 * time.Second
+
+func (s *Service) write(batch []record) {
+	var spans []store.Span
+	var parts []store.PromptPart
+	for _, r := range batch {
+		if r.request != nil {
+			k := s.known.of(r.thread)
+			p := &pieces{thread: r.thread, known: k, common: &s.common}
+			r.span.Prompt = p.prompt(r.request)
+			parts = append(parts, p.parts...)
+		}
+		body, err := agent.Encode(r.span)
+		if err != nil {
+			s.log.Warn("a call of a run can't be inspected", "run", r.run, "err", err)
+			continue
+		}
+		spans = append(spans, store.Span{Thread: r.thread, Run: r.run, N: r.span.N, Body: packed(body)})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	if err := s.db.PutTrace(ctx, spans, parts, s.db.Now()); err != nil {
+		s.known = threads{} // nobody knows what is stored
+		s.log.Warn("some calls of runs can't be inspected", "calls", len(batch), "err", err)
+	}
+}
+
+// threads are those whose prompts were stored last, with what is stored of them.
+type threads struct {
+	list []*known // the last used one last
+}
+
+// maxThreads is how many threads are remembered.
+const maxThreads = 32
+
+// known is what is stored of a thread's prompts. It keeps no message alive.
+type known struct {
+	thread string
+	hashes map[[hashLen]byte]time.Time // when it was stored or used
+	msgs   map[weak.Pointer[agent.Message]][hashLen]byte
+	tools  []*agent.Tool
+	offer  []byte // hash of tools
+}
+
+// Bounds of what is remembered of a thread.
+const maxKnown = 4096
+
+func (t *threads) of(thread string) *known {
+	i := slices.IndexFunc(t.list, func(k *known) bool { return k.thread == thread })
+	if i < 0 {
+		if len(t.list) >= maxThreads {
+			t.list = slices.Delete(t.list, 0, 1)
+		}
+		t.list = append(t.list, &known{thread: thread})
+		i = len(t.list) - 1
+	}
+	k := t.list[i]
+	t.list = append(slices.Delete(t.list, i, i+1), k)
+	if k.hashes == nil || len(k.hashes) > maxKnown || len(k.msgs) > maxKnown {
+		k.hashes, k.msgs, k.tools = map[[hashLen]byte]time.Time{}, map[weak.Pointer[agent.Message]][hashLen]byte{}, nil
+	}
+	return k
+}
+
+// maxCommon is how many of the instructions and tool lists that were packed last are kept: threads
+// begin with the same few, each of some 10 KB.
+const maxCommon = 8
+
+// common are pieces that many threads share, packed, the newest last.
+type common struct {
+	list    []store.PromptPart
+	tools   []Tool // that were encoded last
+	encoded []byte // tools
+	hash    [hashLen]byte
+}
+
+// offer is a list of tools as it is stored, and its hash, nil for one with a schema that is no JSON. Hardly any
+// run has other tools than the one before it, and comparing them costs next to nothing.
+func (c *common) offer(tools []*agent.Tool) ([]byte, [hashLen]byte) {
+	if slices.EqualFunc(tools, c.tools, func(t *agent.Tool, u Tool) bool {
+		return t.Name == u.Name && t.Description == u.Description && bytes.Equal(t.Schema, u.Schema)
+	}) {
+		return c.encoded, c.hash
+	}
+	list := make([]Tool, len(tools))
+	for i, t := range tools {
+		list[i] = Tool{t.Name, t.Description, t.Schema}
+	}
+	b, err := agent.Encode(list)
+	if err != nil {
+		return nil, c.hash
+	}
+	c.tools, c.encoded, c.hash = list, b, hashOf(b)
+	return c.encoded, c.hash
+}
+
+func hashOf(b []byte) [hashLen]byte {
+	sum := sha256.Sum256(b)
+	return [hashLen]byte(sum[:hashLen])
+}
+
+// packed is a piece as it is stored.
+func (c *common) packed(hash [hashLen]byte, body []byte) []byte {
+	same := func(p store.PromptPart) bool { return bytes.Equal(p.Hash, hash[:]) }
+	if i := slices.IndexFunc(c.list, same); i >= 0 {
+		return c.list[i].Body
+	}
+	b := packed(body)
+	if len(body) <= maxPart {
+		c.list = append(c.list[max(0, len(c.list)-maxCommon+1):], store.PromptPart{Hash: hash[:], Body: b})
+	}
+	return b
+}
+
+// pieces takes a prompt apart.
+type pieces struct {
+	thread string
+	known  *known
+	common *common
+	parts  []store.PromptPart
+}
+
+// add has a piece stored unless it is, and returns its hash.
+func (p *pieces) add(b []byte) [hashLen]byte {
+	hash := hashOf(b)
+	p.use(hash, func() []byte { return packed(b) })
+	return hash
+}
+
+// addCommon is add for a piece that other threads have as well.
+func (p *pieces) addCommon(b []byte) [hashLen]byte {
+	hash := hashOf(b)
+	p.use(hash, func() []byte { return p.common.packed(hash, b) })
+	return hash
+}
+
+// use has a piece stored, or counted as used. Half of what the store counts in is near enough.
+func (p *pieces) use(hash [hashLen]byte, packed func() []byte) {
+	if at, ok := p.known.hashes[hash]; ok && time.Since(at) < 12*time.Hour {
+		return
+	}
+	p.known.hashes[hash] = time.Now()
+	p.parts = append(p.parts, store.PromptPart{Thread: p.thread, Hash: hash[:], Body: packed()})
+}
+
+func (p *pieces) prompt(r *agent.Request) *stored {
+	out := &stored{With: r.Options}
+	if r.System != "" {
+		h := p.addCommon([]byte(r.System))
+		out.System = h[:]
+	}
+	if len(r.Tools) > 0 {
+		out.Tools = p.toolset(r.Tools)
+	}
+	for chunk := range slices.Chunk(r.Messages, listLen) {
+		var list []byte
+		for _, m := range chunk {
+			h := p.message(m)
+			list = append(list, h[:]...)
+		}
+		h := p.add(list)
+		out.Lists = append(out.Lists, h[:])
+	}
+	return out
+}
+
+func (p *pieces) toolset(tools []*agent.Tool) []byte {
+	if slices.Equal(tools, p.known.tools) {
+		return p.known.offer
+	}
+	b, h := p.common.offer(tools)
+	if b == nil {
+		return nil
+	}
+	p.use(h, func() []byte { return p.common.packed(h, b) })
+	p.known.tools, p.known.offer = tools, h[:]
+	return p.known.offer
+}
+
+// message is the hash of a message. One that was hashed before is not encoded again.
+func (p *pieces) message(m *agent.Message) [hashLen]byte {
+	at := weak.Make(m)
+	if h, ok := p.known.msgs[at]; ok {
+		if _, stored := p.known.hashes[h]; stored {
+			p.use(h, func() []byte { return packed(encoded(m)) })
+			return h
+		}
+	}
+	h := p.add(encoded(m))
+	p.known.msgs[at] = h
+	return h
+}
+
+// encoded is a message as it is kept; a very long one is cut.
+func encoded(m *agent.Message) []byte {
+	b, err := agent.Encode(m)
+	if err == nil && len(b) <= maxPart {
+		return b
+	}
+	text := fmt.Sprintf("%s\n[%d bytes of this message are not kept]", agent.Head(m.Content.String(), keptPart), len(b))
+	b, err = agent.Encode(&agent.Message{ID: m.ID, Type: m.Type, Name: m.Name, ToolCallID: m.ToolCallID,
+		Content: agent.Text(text)})
+	if err != nil {
+		return []byte("{}")
+	}
+	return b
+}

@@ -1,0 +1,255 @@
+package affinity
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/sandbox/files"
+	"fawn/store"
+)
+
+const (
+	lookEvery = time.Second // how often it is looked for what could not be written, and for wishes, about
+	endTime   = time.Minute // for the end of a sandbox, at most
+)
+
+// Why processes are not there any more, as models are told.
+const (
+	movedOn    = "the conversation goes on at another server"
+	serverGone = "the server it ran at has stopped"
+)
+
+// Config is what [Places] need.
+type Config struct {
+	DB       *store.DB
+	Dirs     files.Dirs    // of the files of threads
+	Patience time.Duration // a tool waits for the end of a sandbox elsewhere; 0 is five seconds
+	Log      *slog.Logger
+}
+
+// Places writes down which sandboxes this server has, and ends those that are needed elsewhere. Methods of nil, for a
+// server that has its database alone, do nothing.
+type Places struct {
+	cfg  Config
+	db   *store.DB
+	log  *slog.Logger
+	wake chan struct{} // one token: look now
+	stop func()        // hearing others
+	end  func(ctx context.Context, thread string) error
+	work sync.WaitGroup
+
+	mu      sync.Mutex
+	boxes   map[string]*box // by thread; those that are there or may be written down
+	waiting map[chan<- struct{}]bool
+}
+
+// box is the sandbox of a thread. Its fields are guarded by Places.mu.
+type box struct {
+	count   int  // of those that are there; the end of one may be told after the start of the next
+	changed bool // since it was written down
+	written bool // the thread's row may name this server
+	ending  bool // as another server needs it
+}
+
+// New makes them; nil for a database that has one server. [Places.Run] is to be called.
+func New(cfg Config) *Places {
+	if !cfg.DB.Clustered() {
+		return nil
+	}
+	p := &Places{cfg: cfg, db: cfg.DB, log: cfg.Log, wake: make(chan struct{}, 1), boxes: map[string]*box{},
+		waiting: map[chan<- struct{}]bool{}, end: func(context.Context, string) error { return nil }}
+	p.stop = p.db.Hear(store.WakeBox, 0, p.heard)
+	return p
+}
+
+// heard lets those look who wait for the end of a sandbox, and Run if it has any.
+func (p *Places) heard(store.Wake) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.waiting {
+		select {
+		case c <- struct{}{}:
+		default: // not yet seen the last one
+		}
+	}
+	if len(p.boxes) > 0 {
+		p.nudge()
+	}
+}
+
+// Kept is for [sandbox.Config].
+func (p *Places) Kept(thread string, starts bool) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.boxes[thread]
+	if b == nil {
+		b = &box{}
+		p.boxes[thread] = b
+	}
+	was := b.count
+	if b.count--; starts {
+		b.count += 2
+	}
+	if (was > 0) != (b.count > 0) {
+		b.changed = true
+		p.nudge()
+	}
+}
+
+func (p *Places) nudge() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // not yet seen the last one
+	}
+}
+
+// Run writes down what changes and ends what is wished away, until ctx ends. What is written then counts until this
+// server is gone.
+func (p *Places) Run(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	defer p.work.Wait()
+	defer p.stop()
+	timer := time.NewTicker(lookEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		changed, any := p.due()
+		for _, thread := range changed {
+			if err := p.write(ctx, thread); err != nil && ctx.Err() == nil {
+				p.log.Warn("which server has the sandbox of a thread could not be stored", "thread", thread, "err", err)
+			}
+		}
+		if !any {
+			continue
+		}
+		unwanted, err := p.db.UnwantedBoxes(ctx)
+		if err != nil && ctx.Err() == nil {
+			p.log.Warn("could not look for sandboxes that other servers need", "err", err)
+		}
+		for _, thread := range unwanted {
+			p.giveUp(ctx, thread)
+		}
+	}
+}
+
+// due are the threads whose sandboxes have changed, and whether there are any sandboxes.
+func (p *Places) due() (changed []string, any bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for thread, b := range p.boxes {
+		if b.changed && !b.ending {
+			changed = append(changed, thread)
+		}
+	}
+	return changed, len(p.boxes) > 0
+}
+
+// write writes down whether a thread has a sandbox here. One that is there while no run is has come too late: another
+// server may not have heard of it, so it ends.
+func (p *Places) write(ctx context.Context, thread string) error {
+	p.mu.Lock()
+	b := p.boxes[thread]
+	there, written := b.count > 0, b.written
+	b.changed, b.written = false, there || written
+	p.mu.Unlock()
+	var err error
+	mine := true
+	switch {
+	case there:
+		mine, err = p.db.TakeBox(ctx, thread)
+	case written:
+		err = p.db.LeaveBox(ctx, thread)
+	}
+	if err == nil && !mine {
+		p.giveUp(ctx, thread)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err != nil:
+		b.changed = true // when it is looked next
+	case !there:
+		b.written = false
+		if !b.changed && b.count == 0 {
+			delete(p.boxes, thread)
+		}
+	}
+	return err
+}
+
+// giveUp begins to end the sandbox of a thread, and stores what its processes have changed. It is written down after
+// that.
+func (p *Places) giveUp(ctx context.Context, thread string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.boxes[thread]
+	if b == nil { // which a life before this one has written
+		b = &box{written: true}
+		p.boxes[thread] = b
+	}
+	if b.ending {
+		return
+	}
+	b.ending = true
+	p.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		err := p.end(ctx, thread)
+		if err == nil {
+			err = p.cfg.Dirs.Save(ctx, thread)
+		}
+		if err != nil {
+			p.log.Warn("could not cleanly end a sandbox that another server needs", "thread", thread, "err", err)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if b.ending, b.changed = false, true; b.count == 0 { // else it is looked again in a moment
+			p.nudge()
+		}
+	})
+}
+
+// here says that a thread has a sandbox here which stays.
+func (p *Places) here(thread string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.boxes[thread]
+	return b != nil && b.count > 0 && !b.ending
+}
+
+// wait has c told when it may be time to look, until leave is called.
+func (p *Places) wait(c chan<- struct{}) (leave func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[c] = true
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, c)
+	}
+}
+
+// Around is a provider of which each thread has one sandbox, at whichever server.
+func (p *Places) Around(inner sandbox.Provider) sandbox.Provider {
+	if p == nil {
+		return inner
+	}
+	p.end = func(ctx context.Context, thread string) error {
+		_, err := inner.Restart(ctx, sandbox.ThreadRef{ID: thread}, movedOn)
+		return err
+	}
+	return &provider{inner, p}
+}

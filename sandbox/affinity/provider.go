@@ -1,0 +1,129 @@
+package affinity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fawn/sandbox"
+	"fawn/store"
+)
+
+const (
+	patience = 5 * time.Second        // see Config
+	askEvery = 250 * time.Millisecond // how often it looks without being told
+)
+
+// provider waits for the end of sandboxes elsewhere before it gives one.
+type provider struct {
+	sandbox.Provider
+	places *Places
+}
+
+// Acquire implements sandbox.Provider.
+func (p *provider) Acquire(ctx context.Context, thread sandbox.ThreadRef, policy sandbox.Policy) (sandbox.Sandbox,
+	error) {
+	lost, err := p.places.fetch(ctx, thread.ID)
+	if err != nil {
+		return nil, err
+	}
+	if lost != "" {
+		thread.Lost = lost
+	}
+	return p.Provider.Acquire(ctx, thread, policy)
+}
+
+// fetch has the sandbox of a thread that another server has end, and says why what ran in it is lost, "" for nothing.
+// It goes on without when that takes too long or the lookup fails: it only fails when ctx ends.
+func (p *Places) fetch(ctx context.Context, thread string) (lost string, err error) {
+	if p.here(thread) {
+		return "", nil
+	}
+	at, err := p.db.Box(ctx, thread)
+	if err != nil && ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	switch {
+	case err != nil:
+		p.log.Warn("could not look up which server has the sandbox of a thread", "thread", thread, "err", err)
+		return "", nil
+	case at.Node == 0 || at.Node == p.db.Self():
+		return "", nil
+	case !at.Lives:
+		return serverGone, nil
+	}
+	if ended, err := p.await(ctx, thread, at); err != nil {
+		return "", err
+	} else if !ended {
+		p.log.Warn("the sandbox of a thread has not ended at another server", "thread", thread, "server", at.Node)
+	}
+	if p.cfg.Dirs.Keeper != nil { // what its processes have changed is stored
+		if release, err := p.cfg.Dirs.Keeper.Hold(thread); err == nil {
+			release()
+		} else {
+			p.log.Warn("the files of a thread can't be brought up to date", "thread", thread, "err", err)
+		}
+	}
+	return movedOn, nil
+}
+
+// Clear has other servers end their sandboxes of threads of a user who was disabled and for whom nothing runs any more,
+// and waits for that. Its error says which have not ended in time; their servers go on trying.
+func (p *Places) Clear(ctx context.Context, threads []string) error {
+	if p == nil {
+		return nil
+	}
+	at, err := make(map[string]store.Box, len(threads)), error(nil)
+	var left []string
+	for _, thread := range threads {
+		box, failed := p.db.Box(ctx, thread)
+		if err = errors.Join(err, failed); box.Lives && box.Node != p.db.Self() {
+			at[thread], left = box, append(left, thread)
+		}
+	}
+	p.db.BarBoxes(left)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.cfg.Patience, patience))
+	defer cancel()
+	for _, thread := range left {
+		ended, failed := p.watch(ctx, thread, at[thread], func(context.Context) bool { return true })
+		if err = errors.Join(err, failed); !ended {
+			err = errors.Join(err, fmt.Errorf("the sandbox of thread %s has not ended at server %d", thread, at[thread].Node))
+		}
+	}
+	return err
+}
+
+// await wishes a sandbox away and waits for its end.
+func (p *Places) await(ctx context.Context, thread string, at store.Box) (ended bool, err error) {
+	return p.watch(ctx, thread, at, func(ctx context.Context) bool { return p.db.WishBoxAway(ctx, thread) == nil })
+}
+
+// watch waits for the end of a sandbox at another server. ask is called until it is true.
+func (p *Places) watch(ctx context.Context, thread string, at store.Box,
+	ask func(context.Context) bool) (ended bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(p.cfg.Patience, patience))
+	defer cancel()
+	told := make(chan struct{}, 1)
+	defer p.wait(told)()
+	timer := time.NewTicker(askEvery)
+	defer timer.Stop()
+	for asked := false; ; {
+		if !asked {
+			asked = ask(limited) // else again
+		}
+		if now, err := p.db.Box(limited, thread); err == nil && (now.Node != at.Node || !now.Lives) {
+			return true, nil
+		}
+		select {
+		case <-told:
+		case <-timer.C:
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+			return false, nil
+		}
+	}
+}

@@ -1,0 +1,341 @@
+package filestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/sandbox/files"
+	"fawn/store"
+)
+
+const (
+	holdTime = 10 * time.Minute // a copy may take to be brought up to date
+	dropTime = time.Minute      // a thread may take to be forgotten
+)
+
+// ErrObjects is wrapped by what goes wrong with the store of objects.
+var ErrObjects = errors.New("the object store for files is failing")
+
+// Objects is the store that has the contents.
+type Objects interface {
+	Put(ctx context.Context, name string, r io.ReadSeeker, size int64, sum [sha256.Size]byte) error
+	Get(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
+	Remove(ctx context.Context, name string) error
+}
+
+// Config is what trees need.
+type Config struct {
+	DB      *store.DB
+	Objects Objects
+	Dirs    files.Dirs // the folders with the copies
+	Cache   int64      // about how many bytes the copies may take up; 0 is no limit
+	Log     *slog.Logger
+}
+
+// Trees are those of all threads. All methods may be called by many goroutines.
+type Trees struct {
+	cfg Config
+
+	mu     sync.Mutex
+	copies map[string]*local // guarded by mu; those in use, or used lately
+}
+
+// local is the copy of a thread.
+type local struct {
+	thread string
+	held   int       // guarded by Trees.mu: by how many
+	run    string    // guarded by Trees.mu: that works on it here
+	used   time.Time // guarded by Trees.mu
+
+	mu      sync.Mutex // one at a time brings it up to date or saves it
+	version int64      // guarded by mu: of the copy, where that is known
+	known   bool       // guarded by mu
+	drop    bool       // guarded by mu: what is in it beside its version is of a run that was taken back
+}
+
+// New makes them. It reads nothing.
+func New(cfg Config) *Trees {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	cfg.Dirs.Keeper = nil
+	return &Trees{cfg: cfg, copies: map[string]*local{}}
+}
+
+// Close lets go of the store of objects.
+func (t *Trees) Close() {
+	if c, ok := t.cfg.Objects.(interface{ Close() }); ok {
+		c.Close()
+	}
+}
+
+// take is the copy of a thread, which is not removed before it is given back.
+func (t *Trees) take(thread string) *local {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.copies[thread]
+	if c == nil {
+		c = &local{thread: thread}
+		t.copies[thread] = c
+	}
+	c.held++
+	c.used = time.Now()
+	return c
+}
+
+func (t *Trees) giveBack(c *local) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.held--
+	c.used = time.Now()
+}
+
+// alone says that nobody but the caller works with a copy, so that what is in it beside its version was left over.
+func (t *Trees) alone(c *local) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return c.held == 1 && c.run == ""
+}
+
+// Hold implements [files.Keeper].
+func (t *Trees) Hold(thread string) (release func(), err error) {
+	c := t.take(thread)
+	ctx, cancel := context.WithTimeout(context.Background(), holdTime)
+	defer cancel()
+	if err := t.refresh(ctx, c); err != nil {
+		t.giveBack(c)
+		return nil, err
+	}
+	return sync.OnceFunc(func() { t.giveBack(c) }), nil
+}
+
+// Begin brings the copy of a thread up to date before a tool of a run works on it. What others left in it since the
+// version it was made of is dropped when a run comes to it. It is the run's until [Trees.End].
+func (t *Trees) Begin(ctx context.Context, thread, run string) error {
+	c := t.take(thread)
+	defer t.giveBack(c)
+	t.mu.Lock()
+	if c.run != run {
+		c.run = ""
+	}
+	t.mu.Unlock()
+	if err := t.refresh(ctx, c); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	c.run = run
+	t.mu.Unlock()
+	return nil
+}
+
+// End says that a run works on a thread no more.
+func (t *Trees) End(thread, run string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.copies[thread]; c != nil && c.run == run {
+		c.run, c.used = "", time.Now()
+	}
+}
+
+// Version is the newest version of a thread's files, 0 when it has none.
+func (t *Trees) Version(ctx context.Context, thread string) (int64, error) {
+	return t.cfg.DB.TreeVersion(ctx, thread)
+}
+
+// refresh brings a copy that the caller has taken up to date.
+func (t *Trees) refresh(ctx context.Context, c *local) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := t.update(ctx, c)
+	return err
+}
+
+// update is refresh for who has c.mu. It returns the newest version.
+func (t *Trees) update(ctx context.Context, c *local) (int64, error) {
+	v, err := t.cfg.DB.TreeVersion(ctx, c.thread)
+	if err != nil || c.known && c.version == v {
+		return v, err
+	}
+	c.known = false
+	f, err := t.open(c.thread, v > 0)
+	if f == nil {
+		c.known, c.version = err == nil, v
+		return v, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	i := loadIndex(f.base)
+	if i.Version != v {
+		keep, drop := !i.there || !t.alone(c), c.drop
+		err := t.bring(ctx, f, i, v, func(name string) bool { return keep && (!drop || inUploads(name)) })
+		if err != nil {
+			return v, fmt.Errorf("get the files of thread %s: %w", c.thread, err)
+		}
+		c.drop = false
+		if q := t.cfg.Dirs.Quota; q != nil {
+			q.Forget(c.thread)
+		}
+	}
+	c.known, c.version = true, v
+	return v, nil
+}
+
+// folder is that of a thread: user has what programs see, base all.
+type folder struct{ base, user *os.Root }
+
+// open is nil without an error for a thread without a folder, which is made when that is asked for.
+func (t *Trees) open(thread string, create bool) (*folder, error) {
+	at, err := t.cfg.Dirs.Folder(thread)
+	if err != nil {
+		return nil, err
+	}
+	if create {
+		if err := t.cfg.Dirs.Create(thread); err != nil {
+			return nil, err
+		}
+	}
+	base, err := os.OpenRoot(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, files.OpError("open files of thread", thread, err)
+	}
+	user, err := os.OpenRoot(filepath.Join(at, "user-data"))
+	if err != nil {
+		err = errors.Join(err, base.Close())
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, files.OpError("open files of thread", thread, err)
+	}
+	return &folder{base, user}, nil
+}
+
+func (f *folder) close() error { return errors.Join(f.base.Close(), f.user.Close()) }
+
+// manifest is a version of a thread's files, with how many bytes it is stored in: what is whole, and what came since.
+func (t *Trees) manifest(ctx context.Context, thread string, v int64) (m manifest, whole, since int64, err error) {
+	m = manifest{}
+	if v <= 0 {
+		return m, 0, 0, nil
+	}
+	list, err := t.cfg.DB.Trees(ctx, thread, v)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	for _, tree := range list {
+		b, err := unpack(tree.Body)
+		if err != nil {
+			return nil, 0, 0, fmt.Errorf("version %d of the files of thread %s: %w", tree.Version, thread, err)
+		}
+		m.apply(b)
+		if tree.Whole {
+			whole = int64(len(tree.Body))
+		} else {
+			since += int64(len(tree.Body))
+		}
+	}
+	return m, whole, since, nil
+}
+
+// Drop implements [files.Keeper]. What only that thread named goes with time.
+func (t *Trees) Drop(thread string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), dropTime)
+	defer cancel()
+	c := t.take(thread)
+	defer t.giveBack(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = false
+	return t.cfg.DB.DropTrees(ctx, thread)
+}
+
+// Copy implements [files.Keeper]. No content is copied.
+func (t *Trees) Copy(ctx context.Context, from, to string) error {
+	return t.CopyVersion(ctx, from, 0, to)
+}
+
+// CopyVersion gives thread to, which has no files yet, those that thread from had in a version; 0 is the newest, and
+// [store.NoTree] none.
+func (t *Trees) CopyVersion(ctx context.Context, from string, version int64, to string) error {
+	if version == store.NoTree {
+		return nil
+	}
+	if version == 0 {
+		var err error
+		if version, err = t.SaveVersion(ctx, from); err != nil || version == 0 {
+			return err
+		}
+	}
+	return t.cfg.DB.CopyTrees(ctx, from, to, version)
+}
+
+// put makes m the newest version of a thread.
+func (t *Trees) put(ctx context.Context, thread string, parent int64, m manifest) error {
+	all := m.whole()
+	data, err := all.pack()
+	if err != nil {
+		return err
+	}
+	_, err = t.cfg.DB.PutTree(ctx, thread, store.Tree{Parent: parent, Whole: true, Body: data, Objects: all.objects()})
+	return err
+}
+
+// Restore makes the files of a thread those of one of its versions, or none with [store.NoTree]. What people uploaded
+// since then stays. A version that is not there any more changes nothing.
+func (t *Trees) Restore(ctx context.Context, thread string, version int64) error {
+	return t.restore(ctx, thread, version, false)
+}
+
+// Undo is Restore for a run that is taken back. What it has changed and not stored goes, too, wherever it worked, so
+// there is a new version even when the run has made none.
+func (t *Trees) Undo(ctx context.Context, thread, run string, version int64) error {
+	t.End(thread, run)
+	c := t.take(thread)
+	defer t.giveBack(c)
+	c.mu.Lock()
+	c.drop = true
+	c.mu.Unlock()
+	return t.restore(ctx, thread, version, true)
+}
+
+func (t *Trees) restore(ctx context.Context, thread string, version int64, anew bool) error {
+	for n := 0; ; n++ {
+		newest, err := t.cfg.DB.TreeVersion(ctx, thread)
+		if err != nil || !anew && (newest == 0 || newest == version) {
+			return err
+		}
+		m, _, _, err := t.manifest(ctx, thread, version)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		now, _, _, err := t.manifest(ctx, thread, newest)
+		if err != nil {
+			return err
+		}
+		for name, e := range now {
+			if inUploads(name) {
+				m[name] = e
+			}
+		}
+		err = t.put(ctx, thread, newest, m)
+		if !errors.Is(err, store.ErrConflict) || n == retries {
+			return err
+		}
+	}
+}
+
+func inUploads(name string) bool { return strings.HasPrefix(name, "uploads/") }

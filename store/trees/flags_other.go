@@ -1,5 +1,0 @@
-//go:build !unix
-
-package trees
-
-const readFlags = 0

@@ -1,8 +1,0 @@
-//go:build unix
-
-package trees
-
-import "syscall"
-
-// A pipe put in the place of a file must not hang the server.
-const readFlags = syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_NOFOLLOW

@@ -1,0 +1,11 @@
+package apidocs
+
+import (
+	"github.com/a-h/templ"
+
+	"fawn/views"
+	"fawn/views/i18n"
+)
+
+// Page is GET /docs.
+func Page(p views.ReferencePage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }

@@ -1,2 +1,0 @@
-// Package reference is the page that lists the routes of the API, as package openapi describes them.
-package reference

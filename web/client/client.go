@@ -1,0 +1,165 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxAnswer bounds a response that is read whole, in bytes.
+const maxAnswer = 256 << 20
+
+// Refusal is an answer that is not a success.
+type Refusal struct {
+	Status int
+	Why    string
+}
+
+// Error is what the server says.
+func (r *Refusal) Error() string { return r.Why }
+
+// final says that asking again would change nothing. Else a proxy may have answered for a server that is away.
+func (r *Refusal) final() bool { return r.Status < 500 && r.Status != http.StatusTooManyRequests }
+
+// header is one line of a header.
+func header(name, value string) http.Header {
+	h := http.Header{}
+	h.Set(name, value)
+	return h
+}
+
+// do makes a request. An answer that is not a success becomes a [Refusal] with the server's reason.
+func (s Server) do(ctx context.Context, method, path string, h http.Header, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(s.URL, "/")+path, body)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, h)
+	if s.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.Token)
+	}
+	res, err := s.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode < 300 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	var why struct {
+		Detail any `json:"detail"`
+	}
+	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
+	if err == nil && json.Unmarshal(b, &why) == nil && why.Detail != nil {
+		return nil, &Refusal{res.StatusCode, fmt.Sprintf("the server refuses it (%d): %s", res.StatusCode, detail(why.Detail))}
+	}
+	if res.StatusCode == http.StatusUnauthorized {
+		return nil, &Refusal{res.StatusCode,
+			"the server wants to know who you are: give it a token with --token or FAWN_TOKEN"}
+	}
+	return nil, &Refusal{res.StatusCode, "the server answers " + res.Status}
+}
+
+// Call sends a body as JSON, nil for none, and decodes the answer, unless into is nil. What the server refuses is a
+// [Refusal].
+func (s Server) Call(ctx context.Context, method, path string, body, into any) error {
+	var from io.Reader
+	var h http.Header
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		from, h = bytes.NewReader(b), header("Content-Type", "application/json")
+	}
+	res, err := s.do(ctx, method, path, h, from)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(b, into)
+}
+
+// Save writes what a GET answers to w.
+func (s Server) Save(ctx context.Context, path string, w io.Writer) error {
+	res, err := s.do(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(w, res.Body)
+	return err
+}
+
+// Uploaded is a file that a thread has got.
+type Uploaded struct {
+	Filename string `json:"filename"`
+	Size     any    `json:"size"`
+	Path     string `json:"virtual_path"`
+}
+
+// Upload sends files to a thread, without holding them.
+func (s Server) Upload(ctx context.Context, thread string, files []string) ([]Uploaded, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	for _, name := range files { // a typing error is told before anything is sent
+		if info, err := os.Stat(name); err != nil {
+			return nil, err
+		} else if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no file", name)
+		}
+	}
+	from, to := io.Pipe()
+	form := multipart.NewWriter(to)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		to.CloseWithError(writeForm(form, files))
+	}()
+	res, err := s.do(ctx, http.MethodPost, "/api/threads/"+url.PathEscape(thread)+"/uploads",
+		header("Content-Type", form.FormDataContentType()), from)
+	from.CloseWithError(errors.New("the server reads no more"))
+	<-done
+	if err != nil {
+		return nil, fmt.Errorf("upload: %w", err)
+	}
+	defer res.Body.Close()
+	var answer struct{ Files []Uploaded }
+	err = json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer)
+	if err == nil && len(answer.Files) != len(files) {
+		err = fmt.Errorf("upload: the server took %d of %d files", len(answer.Files), len(files))
+	}
+	return answer.Files, err
+}
+
+func writeForm(form *multipart.Writer, files []string) error {
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		w, err := form.CreateFormFile("files", filepath.Base(name))
+		if err == nil {
+			_, err = io.Copy(w, f)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return form.Close()
+}

@@ -1,0 +1,77 @@
+// Package client runs a task from a command line: it speaks to a server over the API, shows how the run
+// gets on, and leaves the answer and its files where scripts find them.
+package client
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// Task is one run.
+type Task struct {
+	Text    string
+	Files   []string // to upload first
+	Model   string   // "" is the server's choice
+	Mode    string   // flash, thinking, pro or ultra; "" is the server's choice
+	Agent   string   // custom agent, "" for none
+	Thread  string   // chat to go on with, "" for a new one
+	Out     string   // folder that files of the answer are copied to, "" for none
+	Timeout time.Duration
+}
+
+// Server is where it runs.
+type Server struct {
+	URL    string
+	Token  string // sent as a bearer token if there is one
+	Client *http.Client
+}
+
+// Screen is where what happens is shown.
+type Screen struct {
+	Answer   io.Writer
+	Progress io.Writer // a line for each step
+	JSON     bool      // the answer is one object
+	Live     bool      // the answer is a terminal: text appears as it comes
+}
+
+// Status is how a run ended.
+type Status string
+
+// The ends of a run.
+const (
+	Success   Status = "success"
+	Failed    Status = "error"
+	Waiting   Status = "needs_answer" // it asked something
+	TimedOut  Status = "timeout"
+	Cancelled Status = "cancelled"
+	CutOff    Status = "cut_off" // the model's limit cut the answer
+)
+
+// Result is the object that Screen.JSON asks for.
+type Result struct {
+	Status    Status     `json:"status"`
+	Answer    string     `json:"answer"`
+	Questions []string   `json:"questions,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	Reason    string     `json:"stop_reason,omitempty"` // why the run ended early
+	ThreadID  string     `json:"thread_id"`
+	RunID     string     `json:"run_id"`
+	Artifacts []Artifact `json:"artifacts"`
+	Usage     Usage      `json:"usage"`
+	Seconds   float64    `json:"seconds"`
+}
+
+// Artifact is a file of the answer.
+type Artifact struct {
+	Path string `json:"path"`           // as the agent calls it
+	File string `json:"file,omitempty"` // where the copy is
+}
+
+// Usage is what the run cost in tokens.
+type Usage struct {
+	Input  int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	Total  int `json:"total_tokens"`
+	Calls  int `json:"model_calls"`
+}

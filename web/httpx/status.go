@@ -1,0 +1,164 @@
+package httpx
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"syscall"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent"
+	"fawn/agent/runs"
+	"fawn/agent/runs/request"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/uploads"
+)
+
+// statusGone is what proxies log when the client left before the answer.
+const statusGone = 499
+
+// retryAfter is the number of seconds after which a client may ask again that got a 503, unless the error names one.
+const retryAfter = "5"
+
+// StatusFor is what a request is answered with: [StatusOf] the error, or 499 when it failed since its client has left.
+func StatusFor(r *http.Request, err error) (status int, detail any) {
+	if status, detail = StatusOf(err); r.Context().Err() != nil && ended(err) {
+		return statusGone, nil
+	}
+	return status, detail
+}
+
+// ended says that something failed because its context was over.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// ErrorHeader adds what belongs to a status: when to come back after a 503, and what the error brings along.
+func ErrorHeader(h http.Header, status int, err error) {
+	var d *Detail
+	if errors.As(err, &d) {
+		maps.Copy(h, d.Header)
+	}
+	if (status == http.StatusServiceUnavailable || errors.Is(err, store.ErrCrowded)) && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", retryAfter)
+	}
+}
+
+// StatusOf is the one table from errors to answers. An error that is not in it is a 500
+// whose detail is nil: its text is for the log.
+func StatusOf(err error) (status int, detail any) {
+	var d *Detail
+	var he *echo.HTTPError
+	var unasked *request.InterruptError
+	switch {
+	case errors.As(err, &d):
+		return d.Status, d.Detail
+	case errors.As(err, &he):
+		return he.Code, he.Message
+	case errors.Is(err, store.ErrCrowded):
+		return http.StatusTooManyRequests, store.ErrCrowded.Error()
+	case errors.Is(err, store.ErrAway): // what is wrong with it may name its address
+		return http.StatusServiceUnavailable, store.ErrAway.Error()
+	case errors.Is(err, store.ErrFenced):
+		return http.StatusServiceUnavailable, store.ErrFenced.Error()
+	case errors.As(err, &unasked):
+		return http.StatusNotFound, unasked.Error()
+	}
+	for _, row := range []struct {
+		target error
+		status int
+	}{
+		{runs.ErrClosed, http.StatusServiceUnavailable},
+		{store.ErrClosed, http.StatusServiceUnavailable},
+		{runs.ErrBarred, http.StatusForbidden},
+		{runs.ErrBusy, http.StatusConflict},
+		{runs.ErrExists, http.StatusConflict},
+		{runs.ErrNotCancelable, http.StatusConflict},
+		{runs.ErrNotFound, http.StatusNotFound},
+		{store.ErrNotFound, http.StatusNotFound},
+		{store.ErrExists, http.StatusConflict},
+		{store.ErrChanged, http.StatusConflict},
+		{runs.ErrInput, http.StatusBadRequest},
+		{agent.ErrMessage, http.StatusBadRequest},
+		{agent.ErrPatch, http.StatusUnprocessableEntity},
+		{uploads.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{uploads.ErrNoFiles, http.StatusBadRequest},
+		{uploads.ErrForm, http.StatusBadRequest},
+		{uploads.ErrName, http.StatusBadRequest},
+		{uploads.ErrPicture, http.StatusUnsupportedMediaType},
+		{uploads.ErrNotFound, http.StatusNotFound},
+		{files.ErrThread, http.StatusUnprocessableEntity},
+		{files.ErrEscape, http.StatusForbidden},
+		{files.ErrReadOnly, http.StatusForbidden},
+		{files.ErrPath, http.StatusBadRequest},
+		{files.ErrNotRegular, http.StatusBadRequest},
+		{files.ErrNotDir, http.StatusBadRequest},
+		{files.ErrTooLarge, http.StatusRequestEntityTooLarge},
+		{files.ErrChanged, http.StatusPreconditionFailed},
+		{files.ErrNotText, http.StatusUnsupportedMediaType},
+		{files.ErrQuota, http.StatusInsufficientStorage},
+		{fs.ErrNotExist, http.StatusNotFound},
+		{syscall.ENOTDIR, http.StatusNotFound}, // below a file there is nothing
+	} {
+		if errors.Is(err, row.target) {
+			return row.status, err.Error()
+		}
+	}
+	if errors.Is(err, store.ErrFull) || errors.Is(err, runs.ErrStorage) ||
+		slices.ContainsFunc(fullDisk(), func(e syscall.Errno) bool { return errors.Is(err, e) }) {
+		return http.StatusInsufficientStorage,
+			"the disk is full or failing, so nothing can be stored; free some space and try again"
+	}
+	if ended(err) { // something that it needed was, but not the request; whose text may name an address
+		return http.StatusServiceUnavailable, "the server couldn't finish this; try again"
+	}
+	return http.StatusInternalServerError, nil
+}
+
+// ErrorHandler answers every error a handler returns with {"detail": ...}. Errors without
+// a status of their own are logged under an id, which is all the client gets to see. An answer that
+// had begun is cut off when it fails because of the server.
+func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		r := c.Request()
+		status, detail := StatusFor(r, err)
+		if c.Response().Committed {
+			if status < statusGone || Left(r, err) {
+				return
+			}
+			if status == http.StatusInternalServerError {
+				log.Error("an answer was cut off", "method", r.Method, "path", r.URL.Path, "err", err)
+			}
+			panic(http.ErrAbortHandler) // so that nobody takes it for whole: who follows a run comes back
+		}
+		if status >= http.StatusInternalServerError && detail == nil {
+			id := c.Response().Header().Get(echo.HeaderXRequestID)
+			if id == "" {
+				id = uuid.NewString()
+			}
+			log.Error("a request failed", "request", id, "method", r.Method, "path", r.URL.Path, "err", err)
+			detail = "internal error (request " + id + ")"
+		}
+		ErrorHeader(c.Response().Header(), status, err)
+		if r.Method == http.MethodHead || status == statusGone {
+			err = c.NoContent(status)
+		} else {
+			err = JSON(c, status, map[string]any{"detail": detail})
+		}
+		if err != nil && !Left(r, err) {
+			log.Warn("an error could not be answered", "path", r.URL.Path, "err", err)
+		}
+	}
+}
+
+// fullDisk are the system's answers when a file cannot grow.
+func fullDisk() []syscall.Errno {
+	return []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+}

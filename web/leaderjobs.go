@@ -1,0 +1,221 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+
+	"fawn/agent/channels"
+	"fawn/agent/config"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/leader"
+)
+
+const (
+	pulseEvery = 5 * time.Second // for what other servers have left to do, where that is not heard
+	pulsePause = 500 * time.Millisecond
+	trimEvery  = 10 * time.Minute
+	sweepEvery = 24 * time.Hour
+)
+
+// openDuties begins what is done once for all servers of a database.
+func (a *App) openDuties(snap *config.Snapshot) {
+	jobs := []func(context.Context){a.sweepUploads, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks}
+	if snap.File.Scheduler.Enabled {
+		jobs = append(jobs, a.schedule.Run)
+	}
+	if a.trees != nil {
+		jobs = append(jobs, a.trees.Clean)
+	}
+	if a.inspect != nil {
+		jobs = append(jobs, a.inspect.Forget)
+	}
+	if a.db.Clustered() {
+		jobs = append(jobs, a.runBots, a.pulse, a.trimAudit)
+	} else {
+		a.caring.Store(true)
+	}
+	a.leader = &leader.Runner{DB: a.db, Jobs: jobs, Gone: a.takeUp, Log: a.opts.Log}
+	a.channels.Apply(a.channelSettings(snap))
+	a.leader.Start()
+}
+
+// takeUp goes on with what servers have left that are gone.
+func (a *App) takeUp(ctx context.Context, servers []int64) {
+	a.documents.Resume(ctx, servers)
+	a.schedule.TakeUp()
+	if err := a.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
+		a.opts.Log.Warn("couldn't look for threads of stateless runs", "err", err)
+	}
+	if err := a.db.ClearTail(ctx); err != nil && ctx.Err() == nil {
+		a.opts.Log.Warn("couldn't clean up behind a server that is gone", "err", err)
+	}
+}
+
+// runBots has the connections to chat apps, of which each bot has one.
+func (a *App) runBots(ctx context.Context) {
+	a.caring.Store(true)
+	a.channels.Apply(a.channelSettings(a.config.Current()))
+	<-ctx.Done()
+	a.caring.Store(false)
+	a.channels.Apply(a.channelSettings(a.config.Current()))
+}
+
+// pulse has those look who would hear in their own process only that there is something to do.
+func (a *App) pulse(ctx context.Context) {
+	heard := make(chan struct{}, 1)
+	hear := func(store.Wake) {
+		select {
+		case heard <- struct{}{}:
+		default: // not yet seen the last one
+		}
+	}
+	defer a.db.Hear(store.WakeRuns, 0, hear)()
+	defer a.db.Hear(store.WakeNote, 0, hear)()
+	apps := a.chatApps()
+	for told := map[string]string{}; ; {
+		a.memory.Look()
+		a.tellOfBots(ctx, told)
+		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't look for answers to chats", "err", err)
+		}
+		if err := apps.Asked(ctx); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't do what other servers asked of the bots", "err", err)
+		}
+		timer := time.NewTimer(pulseEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-heard:
+			timer.Stop()
+			select { // what comes in a row is looked for once
+			case <-time.After(pulsePause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// botSpace is where the leader says how bots do, for the pages of other servers.
+const botSpace = "bot_status"
+
+// tellOfBots stores how bots do, as far as that has changed.
+func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
+	for _, p := range channels.Providers() {
+		body := []byte(nil)
+		if s, ok := a.channels.Status(p.Name); ok && a.caring.Load() {
+			body, _ = json.Marshal(s) // texts and times
+		}
+		if was, known := told[p.Name]; known && was == string(body) {
+			continue
+		}
+		err := a.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: botSpace, Key: p.Name,
+			Body: body}}})
+		if err == nil {
+			told[p.Name] = string(body)
+		} else if ctx.Err() == nil {
+			a.opts.Log.Warn("other servers do not know how a bot does", "channel", p.Name, "err", err)
+		}
+	}
+}
+
+// botElsewhere is how a bot does that another server has.
+func (a *App) botElsewhere(provider string) (s channels.Status, ok bool) {
+	if a.caring.Load() {
+		return s, false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pulseEvery)
+	defer cancel()
+	body, err := a.db.KV(ctx, store.Global, botSpace, provider)
+	return s, err == nil && json.Unmarshal(body, &s) == nil
+}
+
+// trimAudit keeps the audit of several servers within its bounds.
+func (a *App) trimAudit(ctx context.Context) {
+	a.every(ctx, trimEvery, func() {
+		if err := a.db.TrimAudit(ctx); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't drop old rows of the audit", "err", err)
+		}
+	})
+}
+
+// every calls f now and then again and again until ctx ends.
+func (a *App) every(ctx context.Context, pause time.Duration, f func()) {
+	for ticker := time.NewTicker(pause); ; {
+		f()
+		select {
+		case <-ctx.Done():
+			ticker.Stop()
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// sweepUploads removes files of uploads a crash cut off, and takes up documents that it cut off
+// from being noticed.
+func (a *App) sweepUploads(ctx context.Context) {
+	if !a.db.Clustered() {
+		a.sweep(ctx, a.unused) // requests are answered meanwhile, and a file of theirs is younger
+		return
+	}
+	// Others take uploads at this moment.
+	a.every(ctx, sweepEvery, func() { a.sweep(ctx, time.Now().Add(-sweepEvery)) })
+}
+
+// probing is longer than trying a sandbox takes.
+const probing = time.Minute
+
+// removeProbe removes the folder of a sandbox that a server tried out which was killed meanwhile. One that is tried out
+// now is younger.
+func (a *App) removeProbe(dirs files.Dirs, thread string, before time.Time) error {
+	folder, err := dirs.Folder(thread)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(folder); err != nil || !info.ModTime().Before(before.Add(-probing)) {
+		return nil
+	}
+	if err := dirs.Remove(thread); err != nil {
+		a.opts.Log.Warn("couldn't remove what trying a sandbox has left", "folder", folder, "err", err)
+	}
+	return nil
+}
+
+func (a *App) sweep(ctx context.Context, before time.Time) {
+	dirs := a.dirs
+	dirs.Keeper = nil // what is unfinished is in folders only
+	err := dirs.Threads(func(thread string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if files.Probe(thread) {
+			return a.removeProbe(dirs, thread, before)
+		}
+		tree, err := dirs.Open(thread)
+		if err != nil {
+			return nil // not a thread with files
+		}
+		defer tree.Close()
+		if _, err := uploads.Sweep(ctx, tree, before); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
+		}
+		if a.trees != nil { // it would get the files of every thread
+			return nil
+		}
+		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't look for documents", "thread", thread, "err", err)
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
+		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", a.dirs.Above(), "err", err)
+	}
+}

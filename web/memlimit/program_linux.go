@@ -1,0 +1,93 @@
+package memlimit
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// dropProgram takes the pages of the program's own file out of this process's memory. Starting
+// touches most of a large binary and working a third of it; what is needed again comes from the
+// page cache at its next use.
+func dropProgram() {
+	if traced() {
+		return
+	}
+	for _, m := range program() {
+		unix.RawSyscall(unix.SYS_MADVISE, m.start, m.size, unix.MADV_DONTNEED) // nothing is lost when refused
+	}
+}
+
+// program is where the program's file is mapped and nothing of it was changed. It stays so while no debugger is
+// there; to look again would make the system count all memory of the process, under load every few seconds.
+var program = sync.OnceValue(func() []mapping {
+	exe, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return nil
+	}
+	f, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return cleanMappings(f, exe)
+})
+
+// traced says whether a debugger is attached, which may have written breakpoints into the program.
+func traced() bool {
+	status, err := os.ReadFile("/proc/self/status")
+	return err != nil || !strings.Contains(string(status), "\nTracerPid:\t0\n")
+}
+
+// fileBytes is how much of this process's memory are pages of files, 0 when that is not known.
+func fileBytes() uint64 {
+	b, err := os.ReadFile("/proc/self/statm")
+	words := strings.Fields(string(b))
+	if err != nil || len(words) < 3 {
+		return 0
+	}
+	pages, err := strconv.ParseUint(words[2], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * uint64(os.Getpagesize())
+}
+
+type mapping struct{ start, size uintptr }
+
+// cleanMappings returns where a file is mapped without the right to write and without a page
+// that differs from the file, of a listing as in /proc/PID/smaps. A page that differs
+// (a breakpoint, an address the loader filled in) would be lost with its mapping.
+func cleanMappings(smaps io.Reader, file string) (list []mapping) {
+	var m mapping
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		switch {
+		case len(words) == 0:
+		case !strings.HasSuffix(words[0], ":"): // range, rights, offset, device, inode, path
+			m = mapping{}
+			if len(words) == 6 && words[5] == file && !strings.Contains(words[1], "w") {
+				m = parseRange(words[0])
+			}
+		case m.size > 0 && words[0] == "Anonymous:" && len(words) > 1 && words[1] == "0":
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// parseRange reads "400000-19d1000"; what is no range has no size.
+func parseRange(s string) mapping {
+	from, to, _ := strings.Cut(s, "-")
+	a, errFrom := strconv.ParseUint(from, 16, 64)
+	b, errTo := strconv.ParseUint(to, 16, 64)
+	if errFrom != nil || errTo != nil || b <= a {
+		return mapping{}
+	}
+	return mapping{start: uintptr(a), size: uintptr(b - a)}
+}

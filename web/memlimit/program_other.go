@@ -1,0 +1,7 @@
+//go:build !linux
+
+package memlimit
+
+func dropProgram() {}
+
+func fileBytes() uint64 { return 0 }

@@ -1,0 +1,124 @@
+//go:build unix
+
+package restart
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Variables of the environment, which those who begin anew read and remove. They count only for the same process.
+const (
+	forPID  = "FAWN_ANEW_PID"
+	atAddr  = "FAWN_ANEW_ADDR"
+	sockets = "FAWN_ANEW_SOCKETS"
+)
+
+// Handover holds the sockets for the restarted program.
+type Handover struct {
+	addr  string
+	files []*os.File
+}
+
+// Prepare holds sockets open, even when the listeners are closed.
+func Prepare(addr string, listeners []net.Listener) (*Handover, error) {
+	w := &Handover{addr: addr}
+	for _, l := range listeners {
+		f, err := file(l)
+		if err != nil {
+			return nil, errors.Join(err, w.Drop())
+		}
+		w.files = append(w.files, f)
+	}
+	return w, nil
+}
+
+// Drop lets go of the sockets.
+func (w *Handover) Drop() (err error) {
+	for _, f := range w.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Execute begins anew, with an environment, and returns only when that is not possible.
+func (w *Handover) Execute(env []string) error {
+	program, err := program()
+	if err != nil {
+		return err
+	}
+	var kept []string
+	syscall.ForkLock.Lock() // nobody else starts a program that would get the sockets, too
+	defer syscall.ForkLock.Unlock()
+	for _, f := range w.files {
+		raw, err := f.SyscallConn()
+		if err != nil {
+			return err
+		}
+		var failed error
+		if err := raw.Control(func(fd uintptr) {
+			_, failed = unix.FcntlInt(fd, unix.F_SETFD, 0)
+			kept = append(kept, strconv.Itoa(int(fd)))
+		}); err != nil || failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	env = append(env[:len(env):len(env)], forPID+"="+strconv.Itoa(os.Getpid()), atAddr+"="+w.addr,
+		sockets+"="+strings.Join(kept, ","))
+	err = syscall.Exec(program, os.Args, env)
+	runtime.KeepAlive(w)
+	return fmt.Errorf("execute %s: %w", program, err)
+}
+
+// program is the file of the program that runs. Where another has taken its place, as in an update, Linux knows it all
+// the same.
+func program() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	const running = "/proc/self/exe"
+	self, err := os.Stat(running)
+	if err != nil {
+		return path, nil
+	}
+	if there, err := os.Stat(path); err == nil && os.SameFile(self, there) {
+		return path, nil
+	}
+	return running, nil
+}
+
+// Inherited is what this process has kept for itself, nil for one that begins for the first time.
+func Inherited() (*Sockets, error) {
+	pid, list, l := os.Getenv(forPID), os.Getenv(sockets), &Sockets{Addr: os.Getenv(atAddr)}
+	for _, name := range []string{forPID, atAddr, sockets} {
+		if err := os.Unsetenv(name); err != nil {
+			return nil, err
+		}
+	}
+	if pid != strconv.Itoa(os.Getpid()) {
+		return nil, nil
+	}
+	for s := range strings.SplitSeq(list, ",") {
+		fd, err := strconv.Atoi(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", sockets, err)
+		}
+		syscall.CloseOnExec(fd)
+		f := os.NewFile(uintptr(fd), "socket "+s)
+		listener, err := net.FileListener(f) // of a copy
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("socket %s that was kept: %w", s, err)
+		}
+		l.Listeners = append(l.Listeners, listener)
+	}
+	return l, nil
+}

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"fawn/agent/profile"
+	"fawn/agent/runs"
+	"fawn/memory"
+	"fawn/sandbox"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/web/hostrules"
+)
+
+// belongings are what users own.
+type belongings struct {
+	db     *store.DB
+	runs   *runs.Manager
+	agents *profile.Library
+	memory *memory.Service
+}
+
+// offlineBelongings are those of a data folder that no server uses. The caller calls done.
+func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belongings, done func() error, err error) {
+	agents, err := profile.Open(dirs.Root, store.DefaultOwner)
+	if err != nil {
+		return b, nil, err
+	}
+	a := &App{opts: Options{Log: log}, dirs: dirs, db: db}
+	a.documents = a.openDocuments()
+	a.pictures = a.openPictures()
+	a.network = hostrules.New(db, func(string, json.RawMessage) {}, log)
+	b = belongings{db: db, agents: agents,
+		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
+		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Offline: true, Log: log})}
+	return b, func() error {
+		b.runs.Close()
+		return agents.Close()
+	}, nil
+}
+
+// remove deletes all that a user owns: tasks first, so that nothing new begins, then chats with their
+// runs and files. What fails can be tried again.
+func (b belongings) remove(ctx context.Context, user string) error {
+	if err := b.removeTasks(ctx, user); err != nil {
+		return err
+	}
+	if err := b.removeThreads(ctx, user); err != nil {
+		return err
+	}
+	if _, err := b.memory.Clear(ctx, user, 0); err != nil { // also what it has yet to learn
+		return err
+	}
+	return errors.Join(b.agents.Remove(user), b.db.RemoveOwned(ctx, user))
+}
+
+// stopOwned ends all that runs for a user: runs, also those that wait, and the processes of its threads, at all servers
+// that share the database.
+func (a *App) stopOwned(ctx context.Context, user string) error {
+	ctx = context.WithoutCancel(ctx) // it may be a request of the user's own
+	err := a.runs.CancelOwned(ctx, user)
+	threads, failed := a.db.ThreadsOf(ctx, user)
+	err = errors.Join(err, failed)
+	for _, thread := range threads {
+		a.mcp.Forget(thread)
+		a.browsers.End(thread)
+		_, failed := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "the account was disabled")
+		err = errors.Join(err, failed)
+	}
+	return errors.Join(err, a.places.Clear(ctx, threads)) // what runs at other servers
+}
+
+func (b belongings) removeTasks(ctx context.Context, user string) error {
+	var tasks []string
+	err := b.db.EachCron(ctx, user, func(c store.Cron) bool {
+		tasks = append(tasks, c.ID)
+		return true
+	})
+	for _, task := range tasks {
+		if e := b.db.DeleteCron(ctx, user, task); !errors.Is(e, store.ErrNotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// removeThreads looks again until there is none: a request that was under way may have made one.
+func (b belongings) removeThreads(ctx context.Context, user string) error {
+	for {
+		threads, err := b.db.ThreadsOf(ctx, user)
+		if err != nil || len(threads) == 0 {
+			return err
+		}
+		for _, id := range threads {
+			err := b.runs.DeleteThread(ctx, id)
+			if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, runs.ErrNotFound) {
+				return fmt.Errorf("delete chat %s: %w", id, err)
+			}
+		}
+	}
+}
+
+// tell says what a user owns.
+func (b belongings) tell(ctx context.Context, user string) (string, error) {
+	o, err := b.db.Owned(ctx, user)
+	if err != nil {
+		return "", err
+	}
+	agents, err := b.agents.List(user)
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, one := range []struct {
+		n         int
+		one, many string
+	}{{o.Threads, "chat", "chats"}, {o.Crons, "scheduled task", "scheduled tasks"}, {len(agents), "agent", "agents"},
+		{o.Facts, "memory", "memories"}} {
+		switch one.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+one.one)
+		default:
+			parts = append(parts, fmt.Sprint(one.n, " ", one.many))
+		}
+	}
+	if len(parts) == 0 {
+		return "no chats, tasks, agents or memories", nil
+	}
+	return strings.Join(parts, ", "), nil
+}
