@@ -36,6 +36,8 @@ type SettingsPage struct {
 	Sessions []Session
 	Tokens   Tokens
 	Users    Users
+	Groups   Groups
+	News     Announcements
 }
 
 // Notify is the section of notifications: what the reader chose.

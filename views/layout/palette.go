@@ -114,6 +114,10 @@ func SectionIcon(section string) string {
 	switch section {
 	case "appearance":
 		return "sun"
+	case "groups":
+		return "list"
+	case "announcements":
+		return "bell"
 	case "account", "users":
 		return "user"
 	case "sessions":

@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/runs"
 	"fawn/agent/runs/request"
 	"fawn/sandbox/files"
@@ -81,6 +82,7 @@ func Of(err error) (status int, detail any) {
 		{runs.ErrClosed, http.StatusServiceUnavailable},
 		{store.ErrClosed, http.StatusServiceUnavailable},
 		{runs.ErrBarred, http.StatusForbidden},
+		{access.ErrDenied, http.StatusForbidden},
 		{runs.ErrBusy, http.StatusConflict},
 		{runs.ErrExists, http.StatusConflict},
 		{runs.ErrNotCancelable, http.StatusConflict},

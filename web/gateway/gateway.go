@@ -40,6 +40,7 @@ func Operations() []openapi.Op {
 		describeFeatures(),
 		describeBrowser(),
 		describeAuth(),
+		describeGroups(),
 		describeChannels(),
 		describeUnavailable(),
 	), new(Gateway).table(), true)
@@ -68,6 +69,7 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, skillSchemas())
 	maps.Copy(all, memorySchemas())
 	maps.Copy(all, authSchemas())
+	maps.Copy(all, groupSchemas())
 	maps.Copy(all, mcpSchemas())
 	maps.Copy(all, channelSchemas())
 	return all
