@@ -61,6 +61,8 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM channel_code WHERE owner = ?`, `DELETE FROM channel_connection WHERE owner = ?`,
 		`DELETE FROM channel_chat WHERE owner = ?`, `DELETE FROM announcement_seen WHERE owner = ?`,
 		`DELETE FROM used WHERE owner = ?`,
+		`DELETE FROM comparison_side WHERE comparison IN (SELECT id FROM comparison WHERE owner = ?)`,
+		`DELETE FROM comparison WHERE owner = ?`,
 	} {
 		if err := w.exec(query, owner); err != nil {
 			return err

@@ -1,4 +1,4 @@
--- 30
+-- 31
 -- What the migrations make: go test ./store -run TestTheWholeSchemaIsWhatMigrationsMake -update
 CREATE TABLE thread (
   id               TEXT PRIMARY KEY NOT NULL,
@@ -504,6 +504,20 @@ CREATE TABLE used (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX used_by_owner ON used (owner, at);
 CREATE INDEX run_by_owner ON run (owner, created_at, id);
+CREATE TABLE comparison (
+  id         TEXT PRIMARY KEY NOT NULL,
+  owner      TEXT NOT NULL,
+  chosen     TEXT NOT NULL,          -- the thread that was preferred, '' for none yet
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX comparison_by_owner ON comparison (owner);
+CREATE TABLE comparison_side (
+  comparison TEXT NOT NULL,
+  place      INTEGER NOT NULL,       -- from 0
+  thread     TEXT NOT NULL,
+  model      TEXT NOT NULL,
+  PRIMARY KEY (comparison, place)
+) STRICT, WITHOUT ROWID;
 CREATE TRIGGER run_used BEFORE DELETE ON run WHEN OLD.created_at > (unixepoch() - 172800) * 1000 BEGIN
   INSERT INTO used(id, owner, at, runs, tokens) SELECT OLD.id, OLD.owner, OLD.created_at, OLD.parent = '',
     coalesce((SELECT sum(total) FROM spent WHERE run = OLD.id AND caller <> 'middleware'), 0)

@@ -31,6 +31,7 @@ func Operations() []openapi.Op {
 		describeConsole(),
 		describeSandbox(),
 		describeModels(),
+		describeComparisons(),
 		describeProfiles(),
 		describeSkills(),
 		describeMemory(),
@@ -70,6 +71,7 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, memorySchemas())
 	maps.Copy(all, authSchemas())
 	maps.Copy(all, groupSchemas())
+	maps.Copy(all, comparisonSchemas())
 	maps.Copy(all, mcpSchemas())
 	maps.Copy(all, channelSchemas())
 	return all
