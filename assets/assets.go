@@ -101,6 +101,9 @@ const (
 	// EnterScript leads from a first message into its chat.
 	EnterScript = "enter.js"
 
+	// CompareStyle is that of answers beside one another.
+	CompareStyle = "compare.css"
+
 	// InsightStyle is that of the pages that show what runs did and took.
 	InsightStyle = "insight.css"
 
@@ -119,7 +122,7 @@ func Names() []string {
 	return []string{Script, Style, Sprite, Contour, Favicon, UIFont, SerifFont, "fonts/jbmono.woff2",
 		"fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript,
 		PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle,
-		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, PasteScript, GlideScript, InsightStyle,
+		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, PasteScript, GlideScript, InsightStyle, CompareStyle,
 		AccountScript, AccountStyle, BrowseScript, BrowseStyle, Mermaid, DiagramScript, DiagramStyle}
 }
 

@@ -37,3 +37,4 @@ style account
 style browse
 style diagram
 style insight
+style compare

@@ -59,7 +59,10 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM spending WHERE owner = ?`, `DELETE FROM share WHERE owner = ?`,
 		`DELETE FROM fact WHERE owner = ?`, `DELETE FROM memory WHERE owner = ?`, `DELETE FROM kv WHERE owner = ?`,
 		`DELETE FROM channel_code WHERE owner = ?`, `DELETE FROM channel_connection WHERE owner = ?`,
-		`DELETE FROM channel_chat WHERE owner = ?`,
+		`DELETE FROM channel_chat WHERE owner = ?`, `DELETE FROM announcement_seen WHERE owner = ?`,
+		`DELETE FROM used WHERE owner = ?`,
+		`DELETE FROM comparison_side WHERE comparison IN (SELECT id FROM comparison WHERE owner = ?)`,
+		`DELETE FROM comparison WHERE owner = ?`,
 	} {
 		if err := w.exec(query, owner); err != nil {
 			return err

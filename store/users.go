@@ -165,8 +165,8 @@ func (w *writer) ownerLeft() error {
 	return nil
 }
 
-// DeleteUser removes an account with its sessions, tokens, links, identities and factors; what it
-// owned stays. ErrNotFound when it is not there, ErrConflict when no enabled owner would be left.
+// DeleteUser removes an account with its sessions, tokens, links, identities and factors, and
+// takes it out of its teams; what it owned stays. ErrNotFound when it is not there, ErrConflict when no enabled owner would be left.
 func (db *DB) DeleteUser(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM "user" WHERE id = ?`, id)
@@ -181,7 +181,7 @@ func (db *DB) DeleteUser(ctx context.Context, id string) error {
 		}
 		for _, query := range []string{`DELETE FROM session WHERE "user" = ?`, `DELETE FROM token WHERE "user" = ?`,
 			`DELETE FROM link WHERE "user" = ?`, `DELETE FROM identity WHERE "user" = ?`,
-			`DELETE FROM factor WHERE "user" = ?`} {
+			`DELETE FROM factor WHERE "user" = ?`, `DELETE FROM team_member WHERE member = ?`} {
 			if err := w.exec(query, id); err != nil {
 				return err
 			}

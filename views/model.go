@@ -38,6 +38,8 @@ type Shell struct {
 	Path    string      // path and query of this page; forms which come back use it
 	Nav     Nav         // which entry of the side bar is current
 	Who     *Who        // who is signed in; nil where there are no accounts
+
+	Banners []Announcement // that the reader has not dismissed
 }
 
 // Palette is what the palette of commands and chats shows.

@@ -202,7 +202,7 @@ func SectionsOf(s Shell) []string {
 	}
 	more := []string{"account", "sessions", "tokens"}
 	if s.Who.Operator {
-		more = append(more, "users")
+		more = append(more, "users", "groups", "announcements")
 	} else {
 		list = slices.DeleteFunc(list, func(section string) bool { return slices.Contains(OperatorSections(), section) })
 	}

@@ -78,6 +78,8 @@ type PromptTool struct{ Name, Text string }
 type UsageHome struct {
 	Shell    Shell
 	Days     int
+	User     string     // whose it is, "" for the reader's own
+	Of       string     // what that user is called
 	ByDay    []DaySpent // oldest first, without gaps
 	ByModel  []Spent
 	ByAgent  []Spent

@@ -36,6 +36,8 @@ type SettingsPage struct {
 	Sessions []Session
 	Tokens   Tokens
 	Users    Users
+	Groups   Groups
+	News     Announcements
 }
 
 // Notify is the section of notifications: what the reader chose.
@@ -200,6 +202,8 @@ type ModelInfo struct {
 	Default  bool   // answers unless another is asked for
 	BuiltIn  bool   // the offline model
 	Ours     bool   // written by the settings, which may remove it
+	Won      int    // comparisons in which its answer was preferred
+	Seen     int    // comparisons that were decided
 	Values   []Value
 }
 

@@ -49,6 +49,7 @@ type UsagePage struct {
 
 // Spent is what model calls took.
 type Spent struct {
+	User          string // id, of what a user took
 	Name          string // of a model as people call it; empty with Purpose
 	Helpers       bool   // for the helpers of a run
 	Purpose       string // of calls beside the answers: title, summary, goal, suggestions, input_polish, memory

@@ -102,7 +102,7 @@ func (a *App) inner() http.Handler {
 
 // completions is Fawn for programs that know OpenAI's API.
 func (a *App) completions(parts *route.Parts) *completions.Server {
-	return completions.New(completions.Options{API: inproc.Client{API: a.inner()}, Runs: a.runs, Config: parts.Config, Draining: a.draining.ctx,
+	return completions.New(completions.Options{API: inproc.Client{API: a.inner()}, Runs: a.runs, Config: parts.Config, Access: a.access, Draining: a.draining.ctx,
 		Readers: &a.readers})
 }
 

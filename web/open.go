@@ -19,6 +19,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/channels"
 	"fawn/agent/clienttool"
 	"fawn/agent/clusterstate"
@@ -117,6 +118,7 @@ type App struct {
 	trail    *audit.Trail
 	network  *hostrules.Decisions
 	accounts *account.Service
+	access   *access.Service // what people may use
 
 	factorSeal  *factor.Seal // of the secrets of authenticator apps
 	agents      *profile.Library
@@ -242,6 +244,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openAccounts(ctx, snap); err != nil {
 		return nil, err
 	}
+	a.access = &access.Service{DB: a.db, Required: a.accounts.Required,
+		Zone: func() string { return a.config.Current().File.Timezone }}
 	if a.agents, err = storage.Agents(ctx, a.shared, dir, o.Log); err != nil {
 		return nil, err
 	}
@@ -269,8 +273,8 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
 			Audit: a.trail.Judged, Retitle: a.retitle, Titles: keptTitles{a.db, a.opts.Log}, Spent: a.book,
 			Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
-			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff})
-	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Files: a.versions(), Build: a.builder.Build,
+			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff, Access: a.access})
+	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Files: a.versions(), Build: a.builder.Build, Admit: a.builder.Admit,
 		Remove: a.removeThread, Ending: a.memory.Ending, Observe: a.observer(),
 		Mark: snap.File.Runs.Resume == "mark", Slots: snap.File.Cluster.Slots, Steps: a.steps, Log: o.Log})
 	a.copier = &threads.Copier{DB: a.db, Files: a.copyFiles, FilesAt: a.copyVersion(), Remove: a.removeThread,

@@ -13,6 +13,9 @@ func policy(r config.Retention) threads.Policy {
 	return threads.Policy{MaxAge: r.MaxAge, KeepLatest: r.KeepLatest, MaxSize: r.MaxSize}
 }
 
+// usedDays is how long it is known what runs of deleted threads took: limits count a day.
+const usedDays = 48 * time.Hour
+
 // retain applies the policy of the moment, and threads' own times to live, again and again.
 func (a *App) retain(ctx context.Context) {
 	for {
@@ -22,6 +25,9 @@ func (a *App) retain(ctx context.Context) {
 			wait.Stop()
 			return
 		case <-wait.C:
+		}
+		if err := a.db.ForgetUsed(ctx, a.db.Now().Add(-usedDays)); err != nil && ctx.Err() == nil {
+			a.opts.Log.Warn("couldn't remove old counts of usage", "err", err)
 		}
 		done, err := threads.Sweep(ctx, a.db, a.runs, policy(a.config.Current().File.Retention), a.db.Now())
 		if err != nil && ctx.Err() == nil {

@@ -33,7 +33,7 @@ func (a *App) routes() error {
 	e.Use(based, a.recovered, a.guard, a.accounts.Middleware)
 
 	spec, document := a.describe()
-	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Network: a.network,
+	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Access: a.access, Network: a.network,
 		Sandbox: a.report, Browsers: a.browsers, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
 	steps, err := a.signInSteps()
@@ -70,7 +70,7 @@ func (a *App) routes() error {
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current,
 		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule,
 		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
-		MCP: a.mcp, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
+		MCP: a.mcp, Access: a.access, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
 		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
 		Channels: chatApps, Browsers: a.browsers, Outward: a.outward})
 	a.api = api.New(parts)

@@ -15,6 +15,7 @@ var ErrNoCompaction = errors.New("summarization is switched off")
 // Wish is what a person may choose of a compaction by hand; zero values leave it to the
 // configuration.
 type Wish struct {
+	Owner  string // whose thread it is
 	Thread string // that pays for the summary
 	Model  string
 	Keep   middleware.Amount
@@ -30,17 +31,21 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 		return agent.State{}, ErrNoCompaction
 	}
 	o := agent.Options{ModelName: w.Model}
-	_, entry, err := b.model(snap, runs.Spec{Options: &o}, custom{})
+	may, err := b.access.Of(ctx, w.Owner)
+	if err != nil {
+		return agent.State{}, err
+	}
+	_, entry, err := b.model(snap, runs.Spec{Options: &o}, custom{}, may)
 	if err != nil {
 		return agent.State{}, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	without, err := b.lacks(ctx, snap.File, w.Thread)
+	without, err := b.lacks(ctx, snap.File, w.Thread, may)
 	if err != nil {
 		return agent.State{}, err
 	}
 	e := b.equip(snap.File, o, entry.ContextWindow, without)
-	e.thread = w.Thread
+	e.thread, e.may = w.Thread, may
 	e.fit(entry)
 	rules := b.compaction(snap, e, b.newKit(snap.File, e))
 	if w.Keep.Type != "" {

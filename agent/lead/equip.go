@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/browsing"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
@@ -25,6 +26,8 @@ type equipment struct {
 	thread  string
 	run     string             // "" outside of runs
 	budget  *middleware.Budget // what the run has spent
+	may     access.Rights      // of the run's owner
+	left    int64              // tokens the owner may still use today, 0 for no limit
 
 	who     custom
 	skills  []skills.Skill

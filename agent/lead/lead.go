@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
 	"fawn/agent/profile"
@@ -56,7 +57,8 @@ type Builder struct {
 	skills   *skills.Library  // the same
 	shownAt  string           // where prompts say that skills are
 	after    func(time.Duration, func()) (stop func() bool)
-	slots    chan struct{} // one for each model call under way; nil has no bound
+	access   *access.Service // nil limits nobody
+	slots    chan struct{}   // one for each model call under way; nil has no bound
 	log      *slog.Logger
 
 	ctx  context.Context // of what goes on beside runs
@@ -123,6 +125,8 @@ type Options struct {
 	After func(d time.Duration, f func()) (stop func() bool)
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library
+	// Access knows what people may use; nil limits nobody.
+	Access *access.Service
 	// Skills are what agents can do beside their tools; nil has none.
 	Skills *skills.Library
 	// SkillsAt is where prompts say that skills are; "" is files.Skills, where they always are too.
@@ -156,7 +160,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 		return dirs.Open(thread)
 	}
 	b := &Builder{config: current, dirs: dirs, open: open, sandbox: o.Sandbox, audit: o.Audit, connect: o.Model,
-		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, skills: o.Skills,
+		reads: tools.NewLocks(), spawn: o.Spawn, after: o.After, agents: o.Agents, skills: o.Skills, access: o.Access,
 		shownAt: cmp.Or(o.SkillsAt, files.Skills), log: log}
 	if b.docs = o.Documents; b.docs == nil {
 		b.docs = uploads.NoDocuments{}
@@ -241,11 +245,20 @@ const SmallKey = "small_model"
 // Build implements runs.Build. It reads the configuration once, so a run keeps it.
 func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
 	snap := b.config()
+	may, err := b.access.Of(ctx, s.Owner)
+	if err != nil {
+		return nil, err
+	}
+	left, err := b.left(ctx, s, may)
+	if err != nil {
+		return nil, err
+	}
 	c, err := b.who(s)
 	if err != nil {
 		return nil, err
 	}
-	model, entry, err := b.model(snap, s, c)
+	c.Skills = may.Narrow(access.Skill, c.Skills)
+	model, entry, err := b.model(snap, s, c, may)
 	if err != nil {
 		return nil, err
 	}
@@ -258,12 +271,12 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	o.PlanMode = o.PlanMode && !slices.Contains(off, tools.WriteTodos)
 	entry.ContextWindow = b.window(ctx, entry)
 	b.await(ctx)
-	without, err := b.lacks(ctx, snap.File, s.ThreadID)
+	without, err := b.lacks(ctx, snap.File, s.ThreadID, may)
 	if err != nil {
 		return nil, err
 	}
-	r := b.equip(snap.File, *o, entry.ContextWindow, without)
-	r.thread, r.run, r.who = s.ThreadID, s.RunID, c
+	r := b.equip(permitted(snap.File, may), *o, entry.ContextWindow, without)
+	r.thread, r.run, r.who, r.may, r.left = s.ThreadID, s.RunID, c, may, left
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)
 	}
@@ -276,14 +289,15 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	return b.assemble(snap, r, model), nil
 }
 
-// lacks tells of a tool whether a thread does without it: what its owner has switched off for it or for all chats.
-func (b *Builder) lacks(ctx context.Context, f config.File, thread string) (func(*agent.Tool) bool, error) {
+// lacks reports whether a thread does without a tool: the owner of the server or of the chat switched it off, or the
+// person may not use the server it comes from.
+func (b *Builder) lacks(ctx context.Context, f config.File, thread string, may access.Rights) (func(*agent.Tool) bool, error) {
 	without, err := b.without(ctx, thread)
-	if err != nil || len(f.DisabledTools) == 0 {
+	if err != nil || len(f.DisabledTools) == 0 && !may.Limited() {
 		return without, err
 	}
 	return func(t *agent.Tool) bool {
-		return t.Server == "" && slices.Contains(f.DisabledTools, t.Name) || without(t)
+		return t.Server == "" && slices.Contains(f.DisabledTools, t.Name) || !mayUse(may, t) || without(t)
 	}, nil
 }
 

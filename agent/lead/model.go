@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/llm"
 	"fawn/agent/middleware"
@@ -31,8 +32,11 @@ func (e *CapabilityError) ErrorName() string { return "ModelCapability" }
 // model resolves the run's model: the one asked for, else the first usable one, else the
 // built-in one. A request whose own choice is unknown does not get here; a choice of its
 // agent that cannot be used is a warning in the run's metadata.
-func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom) (agent.Model, config.Model, error) {
-	usable := snap.UsableModels()
+func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access.Rights) (agent.Model, config.Model, error) {
+	usable, err := models(snap, may, s.Options.ModelName)
+	if err != nil {
+		return nil, config.Model{}, err
+	}
 	var entry config.Model
 	if len(usable) > 0 {
 		entry = usable[0]
@@ -183,7 +187,7 @@ func (b *Builder) backups(snap *config.Snapshot, e equipment) []middleware.Backu
 			break // the configuration warned of it
 		}
 		next = entry.Fallback
-		if entry.Disabled != "" {
+		if entry.Disabled != "" || !e.may.May(access.Model, entry.Name) {
 			continue
 		}
 		out = append(out, middleware.Backup{Model: entry.Name, Open: func() (agent.Model, error) {

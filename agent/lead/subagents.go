@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
 	"fawn/agent/profile"
@@ -109,14 +110,15 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 
 // delegates gives a run the tool that sends helpers.
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
-	e.kinds = kinds(snap.File, b.bash() != nil && e.who.has(tools.GroupBash))
+	may, left := e.may, e.left
+	e.kinds = kinds(permitted(snap.File, may), b.bash() != nil && e.who.has(tools.GroupBash))
 	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups, Skills: e.who.Skills}}
-	model := func(k subagent.Kind) string { return b.helperModel(snap, k, own) }
+	model := func(k subagent.Kind) string { return b.helperModel(snap, k, own, may) }
 	e.task = subagent.New(subagent.Options{
 		Kinds: e.kinds, Model: model, Store: b.keepReport, After: b.after, Late: runs.ErrTimeLimit,
 		Run: func(ctx context.Context, t *agent.Turn, j subagent.Job) (subagent.End, error) {
 			build := func(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
-				return b.helperAgent(ctx, snap, s, &j, budget, groups)
+				return b.helperAgent(ctx, snap, s, &j, budget, groups, may, left)
 			}
 			return b.send(ctx, t, j, model(j.Kind), build)
 		},
@@ -124,11 +126,11 @@ func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Mode
 }
 
 // helperModel is the name of the model for a kind of helper: its own, if that can be used.
-func (b *Builder) helperModel(snap *config.Snapshot, k subagent.Kind, own config.Model) string {
+func (b *Builder) helperModel(snap *config.Snapshot, k subagent.Kind, own config.Model, may access.Rights) string {
 	if k.Model == "" || k.Model == "inherit" {
 		return own.Name
 	}
-	if m, ok := snap.Model(k.Model); !ok || m.Disabled != "" {
+	if m, ok := snap.Model(k.Model); !ok || m.Disabled != "" || !may.May(access.Model, k.Model) {
 		b.log.Warn("the model of a kind of helpers can't be used; using the run's model instead", "kind", k.Name,
 			"model", k.Model)
 		return own.Name
@@ -177,8 +179,8 @@ func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model
 // helperAgent makes the agent of a helper. It has the tools of the run that sends it, as far as
 // its kind may use them, and spends from the same budget.
 func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job,
-	budget *middleware.Budget, groups custom) (*agent.Agent, error) {
-	model, entry, err := b.model(snap, s, custom{})
+	budget *middleware.Budget, groups custom, may access.Rights, left int64) (*agent.Agent, error) {
+	model, entry, err := b.model(snap, s, custom{}, may)
 	if err != nil {
 		return nil, err
 	}
@@ -186,13 +188,13 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 		return nil, err
 	}
 	entry.ContextWindow = b.window(ctx, entry)
-	without, err := b.lacks(ctx, snap.File, s.ThreadID)
+	without, err := b.lacks(ctx, snap.File, s.ThreadID, may)
 	if err != nil {
 		return nil, err
 	}
-	e := b.equip(snap.File, *s.Options, entry.ContextWindow, without)
-	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
-	groups.Skills = j.Kind.Learned(groups.Skills)
+	e := b.equip(permitted(snap.File, may), *s.Options, entry.ContextWindow, without)
+	e.thread, e.run, e.budget, e.helper, e.may, e.left = s.ThreadID, s.Parent, budget, j, may, left
+	groups.Skills = may.Narrow(access.Skill, j.Kind.Learned(groups.Skills))
 	e.who = groups
 	e.skills, e.off = b.skillsOf(groups.Skills)
 	e.narrow(b)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/llm/offline"
 	"fawn/agent/middleware"
@@ -47,7 +48,10 @@ func (b *Builder) Suggest(ctx context.Context, w SuggestWish) ([]string, error) 
 	if len(said) == 0 || w.N <= 0 {
 		return nil, nil
 	}
-	ask := b.aside(w.Model, SideCall{Purpose: "suggestions", Owner: w.Owner, Thread: w.Thread})
+	ask, err := b.aside(ctx, w.Model, SideCall{Purpose: "suggestions", Owner: w.Owner, Thread: w.Thread})
+	if err != nil {
+		return nil, err
+	}
 	if ask == nil {
 		var lines []string
 		for _, s := range said {
@@ -143,8 +147,11 @@ const polishGrowth = 4
 // Polish gives a draft in better words. The built-in model tidies it by rule. No run is made
 // and none sees the call.
 func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
-	ask := b.aside(b.config().File.InputPolish.ModelName,
+	ask, err := b.aside(ctx, b.config().File.InputPolish.ModelName,
 		SideCall{Purpose: "input_polish", Owner: w.Owner, Thread: w.Thread})
+	if err != nil {
+		return "", err
+	}
 	if ask == nil {
 		return offline.Polish(w.Text), nil
 	}
@@ -171,12 +178,29 @@ func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
 
 var errTooMuch = errors.New("the model wrote far more than the draft")
 
-// aside asks the model named, else the first usable one; nil means the built-in one.
-func (b *Builder) aside(named string, job SideCall) middleware.Ask {
+// aside asks the model named, else the first that the owner may use; nil means the built-in one. Errors: access.ErrDenied
+// where the owner may use no model, or no more tokens today.
+func (b *Builder) aside(ctx context.Context, named string, job SideCall) (middleware.Ask, error) {
 	snap := b.config()
+	may, err := b.access.Of(ctx, job.Owner)
+	if err != nil {
+		return nil, err
+	}
+	if may.Limited() {
+		if _, err := b.access.Left(ctx, job.Owner, may, ""); err != nil {
+			var spent *access.Spent
+			if !errors.As(err, &spent) || spent.What == "tokens" { // no run is made
+				return nil, err
+			}
+		}
+	}
+	usable, err := models(snap, may, "")
+	if err != nil {
+		return nil, err
+	}
 	own := config.Model{Name: OfflineModel}
-	if usable := snap.UsableModels(); len(usable) > 0 {
+	if len(usable) > 0 {
 		own = usable[0]
 	}
-	return b.helper(snap, named, own, job)
+	return b.helper(snap, named, own, job), nil
 }

@@ -155,6 +155,19 @@ func (m *Manager) barred(ctx context.Context, owner string) error {
 	return err
 }
 
+// admitted is the error of Config.Admit for a run, whose id is "" until it is stored.
+func (m *Manager) admitted(ctx context.Context, e *entry, id string) error {
+	if m.admit == nil {
+		return nil
+	}
+	opts, err := e.req.Choices()
+	if err != nil {
+		return err
+	}
+	return m.admit(ctx, Spec{Owner: e.run.Owner, ThreadID: e.run.ThreadID, RunID: id, AssistantID: e.run.AssistantID,
+		Options: &opts.Options})
+}
+
 // open are the runs of a thread that have not ended: those aside first and the one at work last, so
 // that nothing new starts when they end in this order.
 func (m *Manager) open(ctx context.Context, thread string) (ids []string, err error) {

@@ -114,6 +114,9 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	if failed == nil { // its owner may have been disabled while it waited, or while no server ran
 		failed = m.barred(d.kept, e.run.Owner)
 	}
+	if failed == nil && e.goOn == nil {
+		failed = m.admitted(d.kept, e, e.run.ID)
+	}
 	if failed != nil {
 		return nil, "", failed
 	}

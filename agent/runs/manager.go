@@ -41,10 +41,15 @@ type Request = request.Request
 // Build makes the agent of one run from the configuration of this moment.
 type Build func(ctx context.Context, s Spec) (*agent.Agent, error)
 
+// Admit is an error when the owner of a run may not have it: since they may not use what it asks for, or since a limit
+// is reached. It is asked before a run is stored, with Spec.RunID empty, and again when the run begins.
+type Admit func(ctx context.Context, s Spec) error
+
 // Config are the parts a Manager needs.
 type Config struct {
 	DB      *store.DB
 	Build   Build
+	Admit   Admit                     // nil admits all
 	Remove  func(thread string) error // deletes a thread's files; may be nil
 	Watch   Watch                     // tells what runs do to files; may be nil
 	Files   recorder.Files            // keeps versions of files; may be nil
@@ -69,6 +74,7 @@ type Manager struct {
 	db     *store.DB
 	node   int64 // that of db; only runs that it has are at work here
 	build  Build
+	admit  Admit
 	remove func(string) error
 
 	watch    watcher
@@ -103,7 +109,7 @@ type Manager struct {
 // the end.
 func New(cfg Config) *Manager {
 	ctx, stop := context.WithCancelCause(context.Background())
-	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, remove: cfg.Remove,
+	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, admit: cfg.Admit, remove: cfg.Remove,
 		watch: watcher{Watch: cfg.Watch, Log: cfg.Log}, files: cfg.Files,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
 		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
@@ -120,7 +126,7 @@ func New(cfg Config) *Manager {
 // does not exist is made unless the request says reject. "interrupt" ends the thread's
 // running and queued runs first, "rollback" takes them back besides. The row returned is
 // stored. Errors: ErrInput, ErrBusy, ErrExists, ErrNotFound, ErrStorage,
-// ErrClosed, ErrBarred, *InterruptError.
+// ErrClosed, ErrBarred, *InterruptError, and those of Config.Admit.
 func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	return m.StartTelling(ctx, req)
 }
@@ -145,6 +151,11 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	}
 	if err := m.barred(ctx, e.run.Owner); err != nil {
 		return store.Run{}, err
+	}
+	if o := e.req.Origin; o == "" || o == "api" || o == "ui" { // else nobody waits, and the run itself says why it fails
+		if err := m.admitted(ctx, e, ""); err != nil {
+			return store.Run{}, err
+		}
 	}
 	thread, isNew, err := m.threadFor(ctx, &e.req)
 	if err != nil {

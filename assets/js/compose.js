@@ -86,7 +86,7 @@ const paint = (text) => {
   painted = () => { mine.remove(); hello.classList.remove('sent'); painted = null; };
 };
 
-const send = async () => {
+const send = async (to = form.action) => {
   sending = true;
   form.setAttribute('aria-busy', 'true');
   const text = box.value, body = new FormData(form), chips = [...$('chips').children];
@@ -95,7 +95,7 @@ const send = async () => {
   box.value = '';
   fit();
   try {
-    const frame = await post(form.action, new URLSearchParams([...body].filter(([, v]) => typeof v === 'string')));
+    const frame = await post(to, new URLSearchParams([...body].filter(([, v]) => typeof v === 'string')));
     problem();
     if (text.trim() !== '/compact') for (const li of chips) li.remove();
     keep();
@@ -148,7 +148,7 @@ const submit = (e) => {
   }
   problem();
   e.preventDefault();
-  send();
+  send(by?.hasAttribute('data-elsewhere') ? by.formAction : undefined);
 };
 
 // Escape twice within a moment stops the run.

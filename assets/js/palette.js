@@ -13,7 +13,7 @@ const load = async (query) => {
 
 // Commands that press what the page has for them, or change a choice of the reader.
 const press = {
-  stop: '#send [data-stop]', model: '[popovertarget=models]', rename: '[popovertarget=thread-menu]',
+  stop: '#send [data-stop]', model: '[popovertarget=models]', compare: '.cmpmodels summary', rename: '[popovertarget=thread-menu]',
   pin: '#thread-menu [name=pinned][value=true]', unpin: '#thread-menu [name=pinned][value=false]',
   share: '#share-btn', usage: '#thread-menu [href$="/usage"]', restart: '#thread-menu [action$="/sandbox"] button', delete: '#thread-menu [data-dialog]',
   mode: '[popovertarget=modes]', attach: '#pick', tools: '#tools-btn button, #tools-btn a', memory: '#thread-menu [href$="/memory"]',
@@ -32,6 +32,7 @@ const perform = (name, act) => {
   if (set) { choice(set[1], set[2]).catch(() => {}); return; }
   if (!press[name]) { act(name); return; }
   if (name === 'zip') { location.href = at(`/ui/threads/${document.getElementById('turns').dataset.thread}/files.zip`); return; }
+  if (name === 'compare') document.querySelector(press.model).click();
   document.querySelector(press[name])?.click();
   if (name === 'rename') document.querySelector('#thread-menu [name=title]').select();
 };

@@ -45,6 +45,7 @@ const filter = () => {
 
 const keydown = (e) => {
   mouse = false;
+  if (e.target.closest('.cmpmodels')) return;
   const menu = e.currentTarget, find = e.target.id === 'model-filter';
   if (e.key === 'Enter') {
     e.preventDefault(); // it would send the message
@@ -64,7 +65,7 @@ export const start = () => {
     on(menu, 'keydown', keydown);
     on(menu, 'pointerdown', () => { mouse = true; });
     on(menu, 'change', (e) => {
-      if (e.target.id === 'model-filter') return;
+      if (e.target.id === 'model-filter' || e.target.name === 'compare') return;
       if (e.target.name === 'mode') wanted = e.target.value;
       show();
       save();

@@ -87,6 +87,18 @@ func confirmAction(v views.Confirm) string {
 	return views.LogoutURL
 }
 
+// groupAction is the address of an action on a group.
+func groupAction(g views.Group, action string) templ.SafeURL {
+	return templ.SafeURL(views.GroupsURL + "/" + g.ID + "/" + action)
+}
+
+func shownFor(ctx context.Context, days int) string {
+	if days == 0 {
+		return i18n.C(ctx, "news.days.always")
+	}
+	return i18n.N(ctx, "news.days.n", days)
+}
+
 // addable are the services that can be linked now.
 func addable(a views.Account) []views.Service {
 	if a.Confirm.Needed {

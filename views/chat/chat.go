@@ -19,6 +19,12 @@ import (
 // ThreadPage is the whole page of a thread in the reader's language.
 func ThreadPage(p views.ThreadPage) templ.Component { return i18n.In(p.Shell.Lang, threadPage(p)) }
 
+// ComparePage is the whole page of a comparison.
+func ComparePage(p views.ComparePage) templ.Component { return i18n.In(p.Shell.Lang, comparePage(p)) }
+
+// ColumnPage is a chat as a column of that page.
+func ColumnPage(p views.ThreadPage) templ.Component { return i18n.In(p.Shell.Lang, columnPage(p)) }
+
 // WelcomePage is the whole page for a new chat.
 func WelcomePage(p views.WelcomePage) templ.Component { return i18n.In(p.Shell.Lang, welcomePage(p)) }
 

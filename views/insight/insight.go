@@ -3,6 +3,7 @@ package insight
 
 import (
 	"context"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -107,8 +108,12 @@ func chartBox(days []views.DaySpent) string {
 	return "0 0 " + strconv.Itoa(max(len(days), 1)*chartStep) + " " + strconv.Itoa(chartHigh)
 }
 
-func daysURL(n int) templ.SafeURL {
-	return templ.SafeURL(views.UsageHomeURL + "?days=" + strconv.Itoa(n))
+func daysURL(n int, user string) templ.SafeURL {
+	where := views.UsageHomeURL + "?days=" + strconv.Itoa(n)
+	if user != "" {
+		where += "&user=" + url.QueryEscape(user)
+	}
+	return templ.SafeURL(where)
 }
 
 func spans() []int { return []int{7, 30, 90} }
@@ -125,13 +130,14 @@ type tableRow struct {
 	Name  string
 	Runs  int
 	Spent views.Spent
+	URL   templ.SafeURL // where its name leads, "" for nowhere
 }
 
 // dayRows are the days with something in them, newest first.
 func dayRows(days []views.DaySpent) (out []tableRow) {
 	for i := len(days) - 1; i >= 0; i-- {
 		if d := days[i]; d.Runs+d.Spent.Input+d.Spent.Output > 0 {
-			out = append(out, tableRow{d.Date, d.Runs, d.Spent})
+			out = append(out, tableRow{Name: d.Date, Runs: d.Runs, Spent: d.Spent})
 		}
 	}
 	return out
@@ -139,7 +145,18 @@ func dayRows(days []views.DaySpent) (out []tableRow) {
 
 func modelRows(ctx context.Context, list []views.Spent) (out []tableRow) {
 	for _, s := range list {
-		out = append(out, tableRow{spentName(ctx, s), s.Calls, s})
+		out = append(out, tableRow{Name: spentName(ctx, s), Runs: s.Calls, Spent: s})
+	}
+	return out
+}
+
+// userRows link each person to the page of what they took.
+func userRows(ctx context.Context, p views.UsageHome) []tableRow {
+	out := modelRows(ctx, p.ByUser)
+	for i, s := range p.ByUser {
+		if s.User != "" {
+			out[i].URL = daysURL(p.Days, s.User)
+		}
 	}
 	return out
 }

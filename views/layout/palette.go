@@ -68,6 +68,7 @@ func more() []command {
 			Also: "also.fromapps"},
 		{Label: "compose.stop", Icon: "square", Do: "stop", Chat: true, Also: "also.stop"},
 		{Label: "compose.model", Icon: "bot", Do: "model", Also: "also.model"},
+		{Label: "compare.do", Icon: "panel-right", Do: "compare", Also: "also.compare"},
 		{Label: "cmd.mode", Icon: "zap", Do: "mode", Also: "also.mode"},
 		{Label: "compose.attach", Icon: "paperclip", Do: "attach", Also: "also.attach"},
 		{Label: "tools.title", Icon: "wrench", Do: "tools", Chat: true, Also: "also.tools"},
@@ -114,6 +115,10 @@ func SectionIcon(section string) string {
 	switch section {
 	case "appearance":
 		return "sun"
+	case "groups":
+		return "list"
+	case "announcements":
+		return "bell"
 	case "account", "users":
 		return "user"
 	case "sessions":

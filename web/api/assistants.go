@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/profile"
 	"fawn/store"
 	"fawn/web/api/wire"
@@ -124,8 +125,12 @@ func (m mount) matches(c echo.Context, q assistantQuery) ([]store.Assistant, err
 		if err != nil {
 			return nil, err
 		}
+		may, err := m.Rights(c.Request().Context())
+		if err != nil {
+			return nil, err
+		}
 		for _, e := range custom {
-			if !stored[e.Name] {
+			if !stored[e.Name] && may.May(access.Agent, e.Name) {
 				add(m.customAssistant(e.Agent))
 			}
 		}

@@ -32,7 +32,7 @@ func (m mount) compact(c echo.Context, t store.Thread) error {
 	if err := lead.CheckAgent(m.Agents, m.Owner(c), agent.Options{AgentName: body.Agent}); err != nil {
 		return httpx.Invalid("body", "agent_name", "%s", err.Error())
 	}
-	wish := lead.Wish{Thread: t.ID, Model: body.Model, Force: body.Force == nil || *body.Force}
+	wish := lead.Wish{Owner: t.Owner, Thread: t.ID, Model: body.Model, Force: body.Force == nil || *body.Force}
 	if k := body.Keep; k != nil {
 		if !slices.Contains([]string{"fraction", "tokens", "messages"}, k.Type) {
 			return httpx.Invalid("body", "keep.type", "want fraction, tokens or messages")

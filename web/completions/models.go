@@ -8,7 +8,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/lead"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 	"fawn/web/route"
 )
 
@@ -50,7 +52,11 @@ func (s *Server) available(ctx context.Context) ([]modelJSON, error) {
 	}
 	snap := s.Config()
 	if snap.File.OpenAIAPI.Models {
-		for _, one := range snap.UsableModels() {
+		may, err := s.Access.Of(ctx, principal.Owner(ctx))
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range lead.Permitted(snap.UsableModels(), may) {
 			if !slices.ContainsFunc(out, func(m modelJSON) bool { return m.ID == one.Name }) {
 				out = append(out, modelJSON{ID: one.Name, Object: "model", Created: s.began.Unix(), Owner: "fawn", Name: one.DisplayName,
 					About: one.Description, assistant: "lead_agent", chosen: one.Name})

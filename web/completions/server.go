@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/runs"
 	"fawn/web/httpx"
@@ -24,6 +25,7 @@ type Options struct {
 	API      inproc.Client // answers below /api/langgraph
 	Runs     *runs.Manager
 	Config   func() *config.Snapshot
+	Access   *access.Service // knows what people may use; nil limits nobody
 	Draining context.Context // over when streams should end
 	Readers  *httpx.Limiter  // shared by everybody who holds a stream open
 }

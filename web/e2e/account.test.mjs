@@ -219,6 +219,83 @@ test('a session that is ended stops what it does, and its page leads to the way 
   await stolen.context().close();
 });
 
+test('an announcement stands above every page until it is dismissed', { skip }, async () => {
+  await section(owner, 'announcements');
+  await owner.getByLabel('Text').fill('Maintenance tonight at ten');
+  await owner.getByLabel('Level').selectOption('warning');
+  await owner.getByRole('button', { name: 'Publish' }).click();
+  const banner = owner.getByRole('region', { name: 'Announcements' });
+  await banner.getByText('Maintenance tonight').waitFor();
+  await owner.goto(base + newChat);
+  await banner.getByText('Maintenance tonight').waitFor();
+  assert.ok(await owner.evaluate(() => document.documentElement.scrollHeight <= innerHeight), 'the page fits below it');
+  assert.deepEqual(await violations(owner), []);
+  for (const [look, colorScheme, width] of [['light', 'light', 1280], ['dark', 'dark', 1280], ['phone', 'light', 390]]) {
+    await owner.emulateMedia({ colorScheme });
+    await owner.setViewportSize({ width, height: 800 });
+    await shot(owner, `account-banner-${look}`);
+  }
+  await owner.emulateMedia({ colorScheme: 'light' });
+  await owner.setViewportSize({ width: 1280, height: 720 });
+  await banner.getByRole('button', { name: 'Dismiss announcement' }).click();
+  await banner.waitFor({ state: 'detached' });
+  assert.equal(new URL(owner.url()).pathname, newChat);
+  await owner.goto(base + '/workspace/chats');
+  assert.equal(await banner.count(), 0);
+  clean(owner);
+});
+
+test('a group limits what its members may use, and the page says why', { skip }, async () => {
+  await section(owner, 'groups');
+  await owner.getByText('New group').click();
+  const form = owner.locator('.newtask form');
+  await form.getByLabel('Name', { exact: true }).fill('Interns');
+  await form.getByLabel('Every user').check();
+  const models = form.getByRole('group', { name: 'Models' }).first();
+  assert.ok(!(await models.getByLabel('script').isVisible()), 'nothing to choose while all are allowed');
+  await models.getByLabel('All').uncheck();
+  await models.getByLabel('script').check();
+  await form.getByLabel('Runs a day').fill('1');
+  assert.deepEqual(await violations(owner), []);
+  await shot(owner, 'account-group-form');
+  await form.getByRole('button', { name: 'Create group' }).click();
+  await owner.locator('.mrow summary', { hasText: 'Interns' }).waitFor();
+  assert.ok(await owner.locator('.mrow [name=models]').isChecked());
+
+  await section(owner, 'users');
+  await owner.getByLabel('Email').fill('zoe@example.org');
+  await owner.getByRole('button', { name: 'Create an invitation' }).click();
+  const link = await owner.locator('#user-link').innerText();
+  const zoe = await open(browser, base, { colorScheme: 'light' });
+  await zoe.goto(link);
+  await zoe.getByLabel('New password').fill(password);
+  await zoe.getByRole('button', { name: 'Create account' }).click();
+  await zoe.waitForURL(base + newChat);
+  await ask(zoe, base, words(5));
+  await finished(zoe);
+  await zoe.goto(base + newChat);
+  await zoe.fill('#q', words(5));
+  await zoe.keyboard.press('Enter');
+  await zoe.locator('#problem', { hasText: 'daily limit of runs (1)' }).waitFor();
+  assert.match(await zoe.inputValue('#q'), /echo 5/, 'the text stays');
+  assert.deepEqual(await violations(zoe), []);
+  await shot(zoe, 'account-limit');
+  assert.equal(await zoe.getByRole('link', { name: 'Groups' }).count(), 0);
+  await zoe.context().close();
+
+  await owner.goto(base + '/workspace/usage');
+  await owner.getByRole('link', { name: 'zoe@example.org' }).click();
+  await owner.getByText('What zoe@example.org used').waitFor();
+  assert.deepEqual(await violations(owner), []);
+  await shot(owner, 'account-usage');
+  await section(owner, 'groups');
+  await owner.locator('.mrow summary', { hasText: 'Interns' }).click();
+  await owner.getByRole('button', { name: 'Delete group: Interns' }).click();
+  await owner.getByRole('button', { name: 'Delete group', exact: true }).click();
+  await owner.getByText('There are no groups yet').waitFor();
+  clean(owner);
+});
+
 test('how the pages look', { skip }, async (t) => {
   const state = await owner.context().storageState();
   const forms = [{ name: 'narrow', locale: 'zh-CN', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
@@ -229,7 +306,8 @@ test('how the pages look', { skip }, async (t) => {
       const { name, ...options } = form;
       const inside = await open(browser, base, { ...options, storageState: state }), outside = await open(browser, base, options);
       for (const [page, path] of [[outside, '/login'], [outside, '/setup'], [outside, '/reset?token=x'], [inside, '/workspace/settings/account'],
-        [inside, '/workspace/settings/sessions'], [inside, '/workspace/settings/tokens'], [inside, '/workspace/settings/users']]) {
+        [inside, '/workspace/settings/sessions'], [inside, '/workspace/settings/tokens'], [inside, '/workspace/settings/users'],
+        [inside, '/workspace/settings/groups'], [inside, '/workspace/settings/announcements']]) {
         await page.goto(base + path);
         await page.evaluate(() => document.fonts.ready);
         await shot(page, `account-${path.split('/').pop().split('?')[0]}-${name}`);

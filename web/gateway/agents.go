@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/profile"
@@ -82,8 +83,15 @@ func (g *Gateway) listAgents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	may, err := g.Rights(c.Request().Context())
+	if err != nil {
+		return err
+	}
 	out := make([]agentJSON, 0, len(list))
 	for _, e := range list {
+		if !may.May(access.Agent, e.Name) {
+			continue
+		}
 		one := agentOf(e.Agent, false)
 		if e.Err != nil {
 			one = agentJSON{Name: e.Name, Error: e.Err.Error()}

@@ -2,9 +2,13 @@ package gateway
 
 import (
 	"context"
+	"net/http"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"fawn/agent/middleware"
+	"fawn/web/httpx"
 	"fawn/web/principal"
 	"fawn/web/route"
 )
@@ -37,6 +41,22 @@ func (g *Gateway) spentByUser(ctx context.Context, since time.Time) (list []*use
 		list[len(list)-1].add(s)
 	}
 	return list, err
+}
+
+// whose is the person whose usage a request asks about: the asker, or for administrators the user of the query.
+func (g *Gateway) whose(c echo.Context) (owner string, own bool, err error) {
+	id := c.QueryParam("user_id")
+	if id == "" || id == g.Owner(c) {
+		return g.Owner(c), true, nil
+	}
+	ctx := c.Request().Context()
+	if g.Accounts == nil || !g.Accounts.Required() || !principal.Of(ctx).Operator() {
+		return "", false, httpx.Errorf(http.StatusForbidden, "Only an administrator may see what others used")
+	}
+	if _, err := g.Accounts.ByID(ctx, id); err != nil {
+		return "", false, notThere(err, "User not found")
+	}
+	return id, false, nil
 }
 
 // dearThreads is how many threads are told with what is left of their budget.

@@ -108,17 +108,21 @@ func (g *Gateway) consoleUsage(c echo.Context) error {
 		return err
 	}
 	ctx, ahead := c.Request().Context(), time.Duration(minutes)*time.Minute
+	owner, own, err := g.whose(c)
+	if err != nil {
+		return err
+	}
 	today := g.Now().UTC().Add(ahead).Truncate(24 * time.Hour)
 	first := today.AddDate(0, 0, 1-days)
-	runsOn, err := g.DB.RunsByDay(ctx, g.Owner(c), first.Add(-ahead), ahead)
+	runsOn, err := g.DB.RunsByDay(ctx, owner, first.Add(-ahead), ahead)
 	if err != nil {
 		return err
 	}
-	byDay, err := g.DB.SpentByDay(ctx, g.Owner(c), first.Add(-ahead), ahead)
+	byDay, err := g.DB.SpentByDay(ctx, owner, first.Add(-ahead), ahead)
 	if err != nil {
 		return err
 	}
-	byModel, err := g.DB.SpentByModel(ctx, g.Owner(c), first.Add(-ahead))
+	byModel, err := g.DB.SpentByModel(ctx, owner, first.Add(-ahead))
 	if err != nil {
 		return err
 	}
@@ -154,6 +158,9 @@ func (g *Gateway) consoleUsage(c echo.Context) error {
 	}
 	out.Cost, out.Currency = all.sum()
 	out.Costs = all.amounts()
+	if !own { // names of chats stay with whom they belong to
+		return httpx.JSON(c, http.StatusOK, out)
+	}
 	if out.ByUser, err = g.spentByUser(ctx, first.Add(-ahead)); err != nil {
 		return err
 	}

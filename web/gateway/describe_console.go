@@ -32,6 +32,7 @@ func describeConsole() []o.Op {
 			Text: "Get tokens and cost by day, model and user, and what is left of budgets",
 			More: "by_user is there for whoever runs an installation with accounts. budgets is null when they are off; limits of 0 are none.",
 			Query: []o.Param{{Name: "days", Schema: o.Range(1, maxDays)},
+				{Name: "user_id", Schema: o.String(), Text: "For administrators: what this user took, without budgets"},
 				{Name: "tz_offset_minutes", Schema: o.Range(-14*60, 14*60),
 					Text: "Time zone of the client, in minutes ahead of UTC"}},
 			Out: route.Answered("The totals",

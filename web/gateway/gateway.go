@@ -31,6 +31,7 @@ func Operations() []openapi.Op {
 		describeConsole(),
 		describeSandbox(),
 		describeModels(),
+		describeComparisons(),
 		describeProfiles(),
 		describeSkills(),
 		describeMemory(),
@@ -40,6 +41,7 @@ func Operations() []openapi.Op {
 		describeFeatures(),
 		describeBrowser(),
 		describeAuth(),
+		describeGroups(),
 		describeChannels(),
 		describeUnavailable(),
 	), new(Gateway).table(), true)
@@ -68,6 +70,8 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, skillSchemas())
 	maps.Copy(all, memorySchemas())
 	maps.Copy(all, authSchemas())
+	maps.Copy(all, groupSchemas())
+	maps.Copy(all, comparisonSchemas())
 	maps.Copy(all, mcpSchemas())
 	maps.Copy(all, channelSchemas())
 	return all

@@ -5,7 +5,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/config"
+	"fawn/agent/lead"
 	"fawn/web/httpx"
 	"fawn/web/route"
 )
@@ -41,8 +43,12 @@ func modelOf(m config.Model) modelJSON {
 
 func (g *Gateway) models(c echo.Context) error {
 	s := g.Config()
+	may, err := g.Rights(c.Request().Context())
+	if err != nil {
+		return err
+	}
 	list := []modelJSON{}
-	for _, one := range s.UsableModels() {
+	for _, one := range lead.Permitted(s.UsableModels(), may) {
 		list = append(list, modelOf(one))
 	}
 	disabled := []disabledJSON{}
@@ -57,8 +63,12 @@ func (g *Gateway) models(c echo.Context) error {
 
 func (g *Gateway) model(c echo.Context) error {
 	name := route.Param(c, "name")
+	may, err := g.Rights(c.Request().Context())
+	if err != nil {
+		return err
+	}
 	one, ok := g.Config().Model(name)
-	if !ok || one.Disabled != "" {
+	if !ok || one.Disabled != "" || !may.May(access.Model, name) {
 		return httpx.Errorf(http.StatusNotFound, "Model '%s' not found", route.Cut(name, 80))
 	}
 	return httpx.JSON(c, http.StatusOK, modelOf(one))

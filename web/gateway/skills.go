@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/skills"
 	"fawn/sandbox/files"
 	"fawn/web/httpx"
@@ -88,7 +89,11 @@ func (g *Gateway) listSkills(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, skillsOf(list, func(skills.Skill) bool { return true }))
+	may, err := g.Rights(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, skillsOf(list, func(s skills.Skill) bool { return may.May(access.Skill, s.Name) }))
 }
 
 func (g *Gateway) skill(c echo.Context) error {
@@ -96,6 +101,11 @@ func (g *Gateway) skill(c echo.Context) error {
 	s, err := g.Skills.Get(name)
 	if err != nil {
 		return skillError(err, name)
+	}
+	if may, err := g.Rights(c.Request().Context()); err != nil {
+		return err
+	} else if !may.May(access.Skill, name) {
+		return skillError(skills.ErrNotFound, name)
 	}
 	return httpx.JSON(c, http.StatusOK, skillOf(s))
 }
@@ -211,7 +221,12 @@ func (g *Gateway) listCustomSkills(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, skillsOf(list, skills.Skill.Editable))
+	may, err := g.Rights(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK,
+		skillsOf(list, func(s skills.Skill) bool { return s.Editable() && may.May(access.Skill, s.Name) }))
 }
 
 // customSkill answers with a custom skill and its text.

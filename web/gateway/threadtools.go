@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
 	"fawn/store"
@@ -35,9 +36,13 @@ func (g *Gateway) threadTools(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
+	may, err := g.Rights(c.Request().Context())
+	if err != nil {
+		return err
+	}
 	list := []threadServer{}
 	for _, st := range g.MCP.Status() {
-		if st.State == mcp.StateOff {
+		if st.State == mcp.StateOff || !may.May(access.Server, st.Name) {
 			continue
 		}
 		s := threadServer{Name: st.Name, State: st.State, Enabled: !off.HasServer(st.Name), Tools: []threadTool{}}

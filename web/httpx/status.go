@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/runs"
 	"fawn/agent/runs/request"
 	"fawn/sandbox/files"
@@ -78,6 +79,7 @@ func StatusOf(err error) (status int, detail any) {
 		{runs.ErrClosed, http.StatusServiceUnavailable},
 		{store.ErrClosed, http.StatusServiceUnavailable},
 		{runs.ErrBarred, http.StatusForbidden},
+		{access.ErrDenied, http.StatusForbidden},
 		{runs.ErrBusy, http.StatusConflict},
 		{runs.ErrExists, http.StatusConflict},
 		{runs.ErrNotCancelable, http.StatusConflict},

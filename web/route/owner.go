@@ -1,16 +1,23 @@
 package route
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/web/httpx"
 	"fawn/web/principal"
 )
 
 // Owner is whom a request acts for.
 func (p *Parts) Owner(c echo.Context) string { return principal.Owner(c.Request().Context()) }
+
+// Rights returns what whoever asks may use, for lists; the manager of runs decides what runs.
+func (p *Parts) Rights(ctx context.Context) (access.Rights, error) {
+	return p.Access.Of(ctx, principal.Owner(ctx))
+}
 
 // Foreign tells whether a thing belongs to somebody else; to the asker it is not there.
 func (p *Parts) Foreign(c echo.Context, owner string) bool { return owner != p.Owner(c) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/clienttool"
 	"fawn/agent/config"
 	"fawn/agent/lead"
@@ -65,6 +66,9 @@ type Deps struct {
 	Accounts *account.Service
 	// Providers are the services to sign in with; nil has none.
 	Providers func() []account.Provider
+
+	// Access knows what people may use; nil limits nobody.
+	Access *access.Service
 
 	// Agents are the custom agents; nil has none.
 	Agents *profile.Library

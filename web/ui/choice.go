@@ -55,9 +55,9 @@ func (u *UI) chosen(c echo.Context, t *store.Thread) choice {
 
 // possible makes a choice one that can be had now, with what suits the model where nothing
 // is chosen. The model is empty when only the offline one is there.
-func (u *UI) possible(ch choice) (choice, config.Model) {
+func (u *UI) possible(ctx context.Context, ch choice) (choice, config.Model) {
 	var entry config.Model
-	if list := u.Config.Current().UsableModels(); len(list) > 0 {
+	if list := u.Models(ctx); len(list) > 0 {
 		entry = list[max(0, slices.IndexFunc(list, func(m config.Model) bool { return m.Name == ch.Model }))]
 	}
 	ch.Model = entry.Name
@@ -162,8 +162,8 @@ func (u *UI) choices(c echo.Context, t *store.Thread, box *views.Composer) {
 			wanted.Model = a.Model
 		}
 	}
-	ch, entry := u.possible(wanted)
-	for _, m := range u.Config.Current().UsableModels() {
+	ch, entry := u.possible(c.Request().Context(), wanted)
+	for _, m := range u.Models(c.Request().Context()) {
 		box.Models = append(box.Models, views.ModelChoice{Name: m.Name, Label: m.DisplayName, Text: m.Description,
 			Thinks: m.SupportsThinking, Effort: m.SupportsReasoningEffort})
 	}

@@ -14,6 +14,7 @@ import (
 	"fawn/views"
 	"fawn/views/i18n"
 	"fawn/views/part"
+	"fawn/web/principal"
 	"fawn/web/ui/conversation"
 	"fawn/web/ui/page"
 )
@@ -91,7 +92,7 @@ func (u *UI) shorten(c echo.Context, id string) (did string, err error) {
 	if u.Compact == nil {
 		return "", lead.ErrNoCompaction
 	}
-	result, err := lead.Shorten(c.Request().Context(), u.Runs, u.Compact, lead.Wish{Thread: id, Force: true})
+	result, err := lead.Shorten(c.Request().Context(), u.Runs, u.Compact, lead.Wish{Owner: principal.Owner(c.Request().Context()), Thread: id, Force: true})
 	switch {
 	case errors.Is(err, runs.ErrBusy):
 		return "", errCompact

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
 	"fawn/store"
@@ -55,8 +56,9 @@ func (u *UI) promptsOf(ctx context.Context, thread string) (list []views.Prompt,
 	if err != nil || u.MCP == nil {
 		return nil, err
 	}
+	may := u.Rights(ctx)
 	for _, p := range u.MCP.Prompts() {
-		if off.HasServer(p.Server) {
+		if off.HasServer(p.Server) || !may.May(access.Server, p.Server) {
 			continue
 		}
 		one := views.Prompt{Server: p.Server, Name: p.Name, Text: page.OneLine(p.Description)}
@@ -75,8 +77,9 @@ func (u *UI) resourcesOf(ctx context.Context, thread string) (list []views.Resou
 	if err != nil || u.MCP == nil {
 		return nil, err
 	}
+	may := u.Rights(ctx)
 	for _, r := range u.MCP.Resources() {
-		if !off.HasServer(r.Server) {
+		if !off.HasServer(r.Server) && may.May(access.Server, r.Server) {
 			list = append(list, views.Resource{Server: r.Server, URI: r.URI, Name: cmp.Or(page.OneLine(r.Name), r.URI),
 				Text: page.OneLine(cmp.Or(r.Description, r.URI))})
 		}

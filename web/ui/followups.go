@@ -76,7 +76,7 @@ func (u *UI) followed(ctx context.Context, id string) (views.Turn, error) {
 // suggest asks the model of the thread, and no other: what was said to it is its to know.
 func (u *UI) suggest(ctx context.Context, v *conversation.View, turns []views.Turn) []string {
 	ch, _ := choiceOf(v.Thread)
-	ch, _ = u.possible(ch)
+	ch, _ = u.possible(ctx, ch)
 	wish := lead.SuggestWish{Owner: principal.Owner(ctx), Thread: v.Thread.ID, Model: ch.Model,
 		N: min(conversation.MaxFollowups, u.Config.Current().File.Suggestions.MaxSuggestions)}
 	for _, t := range turns {

@@ -186,6 +186,9 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 		return fileui.UploadProblem(c, err), http.StatusRequestEntityTooLarge
 	}
 	status, detail := httpx.StatusOf(err)
+	if said := page.DeniedText(c, err); said != "" {
+		return said, status
+	}
 	if s, ok := detail.(string); ok && status != http.StatusNotFound && status < http.StatusInternalServerError {
 		return s, status
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/profile"
 	"fawn/agent/skills"
 	"fawn/views"
@@ -28,7 +29,7 @@ func (u *UI) commands(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, views.NewChatURL)
 	}
 	ctx := c.Request().Context()
-	list := views.Commands{Fresh: c.QueryParam("new") != "", Skills: u.slashSkills(), Agents: u.mentions(ctx)}
+	list := views.Commands{Fresh: c.QueryParam("new") != "", Skills: u.slashSkills(ctx), Agents: u.mentions(ctx)}
 	if id := c.QueryParam("thread"); u.FreeID(ctx, id) == nil {
 		list.ThreadID = id
 		var err error
@@ -46,7 +47,7 @@ func (u *UI) commands(c echo.Context) error {
 const maxSlashSkills = 100
 
 // slashSkills are the skills that a message can begin with.
-func (u *UI) slashSkills() (list []views.Partner) {
+func (u *UI) slashSkills(ctx context.Context) (list []views.Partner) {
 	if u.Skills == nil {
 		return nil
 	}
@@ -55,8 +56,9 @@ func (u *UI) slashSkills() (list []views.Partner) {
 		u.Log.Warn("the list of commands lacks the skills", "err", err)
 		return nil
 	}
+	may := u.Rights(ctx)
 	for _, s := range all {
-		if _, _, ok := skills.Asked("/" + s.Name); ok && len(list) < maxSlashSkills {
+		if _, _, ok := skills.Asked("/" + s.Name); ok && may.May(access.Skill, s.Name) && len(list) < maxSlashSkills {
 			list = append(list, views.Partner{Name: s.Name, Text: page.OneLine(s.Description)})
 		}
 	}
@@ -65,8 +67,9 @@ func (u *UI) slashSkills() (list []views.Partner) {
 
 // mentions are the agents that a message can be handed to.
 func (u *UI) mentions(ctx context.Context) (list []views.Partner) {
+	may := u.Rights(ctx)
 	for _, e := range u.ownAgents(ctx) {
-		if e.Err == nil {
+		if e.Err == nil && may.May(access.Agent, e.Name) {
 			list = append(list, views.Partner{Name: e.Name, Text: page.OneLine(e.Description)})
 		}
 	}

@@ -56,7 +56,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	if model != "" {
 		wanted.Model = model
 	}
-	ch, _ := u.possible(wanted)
+	ch, _ := u.possible(c.Request().Context(), wanted)
 	options := ch.options()
 	with.options(options)
 	if !with.Making {

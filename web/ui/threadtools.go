@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
 	"fawn/store"
@@ -62,9 +63,10 @@ func (u *UI) toolServers(ctx context.Context, thread string) ([]views.ToolServer
 	if err != nil {
 		return nil, err
 	}
+	may := u.Rights(ctx)
 	var out []views.ToolServer
 	for _, st := range u.MCP.Status() {
-		if st.State == mcp.StateOff {
+		if st.State == mcp.StateOff || !may.May(access.Server, st.Name) {
 			continue
 		}
 		s := views.ToolServer{Name: st.Name, State: st.State, Off: off.HasServer(st.Name)}

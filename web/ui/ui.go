@@ -145,6 +145,7 @@ func New(d Deps) (*UI, error) {
 	if u.account, err = account.New(d.Site, d.SSO, d.Steps); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
+	u.account.Names = u.names
 	u.imports = &imports.Service{DB: d.Site.DB, Runs: d.Site.Runs, Dirs: d.Site.Dirs, Documents: d.Documents,
 		Uploads: d.Uploads, Log: d.Site.Log}
 	u.settings = settings.New(d.Site, u.account, settings.Deps{Agents: d.Agents, Skills: d.Skills, MCP: d.MCP,

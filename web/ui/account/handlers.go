@@ -3,8 +3,10 @@
 package account
 
 import (
+	"context"
 	"time"
 
+	"fawn/agent/access"
 	"fawn/web/account/factor"
 	"fawn/web/account/sso"
 	"fawn/web/ui/page"
@@ -13,7 +15,9 @@ import (
 // Handlers are those of the pages.
 type Handlers struct {
 	*page.Site
-	SSO *sso.Client // signs in through other services; nil has none
+	// Names are the things that a group can be limited to, by kind; nil knows none.
+	Names func(ctx context.Context) map[access.Kind][]string
+	SSO   *sso.Client // signs in through other services; nil has none
 
 	sealed *sealer      // what browsers keep between the steps of signing in
 	seal   *factor.Seal // of the secrets of apps

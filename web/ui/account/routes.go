@@ -27,5 +27,10 @@ func (h *Handlers) Routes() []page.Route {
 		page.Post("/ui/account/tokens", page.Person, h.withAccounts(h.changeTokens)),
 		page.Post("/ui/users", page.Operator, h.withAccounts(h.invite)),
 		page.Post("/ui/users/:id/:action", page.Operator, h.withAccounts(h.changeUser)),
+		page.Post("/ui/groups", page.Operator, h.withAccounts(h.addGroup)),
+		page.Post("/ui/groups/:id/:action", page.Operator, h.withAccounts(h.changeGroup)),
+		page.Post("/ui/announcements", page.Operator, h.withAccounts(h.announce)),
+		page.Post("/ui/announcements/:id/delete", page.Operator, h.withAccounts(h.unannounce)),
+		page.Post("/ui/announcements/:id/dismiss", page.User, h.withAccounts(h.dismiss)),
 	}
 }

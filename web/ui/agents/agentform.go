@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime/multipart"
@@ -28,17 +29,17 @@ import (
 const maxAgentForm = 4 * profile.MaxExport
 
 // blankAgent is what the form of a new agent begins with.
-func (h *Handlers) blankAgent() views.AgentForm {
-	f := h.agentForm(profile.Agent{})
+func (h *Handlers) blankAgent(ctx context.Context) views.AgentForm {
+	f := h.agentForm(ctx, profile.Agent{})
 	f.New = true
 	return f
 }
 
 // agentForm is the form of an agent.
-func (h *Handlers) agentForm(a profile.Agent) views.AgentForm {
+func (h *Handlers) agentForm(ctx context.Context, a profile.Agent) views.AgentForm {
 	f := views.AgentForm{Name: a.Name, Description: a.Description, Soul: a.Soul, Model: a.Model,
 		AllTools: a.ToolGroups == nil, Effort: a.Effort}
-	for _, m := range h.Config.Current().UsableModels() {
+	for _, m := range h.Models(ctx) {
 		f.Models = append(f.Models, views.ModelChoice{Name: m.Name, Label: m.DisplayName})
 	}
 	if a.Model != "" && !slices.ContainsFunc(f.Models, func(m views.ModelChoice) bool { return m.Name == a.Model }) {
@@ -154,7 +155,7 @@ func (h *Handlers) addAgent(c echo.Context) error {
 	if err == nil {
 		return c.Redirect(http.StatusSeeOther, views.AgentURL(a.Name)+"?saved=1")
 	}
-	p := views.NewAgentPage{Open: "form", Form: h.agentForm(a)}
+	p := views.NewAgentPage{Open: "form", Form: h.agentForm(c.Request().Context(), a)}
 	p.Form.New, p.Form.Name = true, page.Head(asked, page.MaxTitle)
 	p.Form.Temperature, p.Form.MaxTokens = page.Head(form.Get("temperature"), page.MaxPref),
 		page.Head(form.Get("max_tokens"), page.MaxPref)
@@ -185,7 +186,7 @@ func (h *Handlers) saveAgent(c echo.Context) error {
 	case tried.Name == "": // its files are broken by now
 		return h.agentPage(c, http.StatusConflict, name, nil, nil)
 	}
-	f := h.agentForm(tried)
+	f := h.agentForm(c.Request().Context(), tried)
 	f.Temperature = page.Head(form.Get("temperature"), page.MaxPref)
 	f.MaxTokens = page.Head(form.Get("max_tokens"), page.MaxPref)
 	if f.Wrong, f.Problem, err = agentWrong(c, err); err != nil {
@@ -277,7 +278,7 @@ func (h *Handlers) importAgent(c echo.Context) error {
 	if err == nil {
 		return c.Redirect(http.StatusSeeOther, views.AgentURL(a.Name)+"?saved=1")
 	}
-	p := views.NewAgentPage{Open: "import", Form: h.blankAgent(), Name: page.Head(as, page.MaxTitle)}
+	p := views.NewAgentPage{Open: "import", Form: h.blankAgent(c.Request().Context()), Name: page.Head(as, page.MaxTitle)}
 	if p.Wrong, p.Problem, err = agentWrong(c, err); err != nil {
 		return err
 	}
@@ -290,7 +291,7 @@ func (h *Handlers) talkAgent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p := views.NewAgentPage{Open: "talk", Form: h.blankAgent(),
+	p := views.NewAgentPage{Open: "talk", Form: h.blankAgent(c.Request().Context()),
 		Name: page.Head(strings.TrimSpace(form.Get("name")), page.MaxTitle),
 		Text: strings.TrimSpace(page.PlainText(form.Get("text")))}
 	name, err := profile.Name(p.Name)

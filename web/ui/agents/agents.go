@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/profile"
 	"fawn/store"
 	"fawn/views"
@@ -32,7 +33,11 @@ func (h *Handlers) agents(c echo.Context) error {
 		if err != nil {
 			return err
 		}
+		may := h.Rights(ctx)
 		for _, e := range list {
+			if !may.May(access.Agent, e.Name) {
+				continue
+			}
 			one := views.AgentInfo{Name: e.Name, Text: page.OneLine(e.Description), Model: h.modelName(e.Model)}
 			if e.Err != nil {
 				one = views.AgentInfo{Name: e.Name, Problem: reasonOf(e.Err)}
@@ -76,7 +81,7 @@ func reasonOf(err error) string {
 
 // newAgent is GET /workspace/agents/new.
 func (h *Handlers) newAgent(c echo.Context) error {
-	return h.newAgentPage(c, http.StatusOK, views.NewAgentPage{Form: h.blankAgent()})
+	return h.newAgentPage(c, http.StatusOK, views.NewAgentPage{Form: h.blankAgent(c.Request().Context())})
 }
 
 func (h *Handlers) newAgentPage(c echo.Context, status int, p views.NewAgentPage) (err error) {
@@ -110,7 +115,7 @@ func (h *Handlers) agentPage(c echo.Context, status int, name string, form *view
 		return err
 	}
 	a, err := h.Agents.Get(owner, name)
-	p := views.AgentPage{Shell: shell, Form: h.agentForm(a), Soul: a.Soul}
+	p := views.AgentPage{Shell: shell, Form: h.agentForm(c.Request().Context(), a), Soul: a.Soul}
 	var bad *profile.Invalid
 	if errors.As(err, &bad) {
 		p.Broken = bad.Why

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/skills"
 	"fawn/sandbox/files"
 	"fawn/store"
@@ -50,7 +51,11 @@ func (h *Handlers) skillsPage(c echo.Context, status int, failed error) error {
 		if err != nil {
 			return err
 		}
+		may := h.Rights(c.Request().Context())
 		for _, s := range list {
+			if !p.Operator && !may.May(access.Skill, s.Name) {
+				continue
+			}
 			p.Skills = append(p.Skills, skillInfo(s))
 		}
 	}
@@ -103,7 +108,7 @@ func (h *Handlers) skill(c echo.Context) error {
 func (h *Handlers) skillPage(c echo.Context, status int, text *string, failed error) error {
 	name := page.Param(c, "name")
 	s, err := h.Skills.Get(name)
-	if errors.Is(err, skills.ErrNotFound) {
+	if errors.Is(err, skills.ErrNotFound) || !page.MayChange(c) && !h.Rights(c.Request().Context()).May(access.Skill, name) {
 		return h.Missing(true)(c)
 	}
 	if err != nil {

@@ -33,6 +33,16 @@ func (h *Handlers) usageHome(c echo.Context) error {
 		return err
 	}
 	p := views.UsageHome{Days: days}
+	if id := c.QueryParam("user"); id != "" && id != owner {
+		if !h.Guarded() || !principal.Of(ctx).Operator() {
+			return store.ErrNotFound
+		}
+		user, err := h.Accounts.ByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		owner, p.User, p.Of = id, id, cmp.Or(user.Name, user.Email)
+	}
 	if p.Shell, err = h.Shell(c, views.NavNone, ""); err != nil {
 		return err
 	}
@@ -71,6 +81,9 @@ func (h *Handlers) usageHome(c echo.Context) error {
 	}
 	for _, s := range byAgent {
 		p.ByAgent = merged(p.ByAgent, asSpent(s.Caller, s))
+	}
+	if p.User != "" { // names of chats stay with whom they belong to
+		return page.HTML(c, http.StatusOK, insight.Usage(p))
 	}
 	if p.ByUser, err = h.spentByUser(ctx, first); err != nil {
 		return err
@@ -111,7 +124,11 @@ func (h *Handlers) spentByUser(ctx context.Context, since time.Time) (list []vie
 	}
 	spent, err := h.DB.SpentByUser(ctx, since)
 	for _, s := range spent {
-		list = merged(list, asSpent(cmp.Or(names[s.Caller], s.Caller), s))
+		one := asSpent(cmp.Or(names[s.Caller], s.Caller), s)
+		if names[s.Caller] != "" {
+			one.User = s.Caller
+		}
+		list = merged(list, one)
 	}
 	return list, err
 }

@@ -83,6 +83,9 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	if said, ok := detail.(string); ok && status != http.StatusNotFound && (worded || !away(status)) {
 		text = said
 	}
+	if said := DeniedText(c, err); said != "" {
+		text = said
+	}
 	httpx.ErrorHeader(c.Response().Header(), status, err)
 	lang := ReadPrefs(r).Lang
 	toast := views.Toast{Kind: views.NoticeError, Text: text}

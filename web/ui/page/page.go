@@ -113,6 +113,9 @@ func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell
 		return out, err
 	}
 	out.Who = s.Who(c)
+	if out.Banners, err = s.banners(c.Request().Context()); err != nil {
+		return out, err
+	}
 	out.Total, out.More = total, total > len(rows)
 	if token := c.QueryParam("undo"); token != "" {
 		n, err := s.restorable(c.Request().Context(), token)

@@ -7,6 +7,7 @@ package page
 import (
 	"log/slog"
 
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/runs"
 	"fawn/sandbox"
@@ -24,6 +25,7 @@ type Site struct {
 	Dirs     files.Dirs
 	Config   *config.Store
 	Accounts *account.Service      // who may use the server; nil is of a server that has none
+	Access   *access.Service       // knows what people may use; nil limits nobody
 	Network  *hostrules.Decisions  // hosts that agents want to reach
 	Sandbox  func() sandbox.Report // what runs commands
 	Browsers *browser.Browsers     // those that agents use; nil has none

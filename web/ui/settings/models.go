@@ -64,8 +64,18 @@ func (h *Handlers) modelList(c echo.Context) views.Models {
 	if shared, _ := h.Config.Shared(); !shared {
 		m.File = snap.SettingsPath()
 	}
+	records, err := h.DB.ModelRecords(c.Request().Context())
+	if err != nil {
+		h.Log.Warn("couldn't count comparisons of models", "err", err)
+	}
 	for _, s := range snap.ModelSettings() {
-		m.List = append(m.List, h.modelInfo(s))
+		one := h.modelInfo(s)
+		for _, r := range records {
+			if r.Model == s.Name {
+				one.Won, one.Seen = r.Won, r.Seen
+			}
+		}
+		m.List = append(m.List, one)
 	}
 	if len(snap.UsableModels()) == 0 {
 		m.List = append(m.List, views.ModelInfo{Name: views.OfflineModel, BuiltIn: true, Default: true})

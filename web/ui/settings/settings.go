@@ -68,6 +68,14 @@ func (h *Handlers) settings(c echo.Context) error {
 		if p.Users, err = h.account.Users(c); err != nil {
 			return err
 		}
+	case "groups":
+		if p.Groups, err = h.account.Groups(c); err != nil {
+			return err
+		}
+	case "announcements":
+		if p.News, err = h.account.Announcements(c); err != nil {
+			return err
+		}
 	case "models":
 		if p.Models, err = h.modelsSection(c); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/store"
@@ -80,8 +81,9 @@ func (h *Handlers) agentNames(ctx context.Context) (names []string, err error) {
 		return nil, nil
 	}
 	list, err := h.Agents.List(principal.Owner(ctx))
+	may := h.Rights(ctx)
 	for _, e := range list {
-		if e.Err == nil {
+		if e.Err == nil && may.May(access.Agent, e.Name) {
 			names = append(names, e.Name)
 		}
 	}

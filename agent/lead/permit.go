@@ -1,0 +1,106 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"fawn/agent"
+	"fawn/agent/access"
+	"fawn/agent/config"
+	"fawn/agent/middleware"
+	"fawn/agent/runs"
+)
+
+// Admit implements runs.Admit: it refuses a run whose owner may not use its agent or model, or has reached a limit for
+// the day. All ways to start a run pass it. Errors: access.ErrDenied.
+func (b *Builder) Admit(ctx context.Context, s runs.Spec) error {
+	may, err := b.access.Of(ctx, s.Owner)
+	if err != nil || !may.Limited() {
+		return err
+	}
+	asked := *s.Options
+	s.Options, s.Remark = &asked, nil
+	c, err := b.who(s)
+	if err != nil {
+		return nil // the run itself says so
+	}
+	if c.Name != "" && !may.May(access.Agent, c.Name) {
+		return may.Deny(access.Agent, c.Name)
+	}
+	if _, err := models(b.config(), may, asked.ModelName); err != nil {
+		return err
+	}
+	_, err = b.access.Left(ctx, s.Owner, may, s.RunID)
+	return err
+}
+
+// left returns how many tokens the owner of a run may still use today, 0 for no limit.
+func (b *Builder) left(ctx context.Context, s runs.Spec, may access.Rights) (int64, error) {
+	if !may.Limited() {
+		return 0, nil
+	}
+	tokens, err := b.access.Left(ctx, s.Owner, may, s.RunID)
+	if spent := new(access.Spent); errors.As(err, &spent) { // it was admitted before, and ends with its next answer
+		return 1, nil
+	}
+	return tokens, err
+}
+
+// models returns the configured models that somebody may use, of which the first is the usual one. Errors:
+// access.ErrDenied when they may use none, or not the one they chose.
+func models(snap *config.Snapshot, may access.Rights, chosen string) ([]config.Model, error) {
+	usable := snap.UsableModels()
+	if !may.Limited() || len(usable) == 0 || chosen == OfflineModel {
+		return usable, nil
+	}
+	known := slices.ContainsFunc(usable, func(m config.Model) bool { return m.Name == chosen })
+	if known && !may.May(access.Model, chosen) {
+		return nil, may.Deny(access.Model, chosen)
+	}
+	usable = Permitted(usable, may)
+	if len(usable) == 0 {
+		return nil, may.Deny(access.Model, "")
+	}
+	return usable, nil
+}
+
+// Permitted returns the models of a list that somebody may use.
+func Permitted(list []config.Model, may access.Rights) []config.Model {
+	return slices.DeleteFunc(slices.Clone(list), func(m config.Model) bool { return !may.May(access.Model, m.Name) })
+}
+
+// permitted returns the configuration without the agents and kinds of helpers that somebody may not use.
+func permitted(f config.File, may access.Rights) config.File {
+	if _, all := may.List(access.Agent); all {
+		return f
+	}
+	f.ACPAgents = maps.Clone(f.ACPAgents)
+	maps.DeleteFunc(f.ACPAgents, func(name string, _ config.ACPAgent) bool { return !may.May(access.Agent, name) })
+	f.Subagents.CustomAgents = maps.Clone(f.Subagents.CustomAgents)
+	for name := range f.Subagents.CustomAgents {
+		if !may.May(access.Agent, name) {
+			delete(f.Subagents.CustomAgents, name)
+		}
+	}
+	return f
+}
+
+// mayUse reports whether somebody may use the server that a tool comes from. Tools of clients, and those that ask
+// agents, aren't from MCP servers.
+func mayUse(may access.Rights, t *agent.Tool) bool {
+	return t.Server == "" || t.Server == "client" || t.Server == "acp" || may.May(access.Server, t.Server)
+}
+
+// dayBudget is a budget that ends a run, too, when it has used the tokens left for the day; 0 leaves it as it is.
+func dayBudget(o middleware.BudgetOptions, left int64) middleware.BudgetOptions {
+	switch {
+	case left <= 0:
+		return o
+	case !o.Enabled:
+		return middleware.BudgetOptions{Enabled: true, MaxTokens: int(left), WarnThreshold: 0.8, HardStopThreshold: 1}
+	}
+	o.MaxTokens = min(o.MaxTokens, int(left))
+	return o
+}

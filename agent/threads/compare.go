@@ -1,0 +1,87 @@
+package threads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"fawn/agent/runs"
+	"fawn/store"
+)
+
+// MostSides is how many models may answer one question side by side; fewer than two are no comparison.
+const MostSides = 3
+
+// ErrSides means that a comparison doesn't name two or three different models.
+var ErrSides = fmt.Errorf("a comparison takes two to %d different models", MostSides)
+
+// Compare asks several models the same question, each in a branch of a thread, which itself stays as it is. A thread
+// that isn't there yet has each model begin a new one; files that were uploaded for it are copied. title is that of a
+// branch. begin starts the run of one branch. When one doesn't start, the branches are removed again. Errors: ErrSides,
+// runs.ErrBusy while the thread works, and those of begin.
+func (c *Copier) Compare(ctx context.Context, m *runs.Manager, owner, thread string, models []string, title func(model string) string,
+	begin func(ctx context.Context, thread, model string) error) (store.Comparison, error) {
+	out := store.Comparison{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner}
+	seen := map[string]bool{}
+	for _, model := range models {
+		seen[model] = true
+	}
+	if len(models) < 2 || len(models) > MostSides || len(seen) != len(models) {
+		return out, ErrSides
+	}
+	if m.Active(thread) != "" {
+		return out, runs.ErrBusy
+	}
+	for _, model := range models {
+		id, err := c.side(ctx, thread, title(model))
+		if err == nil {
+			out.Sides = append(out.Sides, store.ComparisonSide{Thread: id, Model: model})
+			err = begin(ctx, id, model)
+		}
+		if err != nil {
+			return out, errors.Join(err, c.dropSides(context.WithoutCancel(ctx), m, out.Sides))
+		}
+	}
+	return out, c.DB.AddComparison(ctx, out)
+}
+
+// side is a branch of a thread at its end, or the id of a new thread with its files where there is nothing to branch.
+func (c *Copier) side(ctx context.Context, thread, title string) (string, error) {
+	t, err := c.DB.Thread(ctx, thread)
+	if err == nil && t.Head != "" {
+		snap, err := c.DB.Snapshot(ctx, thread, t.Head)
+		if err != nil {
+			return "", err
+		}
+		if n := len(snap.Messages); n > 0 {
+			b, err := c.Branch(ctx, thread, []string{snap.Messages[n-1].ID}, title)
+			return b.Thread.ID, err
+		}
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	id := uuid.Must(uuid.NewV7()).String()
+	if c.Files == nil {
+		return id, nil
+	}
+	return id, c.Files(ctx, thread, id)
+}
+
+// dropSides removes the branches of a comparison that didn't begin.
+func (c *Copier) dropSides(ctx context.Context, m *runs.Manager, sides []store.ComparisonSide) error {
+	var errs []error
+	for _, s := range sides {
+		err := m.CancelAll(ctx, s.Thread)
+		if err == nil {
+			err = m.Exclusive(ctx, s.Thread, func(ctx context.Context) error { return m.RemoveThread(ctx, s.Thread) })
+		}
+		if errors.Is(err, runs.ErrNotFound) || errors.Is(err, store.ErrNotFound) {
+			err = c.removeFiles(s.Thread)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,20 @@
+package views
+
+// CompareURL is the page of a comparison.
+func CompareURL(id string) string { return "/workspace/compare/" + id }
+
+// ComparePage shows the answers of several models to one question beside one another.
+type ComparePage struct {
+	Shell  Shell
+	ID     string
+	Title  string
+	Sides  []CompareSide
+	Chosen string // the thread that was preferred, "" for none yet
+}
+
+// CompareSide is one of the answers.
+type CompareSide struct {
+	ThreadID string
+	Model    string
+	Gone     bool // the chat was deleted
+}

@@ -1,0 +1,74 @@
+package views
+
+import "time"
+
+// The addresses of groups and announcements.
+const (
+	GroupsURL        = "/ui/groups"
+	AnnouncementsURL = "/ui/announcements"
+)
+
+// Announcement is a text of an administrator for everybody.
+type Announcement struct {
+	ID      string
+	Text    string
+	Warning bool
+	Over    bool      // it has ended
+	Ends    time.Time // zero: never
+	Made    time.Time
+}
+
+// Announcements is the section of announcements, with what its form holds.
+type Announcements struct {
+	List    []Announcement
+	Text    string
+	Warning bool
+	Days    []int // it can be shown for; 0 is without an end
+	Problem string
+}
+
+// Groups is the section of groups.
+type Groups struct {
+	List    []Group
+	New     Group  // the form for another one
+	Adding  bool   // that form is open
+	Open    string // id of the group whose form is open
+	Confirm string // id of the group that is about to be deleted
+}
+
+// Group is a group of people with what they may use, as its form holds it.
+type Group struct {
+	ID      string
+	Name    string
+	People  []Tick
+	Roles   []Tick
+	Lists   []GroupList
+	Runs    string // a day; "" for no limit
+	Tokens  string
+	Problem string
+}
+
+// GroupList is what a group may use of a kind.
+type GroupList struct {
+	Kind  string // models, agents, skills, mcp_servers
+	All   bool
+	Ticks []Tick
+	More  string // other names, with commas between them
+}
+
+// Tick is a choice that can be on or off.
+type Tick struct {
+	Value string
+	Label string
+	On    bool
+}
+
+// Members counts the people that are chosen one by one.
+func (g Group) Members() (n int) {
+	for _, p := range g.People {
+		if p.On {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"fawn/web/route"
+
+	o "fawn/web/openapi"
+)
+
+// describeGroups are the routes about groups, what people may use, and announcements.
+func describeGroups() []o.Op {
+	const tag = "Groups"
+	said := route.Answered("Done", o.Object(o.Req("message", o.String())))
+	one := o.Ref("Group")
+	names := o.Nullable(o.List(o.String()))
+	body := o.Body(o.Req("name", o.String()), o.Opt("members", o.List(o.String())), o.Opt("roles", o.List(o.Enum("user", "admin"))),
+		o.Opt("models", names), o.Opt("agents", names), o.Opt("skills", names), o.Opt("mcp_servers", names),
+		o.Opt("tokens_per_day", o.Int(0)), o.Opt("runs_per_day", o.Int(0)))
+	const rules = "A list that is null or left out allows everything, an empty one nothing; a limit of 0 is none. People in several groups " +
+		"may use what any of them allows, with the highest limit. Owners aren't limited."
+	return []o.Op{
+		{ID: "getAccess", Tag: tag, Text: "Tell what the asker may use, and what they used today",
+			More: "A list that is null stands for everything.",
+			Out: route.Answered("The rights", o.Object(o.Req("limited", o.Bool()), o.Req("models", names), o.Req("agents", names),
+				o.Req("skills", names), o.Req("mcp_servers", names),
+				o.Req("today", o.Nullable(o.Object(o.Req("runs", o.Int(0)), o.Req("tokens", o.Int(0)),
+					o.Req("max_runs", o.Nullable(o.Int(0))), o.Req("max_tokens", o.Nullable(o.Int(0))), o.Req("until", o.Time()))))))},
+		{ID: "listGroups", Tag: tag, Text: "List groups of users",
+			Out: route.Answered("The groups by name", o.Object(o.Req("groups", o.List(one)))), Fail: []int{404}},
+		{ID: "createGroup", Tag: tag, Text: "Create a group of users", More: rules, Need: true, Body: body,
+			Out: []o.Answer{{Status: 201, Text: "The group", Schema: one}}, Fail: []int{404, 409}},
+		{ID: "getGroup", Tag: tag, Text: "Get a group", Out: route.Answered("The group", one)},
+		{ID: "changeGroup", Tag: tag, Text: "Replace a group", More: rules, Need: true, Body: body,
+			Out: route.Answered("The group", one), Fail: []int{409}},
+		{ID: "deleteGroup", Tag: tag, Text: "Delete a group; its members stay", Out: said},
+		{ID: "listAnnouncements", Tag: tag, Text: "List announcements that have not ended and were not dismissed",
+			Query: []o.Param{{Name: "all", Schema: o.Bool(), Text: "For administrators: also those that ended or were dismissed"}},
+			Out:   route.Answered("The announcements, newest first", o.Object(o.Req("announcements", o.List(o.Ref("Announcement"))))),
+			Fail:  []int{404}},
+		{ID: "createAnnouncement", Tag: tag, Text: "Show a text on everybody's pages", Need: true,
+			Body: o.Body(o.Req("text", o.String()), o.Opt("level", o.Enum("info", "warning")), o.Opt("ends_at", o.Nullable(o.Time()))),
+			Out:  []o.Answer{{Status: 201, Text: "The announcement", Schema: o.Ref("Announcement")}}, Fail: []int{404}},
+		{ID: "deleteAnnouncement", Tag: tag, Text: "Delete an announcement", Out: said},
+		{ID: "dismissAnnouncement", Tag: tag, Text: "Hide an announcement from the asker", Out: said},
+	}
+}
+
+// groupSchemas are the shapes of describeGroups.
+func groupSchemas() map[string]o.Schema {
+	names := o.Nullable(o.List(o.String()))
+	return map[string]o.Schema{
+		"Group": o.Object(o.Req("id", o.String()), o.Req("name", o.String()), o.Req("members", o.List(o.String())),
+			o.Req("roles", o.List(o.String())), o.Req("models", names), o.Req("agents", names), o.Req("skills", names),
+			o.Req("mcp_servers", names), o.Req("tokens_per_day", o.Int(0)), o.Req("runs_per_day", o.Int(0))),
+		"Announcement": o.Object(o.Req("id", o.String()), o.Req("text", o.String()), o.Req("level", o.Enum("info", "warning")),
+			o.Req("ends_at", o.Nullable(o.Time())), o.Req("created_at", o.Time())),
+	}
+}

@@ -1,0 +1,262 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"fawn/web"
+	"fawn/web/account"
+	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
+)
+
+// twoModels is a configuration with the models script and other.
+func twoModels(t *testing.T) string {
+	one := webtest.Model(scriptmodel.Start(t))
+	entry := one[strings.Index(one, "{") : strings.LastIndex(one, "}")+1]
+	return "agents_api: {enabled: true}\ntitle: {model_name: offline}\nmemory: {model_name: offline}\n" +
+		"models: [" + entry + ", " + strings.Replace(entry, "name: script", "name: other", 1) + "]\n"
+}
+
+// group makes a group of everybody with the role user.
+func (b *browser) group(t *testing.T, rules string) string {
+	t.Helper()
+	a := b.do(t, "POST", "/api/groups", `{"name":"Interns","roles":["user"]`+rules+`}`)
+	if a.status != http.StatusCreated {
+		t.Fatalf("create a group: %d %s", a.status, a.body)
+	}
+	return decodeAs[struct{ ID string }](t, a.body).ID
+}
+
+// TestAGroupLimitsModelsAtEveryDoor: a model that no group allows is refused with what, why and whom to ask, and no
+// list shows it.
+func TestAGroupLimitsModelsAtEveryDoor(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, twoModels(t)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	const say = `"input":{"messages":[{"type":"human","content":"hello"}]}`
+	chosen := `{"assistant_id":"lead_agent",` + say + `,"context":{"model_name":"other"}}`
+	if a := zoe.do(t, "POST", "/threads/before/runs/wait", chosen); a.status != http.StatusOK {
+		t.Fatalf("without groups: %d %s", a.status, a.body)
+	}
+	id := ann.group(t, `,"models":["script"]`)
+	for _, door := range []struct{ path, body string }{
+		{"/threads/t1/runs", chosen}, {"/threads/t2/runs/wait", chosen}, {"/threads/t3/runs/stream", chosen},
+		{"/runs/wait", chosen}, {"/api/threads/t4/runs/stream", chosen}, {"/api/langgraph/threads/t5/runs/wait", chosen},
+	} {
+		a := zoe.do(t, "POST", door.path, door.body)
+		if a.status != http.StatusForbidden || !strings.Contains(a.body, "other") || !strings.Contains(a.body, "Interns") ||
+			!strings.Contains(a.body, "ask an administrator") {
+			t.Errorf("%s: %d %s", door.path, a.status, a.body)
+		}
+	}
+	usual := `{"assistant_id":"lead_agent",` + say + `}`
+	if a := zoe.do(t, "POST", "/threads/after/runs/wait", usual); a.status != http.StatusOK {
+		t.Errorf("the usual model: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "POST", "/threads/anns/runs/wait", chosen); a.status != http.StatusOK {
+		t.Errorf("the owner: %d %s", a.status, a.body)
+	}
+	for _, list := range []string{"/api/models", "/v1/models", "/workspace/chats/new"} {
+		a := zoe.do(t, "GET", list, "", "Accept", "text/html")
+		if a.status != http.StatusOK || strings.Contains(a.body, `"other"`) {
+			t.Errorf("%s shows the model: %d", list, a.status)
+		}
+	}
+	if a := zoe.do(t, "GET", "/api/models/other", ""); a.status != http.StatusNotFound {
+		t.Errorf("the model: %d", a.status)
+	}
+	// A page says it in the reader's language.
+	a := zoe.do(t, "POST", "/ui/threads", "text=hello&model=other&thread=", "Content-Type", "application/x-www-form-urlencoded",
+		"Accept", "text/html", "Accept-Language", "zh-CN")
+	if a.status >= http.StatusBadRequest {
+		t.Errorf("a page takes a model that may be used instead: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "PUT", "/api/groups/"+id, `{"name":"Interns","roles":["user"],"models":[]}`); a.status != http.StatusOK {
+		t.Fatalf("change: %d %s", a.status, a.body)
+	}
+	if a := zoe.do(t, "POST", "/threads/none/runs/wait", usual); a.status != http.StatusForbidden || !strings.Contains(a.body, "any model") {
+		t.Errorf("without any model: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "DELETE", "/api/groups/"+id, ""); a.status != http.StatusOK {
+		t.Fatal(a.body)
+	}
+	if a := zoe.do(t, "POST", "/threads/again/runs/wait", chosen); a.status != http.StatusOK {
+		t.Errorf("after the group: %d %s", a.status, a.body)
+	}
+}
+
+// TestAGroupLimitsRunsOfADay: also across a restart, for deleted chats and for runs whose threads are gone.
+func TestAGroupLimitsRunsOfADay(t *testing.T) {
+	t.Parallel()
+	dir, conf := t.TempDir(), scripted(t)
+	ann := start(t, conf, func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir }).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	ann.group(t, `,"runs_per_day":3`)
+	token := zoe.token(t, "write")
+	run := func(s *server, path string) answer {
+		return s.send(t, "POST", path, human("hello"), "X-Api-Key", token)
+	}
+	for i, path := range []string{"/threads/a/runs/wait", "/runs/wait"} {
+		if a := run(ann.server, path); a.status != http.StatusOK {
+			t.Fatalf("run %d: %d %s", i+1, a.status, a.body)
+		}
+	}
+	if a := ann.send(t, "DELETE", "/threads/a", "", "X-Api-Key", token); a.status >= 300 {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
+	if err := ann.stop(); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, conf, func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
+	if a := run(again, "/threads/b/runs/wait"); a.status != http.StatusOK {
+		t.Fatalf("the third run: %d %s", a.status, a.body)
+	}
+	a := run(again, "/threads/b/runs/wait")
+	if a.status != http.StatusForbidden || !strings.Contains(a.body, "daily limit of runs (3)") {
+		t.Errorf("the fourth run: %d %s", a.status, a.body)
+	}
+	seen := decodeAs[struct {
+		Limited bool
+		Today   struct {
+			Runs    int
+			MaxRuns int `json:"max_runs"`
+		}
+	}](t, again.send(t, "GET", "/api/access", "", "X-Api-Key", token).body)
+	if !seen.Limited || seen.Today.Runs != 3 || seen.Today.MaxRuns != 3 {
+		t.Errorf("access: %+v", seen)
+	}
+}
+
+// TestALimitOfTokensEndsARunAndRefusesTheNext with a text that says so.
+func TestALimitOfTokensEndsARunAndRefusesTheNext(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	ann.group(t, `,"tokens_per_day":1`)
+	if a := zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")); a.status != http.StatusOK {
+		t.Fatalf("the first run: %d %s", a.status, a.body)
+	}
+	if a := zoe.do(t, "POST", "/threads/a/runs/wait", human("hello")); a.status != http.StatusForbidden ||
+		!strings.Contains(a.body, "daily limit of tokens (1)") {
+		t.Errorf("the second run: %d %s", a.status, a.body)
+	}
+	a := ann.do(t, "GET", "/api/console/usage?user_id="+decodeAs[struct{ ID string }](t, zoe.do(t, "GET", "/api/v1/auth/me", "").body).ID, "")
+	if usage := decodeAs[struct {
+		Runs   int   `json:"total_runs"`
+		Tokens int64 `json:"total_tokens"`
+	}](t, a.body); usage.Runs != 1 || usage.Tokens == 0 {
+		t.Errorf("usage by person: %s", a.body)
+	}
+	if a := zoe.do(t, "GET", "/api/console/usage?user_id=default", ""); a.status != http.StatusForbidden {
+		t.Errorf("usage of somebody else: %d", a.status)
+	}
+}
+
+// TestAGroupLimitsAgentsSkillsAndServers in what runs and lists have.
+func TestAGroupLimitsAgentsSkillsAndServers(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, "agents_api: {enabled: true}\n"+scripted(t)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	for _, name := range []string{"writer", "critic"} {
+		if a := zoe.do(t, "POST", "/api/agents", `{"name":"`+name+`","soul":"You write."}`); a.status >= 300 {
+			t.Fatalf("agent: %d %s", a.status, a.body)
+		}
+	}
+	skills := decodeAs[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
+	ann.group(t, `,"agents":["writer"],"skills":[]`)
+	for name, want := range map[string]int{"writer": http.StatusOK, "critic": http.StatusForbidden} {
+		if a := zoe.do(t, "POST", "/threads/of-"+name+"/runs/wait", `{"assistant_id":"`+name+
+			`","input":{"messages":[{"type":"human","content":"hello"}]}}`); a.status != want {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	if a := zoe.do(t, "GET", "/api/agents", ""); !strings.Contains(a.body, "writer") || strings.Contains(a.body, "critic") {
+		t.Errorf("agents: %s", a.body)
+	}
+	if a := zoe.do(t, "POST", "/assistants/search", "{}"); strings.Contains(a.body, "critic") {
+		t.Errorf("assistants: %s", a.body)
+	}
+	left := decodeAs[struct{ Skills []struct{ Name string } }](t, zoe.do(t, "GET", "/api/skills", "").body).Skills
+	if len(left) > 0 {
+		t.Errorf("skills: %v of %v", left, skills)
+	}
+}
+
+// TestGroupsBelongToAdministrators, and are not there without accounts.
+func TestGroupsBelongToAdministrators(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	id := ann.group(t, "")
+	for _, r := range [][2]string{{"GET", "/api/groups"}, {"POST", "/api/groups"}, {"PUT", "/api/groups/" + id},
+		{"DELETE", "/api/groups/" + id}, {"POST", "/api/announcements"}, {"POST", "/ui/groups"}, {"POST", "/ui/announcements"}} {
+		if a := zoe.do(t, r[0], r[1], "{}"); a.status != http.StatusForbidden {
+			t.Errorf("%v: %d", r, a.status)
+		}
+	}
+	for name, body := range map[string]string{"taken": `{"name":"Interns"}`, "no name": `{"name":" "}`,
+		"owner": `{"name":"x","roles":["owner"]}`, "negative": `{"name":"x","runs_per_day":-1}`, "stranger": `{"name":"x","members":["?"]}`} {
+		if a := ann.do(t, "POST", "/api/groups", body); a.status != http.StatusConflict && a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	for _, path := range []string{"/workspace/settings/groups", "/workspace/settings/announcements"} {
+		if a := zoe.do(t, "GET", path, "", "Accept", "text/html"); a.status != http.StatusNotFound {
+			t.Errorf("%s as a user: %d", path, a.status)
+		}
+		if a := ann.do(t, "GET", path, "", "Accept", "text/html"); a.status != http.StatusOK {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"}
+	if a := ann.do(t, "POST", "/ui/groups", "name=Design&all_agents=1&models=script&all_skills=1&all_mcp_servers=1&runs=20", form...); a.status != http.StatusSeeOther {
+		t.Errorf("the form: %d %s", a.status, a.body)
+	}
+	made := ann.do(t, "GET", "/api/groups", "")
+	if !strings.Contains(made.body, `"models":["script"]`) || !strings.Contains(made.body, `"runs_per_day":20`) {
+		t.Errorf("made by the form: %s", made.body)
+	}
+	if a := ann.do(t, "POST", "/ui/groups", "name=Bad&runs=many", form...); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "whole number") {
+		t.Errorf("a bad limit: %d", a.status)
+	}
+	open := start(t, scripted(t))
+	for _, path := range []string{"/api/groups", "/api/announcements", "/workspace/settings/groups"} {
+		if a := open.send(t, "GET", path, "", "Accept", "text/html"); a.status != http.StatusNotFound {
+			t.Errorf("%s without accounts: %d", path, a.status)
+		}
+	}
+}
+
+// TestAnnouncementsAreShownUntilDismissed, by each person for themselves.
+func TestAnnouncementsAreShownUntilDismissed(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	a := ann.do(t, "POST", "/api/announcements", `{"text":"Maintenance <tonight>","level":"warning"}`)
+	if a.status != http.StatusCreated {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	id := decodeAs[struct{ ID string }](t, a.body).ID
+	shown := func(b *browser) bool {
+		return strings.Contains(b.do(t, "GET", "/workspace/chats/new", "", "Accept", "text/html").body, "Maintenance &lt;tonight&gt;")
+	}
+	if !shown(ann) || !shown(zoe) {
+		t.Error("not shown to everybody")
+	}
+	if a := zoe.do(t, "POST", "/ui/announcements/"+id+"/dismiss", "next=%2Fworkspace%2Fchats", "Content-Type",
+		"application/x-www-form-urlencoded", "Accept", "text/html"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/workspace/chats" {
+		t.Errorf("dismiss: %d %v", a.status, a.header)
+	}
+	if !shown(ann) || shown(zoe) {
+		t.Error("dismissed for the wrong people")
+	}
+	if a := ann.do(t, "POST", "/api/announcements", `{"text":"x","ends_at":"2020-01-01T00:00:00Z"}`); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("an end in the past: %d", a.status)
+	}
+	if a := ann.do(t, "DELETE", "/api/announcements/"+id, ""); a.status != http.StatusOK || shown(ann) {
+		t.Errorf("delete: %d", a.status)
+	}
+}
