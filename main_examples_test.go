@@ -152,7 +152,7 @@ func shell(t *testing.T, file, kind, text string) bool {
 		"yaml": "TestTheExamplesOfTheConfigurationAreTaken", "json": "the same",
 		"js": "docs.test.mjs", "python": "docs_check.py",
 		"nginx": "proxy.test.mjs", "caddy": "proxy.test.mjs",
-		"haproxy":    "nothing: TestLoadBalancersMayAskWithoutAHost makes the request of its check",
+		"haproxy":    "TestHaproxyAsDocumented",
 		"go":         "nothing: a stage to begin from",
 		"lua":        "nothing: settings of editors",
 		"dockerfile": "nothing: it needs Docker's registry",

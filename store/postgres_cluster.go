@@ -154,12 +154,13 @@ const mayBegin = `r.status = 'pending'
 
 // A claim takes first what nodes have left that are gone, as they never come back for it, and then what nobody has.
 // Rows that another transaction is changing are skipped: waiting for one while holding others could be a deadlock. A
-// row that has changed since the statement began is looked at again before it is locked.
+// row that has changed since the statement began is looked at again before it is locked. Runs of an owner are asked for as
+// a range, so that their order is that of run_waiting_of alone, also where the database believes that there is one owner.
 var (
 	claimWaiting = claimOf(mayBegin, `run.thread`)
 	claimShares  = claimFrom(mayBegin, `run.thread`, `SELECT r.id, r.node FROM unnest($3::text[], $4::bigint[]) AS share(owner, n),
-			LATERAL (SELECT r.id, r.node FROM run r WHERE r.node = 0 AND r.front = 1 AND r.owner = share.owner AND `+mayBegin+`
-				ORDER BY r.created_at, r.id LIMIT share.n FOR NO KEY UPDATE OF r SKIP LOCKED) r
+			LATERAL (SELECT r.id, r.node FROM run r WHERE r.owner BETWEEN share.owner AND share.owner
+				AND r.node = 0 AND r.front = 1 AND `+mayBegin+` ORDER BY r.owner, r.created_at, r.id LIMIT share.n FOR NO KEY UPDATE OF r SKIP LOCKED) r
 			LIMIT $2 - (SELECT count(*) FROM behind)`)
 	claimOrphans = claimOf(`r.status = 'running'`, `run.id, claimed.node`)
 )
@@ -198,7 +199,7 @@ func (db *DB) ClaimWaiting(ctx context.Context, n int) (threads []string, err er
 			return err
 		})
 	}
-	owners, shares, err := c.queue.shares(ctx, db, n)
+	owners, shares, err := c.queue.shares(ctx, c, n)
 	if err == nil && len(owners) > 0 {
 		err = take(claimShares, db.w.node, n, owners, shares)
 	}

@@ -236,6 +236,19 @@ func TestClaimsAreSharedBetweenOwners(t *testing.T) {
 	if got := claimed(20); got["ann"] != 20 { // nobody else waits
 		t.Errorf("of twenty places: %v", got)
 	}
+	time.Sleep(250 * time.Millisecond)
+	for i := range 100 { // more than are compared at once
+		queue(fmt.Sprintf("m%02d", i), 1)
+	}
+	all := map[string]int{}
+	for range 10 {
+		for owner, n := range claimed(10) {
+			all[owner] += n
+		}
+	}
+	if delete(all, "ann"); len(all) < 100 {
+		t.Errorf("%d of 100 owners with one run each came before the rest of one with many", len(all))
+	}
 }
 
 // TestOnlyWhatWaitsIsIdle: not a run at the front that a living server has, however soon it got it.

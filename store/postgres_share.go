@@ -3,48 +3,78 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // queueFor is how long it counts that the runs of a single owner wait, so that those claims ask nothing else.
 const queueFor = 200 * time.Millisecond
 
+// maxWaiters is how many owners a claim compares at most. The next one begins with those behind them.
+const maxWaiters = 64
+
 // queue knows whether several owners wait.
 type queue struct {
 	mu   sync.Mutex
 	lone time.Time // when at most one did
+	from string    // the owner with whom the next look begins
 }
 
 // waiter is an owner whose runs wait for a server with room.
 type waiter struct {
 	owner   string
-	waiting int64
+	waiting int64 // runs, as far as they were counted
 	working int64 // runs that servers have
 	since   int64 // when the oldest that waits was made
 }
 
+// waitersQuery goes from one owner with runs that wait to the next, from $1 on and to at most $2 of them, and counts at most
+// $3 runs of each. How many wait behind these costs nothing.
+const waitersQuery = `WITH RECURSIVE
+	whose(owner) AS ((SELECT r.owner FROM run r WHERE ` + waits + ` AND r.owner >= $1 ORDER BY r.owner LIMIT 1)
+		UNION ALL SELECT (SELECT r.owner FROM run r WHERE ` + waits + ` AND r.owner > whose.owner ORDER BY r.owner LIMIT 1)
+			FROM whose WHERE whose.owner IS NOT NULL),
+	ones AS MATERIALIZED (SELECT owner FROM whose LIMIT $2),
+	work AS MATERIALIZED (SELECT owner, count(*) AS n FROM run WHERE node > 0 AND front = 1 GROUP BY owner)
+	SELECT ones.owner, first.n, coalesce((SELECT work.n FROM work WHERE work.owner = ones.owner), 0), first.since
+	FROM ones, LATERAL (SELECT count(*) AS n, coalesce(min(made), 0) AS since FROM
+		(SELECT r.created_at AS made FROM run r WHERE ` + waits + ` AND r.owner BETWEEN ones.owner AND ones.owner
+			ORDER BY r.owner, r.created_at, r.id LIMIT $3) r) first
+	WHERE ones.owner IS NOT NULL`
+
+// waits is the condition of the index run_waiting_of.
+const waits = `r.front = 1 AND r.node = 0 AND r.status = 'pending'`
+
 // shares are how many of the next n runs are whose, none where at most one owner's wait.
-func (q *queue) shares(ctx context.Context, db *DB, n int) (owners []string, counts []int64, err error) {
+func (q *queue) shares(ctx context.Context, c *pgCluster, n int) (owners []string, counts []int64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if time.Since(q.lone) < queueFor {
 		return nil, nil, nil
 	}
 	var list []waiter
-	err = db.each(ctx, `SELECT owner, count(*) FILTER (WHERE node = 0 AND status = 'pending'),
-			count(*) FILTER (WHERE node > 0), coalesce(min(created_at) FILTER (WHERE node = 0 AND status = 'pending'), 0)
-		FROM run WHERE front = 1 GROUP BY owner`, nil, func(rows *sql.Rows) (bool, error) {
-		var w waiter
-		err := rows.Scan(&w.owner, &w.waiting, &w.working, &w.since)
-		if w.waiting > 0 {
-			list = append(list, w)
-		}
-		return true, err
-	})
+	look := func(from string) error {
+		return c.beside(ctx, nil, indexesOnly, waitersQuery, []any{from, maxWaiters, n}, func(rows pgx.Rows) error {
+			var w waiter
+			err := rows.Scan(&w.owner, &w.waiting, &w.working, &w.since)
+			if !slices.ContainsFunc(list, func(o waiter) bool { return o.owner == w.owner }) {
+				list = append(list, w)
+			}
+			return err
+		})
+	}
+	err = look(q.from)
+	switch {
+	case err == nil && len(list) == maxWaiters:
+		q.from = list[len(list)-1].owner
+	case err == nil && q.from != "": // it came to the last one, and goes on with the first
+		q.from = ""
+		err = look("")
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("whose runs wait: %w", err)
 	}

@@ -35,9 +35,9 @@ type Import struct {
 // ImportPreview is what an import will make, and what it leaves out.
 type ImportPreview struct {
 	Import
-	Messages, Files                                         int
-	Existing, Branches, Missing, Refused, Empty, Unreadable int
-	Titles                                                  []ImportTitle
+	Messages, Files                                                   int
+	Existing, Branches, Missing, Refused, Empty, Unreadable, TooLarge int
+	Titles                                                            []ImportTitle
 }
 
 // ImportTitle is one chat of a preview.
@@ -49,7 +49,8 @@ type ImportTitle struct {
 // Left are the keys and counts of what is left out.
 func (p *ImportPreview) Left() (out []ImportLeft) {
 	for _, l := range []ImportLeft{{"data.chats.left.existing", p.Existing}, {"data.chats.left.branches", p.Branches}, {"data.chats.left.missing", p.Missing},
-		{"data.chats.left.refused", p.Refused}, {"data.chats.left.empty", p.Empty}, {"data.chats.left.unreadable", p.Unreadable}} {
+		{"data.chats.left.refused", p.Refused}, {"data.chats.left.empty", p.Empty}, {"data.chats.left.unreadable", p.Unreadable},
+		{"data.chats.left.large", p.TooLarge}} {
 		if l.N > 0 {
 			out = append(out, l)
 		}

@@ -122,3 +122,20 @@ func TestClientToolsThatModelsRefuseAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestAClientReplacesNoToolOfTheServer, also not one that the configuration makes.
+func TestAClientReplacesNoToolOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := start(t, scripted(t)+"acp_agents: {helper: {command: /bin/false, description: helps}}\n")
+	calls, rest := s.streamed(t, "t1", `SCRIPT{"turns":[{"tool_calls":[{"name":"invoke_acp_agent","args":{"agent":"helper","prompt":"hi"}},
+		{"name":"ls","args":{"path":"/mnt/user-data"}}]},{"text":"Done."}]}`,
+		`,"client_tools":[{"name":"invoke_acp_agent","description":"mine","parameters":{"type":"object"}},
+			{"name":"ls","description":"mine","parameters":{"type":"object"}}]`)
+	for c := range calls {
+		t.Errorf("the client is to carry out %+v", c)
+		s.send(t, "POST", "/api/threads/t1/client-tools/"+c.ID, `{"content":"forged"}`)
+	}
+	if all := <-rest; !strings.Contains(all, "Done.") {
+		t.Error(all)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -74,4 +75,15 @@ func TestImportsThroughTheAPI(t *testing.T) {
 		t.Errorf("taken back: %v", gone)
 	}
 	call("DELETE", "/api/imports/"+id, "", nil, http.StatusNotFound)
+
+	// One chat that is too large leaves the others.
+	const first, last = `{"uuid":"u1","name":"Tea","chat_messages":[{"sender":"human","text":"Which tea?"}]}`,
+		`{"uuid":"u3","name":"Rain \"]}","chat_messages":[{"sender":"human","text":"Will it rain?"}]}`
+	large := `{"uuid":"u2","name":"Big","chat_messages":[{"sender":"human","text":"` + strings.Repeat(`a\\\"`, 7<<20) + `"}]}`
+	p = send("["+first+", "+large+"\n,"+last+"]", http.StatusOK)
+	if p["chats"] != 2.0 || p["too_large_chats"] != 1.0 || p["unreadable_chats"] != 0.0 {
+		t.Errorf("the preview is %v", p)
+	}
+	send("["+large+"]", http.StatusRequestEntityTooLarge)
+	send("["+first+","+large, http.StatusUnprocessableEntity)
 }

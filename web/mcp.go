@@ -33,7 +33,7 @@ func (a *App) openMCP(snap *config.Snapshot) {
 		a.opts.Log.Warn("couldn't remove links to temporary folders of MCP servers", "err", err)
 	}
 	a.mcp = mcp.New(mcp.Options{
-		Dir: filepath.Join(a.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Rows: a.shared,
+		Dir: filepath.Join(a.dirs.Root, "mcp"), Log: a.opts.Log, Guard: a.egressGuard(snap), Public: a.public, Rows: a.shared,
 		Folder: func(thread string) (string, error) {
 			if err := a.dirs.Create(thread); err != nil {
 				return "", err

@@ -268,7 +268,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.clientTools = clienttool.New(clusterstate.NotesIn(a.shared),
 		func(thread string, event json.RawMessage) bool { return a.runs.Announce(thread, event) }, o.Log)
 	a.builder = lead.NewWith(a.config.Current, a.dirs, o.Log,
-		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) },
+		lead.Options{Guard: func() *netguard.Guard { return a.guardFor("web.allow_private", nil) }, Public: a.public,
 			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
 			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
 			Audit: a.trail.Judged, Retitle: a.retitle, Titles: keptTitles{a.db, a.opts.Log}, Spent: a.book,

@@ -14,5 +14,10 @@ func (a *App) outward(ctx context.Context) *netguard.Guard {
 	if !a.accounts.Required() || principal.Of(ctx).Role == principal.RoleOwner {
 		return &netguard.Guard{Private: true}
 	}
+	return a.public()
+}
+
+// public reaches the public internet and what auth.allow_private opens.
+func (a *App) public() *netguard.Guard {
 	return a.guardFor("auth.allow_private", a.config.Current().File.Auth.AllowPrivate)
 }

@@ -1,13 +1,17 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"fawn/agent/agenttest"
 	"fawn/web"
 	"fawn/web/account"
 	"fawn/web/e2e/scriptmodel"
+	"fawn/web/webtest"
 )
 
 // tryOf is the body of a try of a model at an address.
@@ -72,5 +76,111 @@ func TestAdministratorsTryPublicAddresses(t *testing.T) {
 				t.Errorf("an administrator leaves the owner's server as it is: %d %s", got.status, got.body)
 			}
 		})
+	}
+}
+
+// TestModelsOfAdministratorsStayOutside: an administrator saves no private address, and what they saved is judged again by each
+// run, also as a fallback. Models of the owner and of config.yaml are called where they are.
+func TestModelsOfAdministratorsStayOutside(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	const open = "auth: {allow_private: [127.0.0.0/8]}\n"
+	closed := "title: {model_name: offline}\nmemory: {model_name: offline}\nllm_call: {retry_max_attempts: 1}\nmodels:\n" +
+		"- {name: script, use: openai, model: script, base_url: '" + model.URL + "/v1', api_key: k}\n" +
+		"- {name: dead, use: openai, model: dead, base_url: 'http://127.0.0.1:1/v1', api_key: k, fallback: zoes}\n"
+	s := start(t, closed, func(o *web.Options) { o.Addr = "0.0.0.0:0" })
+	ann := s.owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleAdmin)
+	of := func(name, at string) string {
+		return `{"name":"` + name + `","use":"openai","model":"script","api_key":"k","base_url":"` + at + `/v1"}`
+	}
+	refused := func(what string, got answer) {
+		t.Helper()
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "base_url") ||
+			!strings.Contains(got.body, "auth.allow_private") {
+			t.Errorf("%s: %d %s", what, got.status, got.body)
+		}
+	}
+	good := func(what string, got answer) {
+		t.Helper()
+		if got.status != http.StatusOK {
+			t.Errorf("%s: %d %s", what, got.status, got.body)
+		}
+	}
+	runs := 0
+	answers := func(name string, want bool) {
+		t.Helper()
+		runs++
+		thread := fmt.Sprint("m", runs)
+		got := ann.do(t, "POST", "/threads/"+thread+"/runs/wait", agenttest.RunBody("/runs",
+			human(`SCRIPT{"turns": [{"text": "it was reached"}]}`, `"context": {"model_name": "`+name+`"}`, `"if_not_exists": "create"`)))
+		state := got.body + ann.do(t, "GET", "/threads/"+thread+"/runs", "").body
+		if strings.Contains(state, `"it was reached"`) != want || strings.Contains(state, "auth.allow_private") == want {
+			t.Errorf("a run with %s: %d %s", name, got.status, state)
+		}
+	}
+	refused("an administrator adds a private address", zoe.do(t, "POST", "/api/settings/models", of("zoes", model.URL)))
+	refused("one of the class alone", zoe.do(t, "POST", "/api/settings/models", `{"name":"local","use":"ollama","model":"m"}`))
+	good("the owner adds one", ann.do(t, "POST", "/api/settings/models", of("anns", model.URL)))
+	refused("an administrator moves the owner's", zoe.do(t, "PATCH", "/api/settings/models/anns",
+		`{"base_url":"http://localhost:11434/v1","api_key":"k"}`))
+	good("an administrator changes its name", zoe.do(t, "PATCH", "/api/settings/models/anns",
+		`{"display_name":"Ann's","base_url":"`+model.URL+`/v1"}`))
+	answers("anns", true)
+
+	s.configure(t, closed+open)
+	good("an administrator adds what the owner opened", zoe.do(t, "POST", "/api/settings/models", of("zoes", model.URL)))
+	answers("zoes", true)
+	s.configure(t, closed)
+	answers("zoes", false)
+	answers("dead", false)
+	answers("anns", true)
+	answers("script", true)
+	if got := zoe.do(t, "PATCH", "/api/settings/models/zoes", `{"public_only":false}`); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("an administrator takes the mark away: %d %s", got.status, got.body)
+	}
+	good("the owner takes the model over", ann.do(t, "PATCH", "/api/settings/models/zoes", `{"public_only":false}`))
+	answers("zoes", true)
+	answers("dead", true)
+}
+
+// TestMCPServersOfAdministratorsStayOutside, also once their names lead elsewhere.
+func TestMCPServersOfAdministratorsStayOutside(t *testing.T) {
+	t.Parallel()
+	reached := make(chan string, 1000)
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached <- r.URL.Path
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	t.Cleanup(at.Close)
+	const open = "auth: {allow_private: [127.0.0.0/8]}\n"
+	s := start(t, open, func(o *web.Options) { o.Addr = "0.0.0.0:0" })
+	ann := s.owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleAdmin)
+	put := func(b *browser, path, more string) {
+		t.Helper()
+		if got := b.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"m":{"type":"http","url":"`+at.URL+path+`"`+more+`}}}`); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	put(zoe, "/opened", "")
+	if got := <-reached; got != "/opened" {
+		t.Errorf("reached is %s", got)
+	}
+	put(zoe, "/off", `,"enabled":false`)
+	s.configure(t, "title: {model_name: offline}\n")
+	for len(reached) > 0 {
+		<-reached
+	}
+	put(zoe, "/off", `,"enabled":true,"public_only":false`)
+	webtest.UntilSeen(t, func() bool {
+		return strings.Contains(ann.do(t, "GET", "/api/mcp/status", "").body, "auth.allow_private")
+	}, func() string { return ann.do(t, "GET", "/api/mcp/status", "").body })
+	if len(reached) > 0 {
+		t.Errorf("reached was %s", <-reached)
+	}
+	put(ann, "/owned", "")
+	if got := <-reached; got != "/owned" {
+		t.Errorf("reached is %s", got)
 	}
 }

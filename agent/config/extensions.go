@@ -33,6 +33,7 @@ type MCPServer struct {
 	ToolNamePrefix     bool               `yaml:"tool_name_prefix"`
 	ToolCallTimeout    time.Duration      `yaml:"tool_call_timeout" min:"0"`    // 0 = no limit of its own
 	SessionInitTimeout time.Duration      `yaml:"session_init_timeout" min:"0"` // 0 = ten seconds, a minute for launchers that download
+	PublicOnly         bool               `yaml:"public_only"`                  // only reached at public addresses and those of auth.allow_private
 	Sampling           bool               `yaml:"sampling"`                     // it may ask for model calls, which its tools' runs pay for
 	TaskToolsets       []any              `yaml:"task_toolsets"`
 	Extra              Extra              `yaml:",inline"` // kept when the file is written back

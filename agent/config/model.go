@@ -31,6 +31,7 @@ type Model struct {
 	ExtraBody               Extra          `yaml:"extra_body"`                      // added to every request body
 	Fallback                string         `yaml:"fallback"`                        // name of the model that answers when this one cannot be called
 	Headers                 Headers        `yaml:"headers" alias:"default_headers"` // added to every request
+	PublicOnly              bool           `yaml:"public_only"`                     // only called at public addresses and those of auth.allow_private
 	Pricing                 *Pricing       `yaml:"pricing"`
 	Extra                   Extra          `yaml:",inline"` // keys not named above, handed to the provider
 

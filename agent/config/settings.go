@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -44,13 +45,14 @@ const (
 	BadVariable      EditReason = "bad_variable" // a key that names a variable which may not be named here
 	BadValue         EditReason = "bad_value"
 	UnusableModel    EditReason = "unusable_model"
-	NoSecretKey      EditReason = "no_secret_key" // to seal a key with that other servers are to have
+	NoSecretKey      EditReason = "no_secret_key"   // to seal a key with that other servers are to have
+	PrivateAddress   EditReason = "private_address" // which is not for who makes the edit
 )
 
 // EditReasons lists them all.
 func EditReasons() []EditReason {
 	return []EditReason{KeyElsewhere, HeadersElsewhere, NoName, BadName, ReservedName, NotEditable, BadAddress, BadKey,
-		BadVariable, BadValue, UnusableModel, NoSecretKey}
+		BadVariable, BadValue, UnusableModel, NoSecretKey, PrivateAddress}
 }
 
 // Error gives key and message.
@@ -66,7 +68,15 @@ type ModelEdit struct {
 	// Key is the provider's key, which goes to DIR/secrets.env and is never given out again. A text
 	// such as $OPENAI_API_KEY refers to that variable in its place. Empty forgets the key; nil keeps it.
 	Key *Secret
+	// Judge says why the address of a new model, or one that the edit changes, may not be used; nil judges none.
+	Judge func(Model) error
+	// PublicOnly marks such a model as public_only, and keeps the edit from saying otherwise. Without it the mark of a model
+	// goes with its old address.
+	PublicOnly bool
 }
+
+// publicOnly is the key of models that are only called at public addresses.
+const publicOnly = "public_only"
 
 // Bounds of what the settings page writes.
 const (
@@ -85,8 +95,34 @@ func (s *Store) AddModel(e ModelEdit) error {
 		if _, taken := s.Current().Model(e.Name); taken || d.model(e.Name) != nil {
 			return fmt.Errorf("%w: %q", ErrModelExists, e.Name)
 		}
-		return d.put(e)
-	}, nil)
+		return d.put(e.moved())
+	}, func(next *Snapshot) error { return e.judge(next) })
+}
+
+// moved is the edit of a model whose address is another one than before.
+func (e ModelEdit) moved() ModelEdit {
+	if _, given := e.Fields[publicOnly]; e.PublicOnly || !given {
+		e.Fields = maps.Clone(e.Fields)
+		if e.Fields == nil {
+			e.Fields = map[string]any{}
+		}
+		if e.Fields[publicOnly] = nil; e.PublicOnly {
+			e.Fields[publicOnly] = true
+		}
+	}
+	return e
+}
+
+// judge refuses an address.
+func (e ModelEdit) judge(next *Snapshot) error {
+	if e.Judge == nil {
+		return nil
+	}
+	m, _ := next.Model(e.Name)
+	if err := e.Judge(m); err != nil {
+		return &EditError{"base_url", PrivateAddress, err.Error()}
+	}
+	return nil
 }
 
 // ChangeModel lays an edit over a model, wherever it is written; config.yaml stays as it is. A stored
@@ -100,10 +136,25 @@ func (s *Store) ChangeModel(e ModelEdit) error {
 	if !known {
 		return fmt.Errorf("%w: %q", ErrNoModel, e.Name)
 	}
-	return s.edit(func(d *draft) error { return d.put(e) }, func(next *Snapshot) error {
+	laid := e
+	if _, err := s.tried(func(d *draft) error { return d.put(e) }, func(next *Snapshot) error {
+		if m, _ := next.Model(e.Name); !old.sameAddress(m) {
+			laid = e.moved()
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.edit(func(d *draft) error { return d.put(laid) }, func(next *Snapshot) error {
 		m, _ := next.Model(e.Name)
 		if old.sameAddress(m) {
 			return nil
+		}
+		if e.PublicOnly && !m.PublicOnly { // somebody has changed the address meanwhile
+			return ErrChanged
+		}
+		if err := e.judge(next); err != nil {
+			return err
 		}
 		if e.Key == nil && old.APIKey != "" && m.APIKey == old.APIKey {
 			return &EditError{"api_key", KeyElsewhere,
@@ -203,8 +254,8 @@ func (e ModelEdit) check() error {
 	case strings.EqualFold(n, "offline"):
 		return &EditError{"name", ReservedName, "offline is the name of the built-in model"}
 	}
-	for _, key := range []string{"name", "api_key"} {
-		if _, given := e.Fields[key]; given {
+	for _, key := range []string{"name", "api_key", publicOnly} {
+		if _, given := e.Fields[key]; given && (key != publicOnly || e.PublicOnly) {
 			return &EditError{key, NotEditable, "this key cannot be changed here"}
 		}
 	}

@@ -15,10 +15,11 @@ import (
 
 // WebEdit is what the settings page says about the web tools. What is nil stays as it is.
 type WebEdit struct {
-	Order    []string          // services to ask first
-	Fallback *bool             // ask the next service when one fails
-	SearXNG  *string           // address of an own search engine; empty has none
-	Keys     map[string]Secret // by the variable that the service reads; an empty key is forgotten
+	Order    []string           // services to ask first
+	Fallback *bool              // ask the next service when one fails
+	SearXNG  *string            // address of an own search engine; empty has none
+	Keys     map[string]Secret  // by the variable that the service reads; an empty key is forgotten
+	Judge    func(string) error // says why a new address may not be used; nil judges none
 }
 
 // ChangeWeb writes what settings say about the web tools: keys to DIR/secrets.env, where a service finds them as it
@@ -28,6 +29,11 @@ func (s *Store) ChangeWeb(e WebEdit) error {
 		return err
 	}
 	return s.edit(func(d *draft) error {
+		if at := e.SearXNG; at != nil && e.Judge != nil && strings.TrimSpace(*at) != s.Current().File.Web.SearXNGURL {
+			if err := e.Judge(strings.TrimSpace(*at)); err != nil {
+				return &EditError{"searxng_url", PrivateAddress, err.Error()}
+			}
+		}
 		web := valueOf(d.root, "web")
 		if web == nil || web.Kind != yaml.MappingNode {
 			web = &yaml.Node{Kind: yaml.MappingNode}

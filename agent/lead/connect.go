@@ -7,23 +7,26 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/llm"
+	"fawn/sandbox/netguard"
 )
 
 // Probe makes a real, tiny call to a model of the configuration.
 func Probe(ctx context.Context, m config.Model) llm.Probed { return llm.Probe(ctx, ModelConfig(m)) }
 
-// askServer asks a model's server for its window.
-func askServer(ctx context.Context, m config.Model) int { return llm.Window(ctx, ModelConfig(m)) }
-
-// connecting reaches models over the network, or the built-in one. What providers refuse is
-// found out once for all runs.
-func connecting() func(config.Model) (agent.Model, error) {
-	known := &llm.Known{}
-	return func(m config.Model) (agent.Model, error) {
+// connecting gives what reaches models over the network, or the built-in one, and what asks their servers for their
+// windows. What providers refuse is found out once for all runs. guard judges where models are that are public_only.
+func connecting(guard func() *netguard.Guard) (connect func(config.Model) (agent.Model, error),
+	ask func(context.Context, config.Model) int) {
+	known, public := &llm.Known{}, publicClient(guard)
+	reached := func(m config.Model) llm.Config {
 		c := ModelConfig(m)
-		c.Known = known
-		return llm.New(c)
+		if c.Known = known; m.PublicOnly {
+			c.Client = public
+		}
+		return c
 	}
+	return func(m config.Model) (agent.Model, error) { return llm.New(reached(m)) },
+		func(ctx context.Context, m config.Model) int { return llm.Window(ctx, reached(m)) }
 }
 
 // ModelConfig hands the configuration's entry to the room of models.

@@ -197,7 +197,8 @@ func (c custom) equip(b *Builder, e *equipment) {
 		e.tools = append(e.tools, tools.SetupAgent(b.agents))
 		return
 	case c.Name != "" && e.helper == nil && !e.options.NonInteractive:
-		e.tools = append(e.tools, tools.UpdateAgent(b.agents, known))
+		e.tools = append(slices.DeleteFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.UpdateAgentName }),
+			tools.UpdateAgent(b.agents, known))
 	}
 	if c.ToolGroups != nil {
 		e.limit(func(list []*agent.Tool) []*agent.Tool {

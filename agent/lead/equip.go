@@ -116,13 +116,13 @@ func (b *Builder) equip(f config.File, o agent.Options, window int, without func
 	var guests []*agent.Tool
 	guests, e.version = b.more()
 	guests = slices.Clone(guests)
-	if b.client != nil {
+	if t := b.external(f.ACPAgents); t != nil {
+		guests = append(guests, t)
+	}
+	if b.client != nil { // last, so that a client replaces no tool of the server
 		for _, d := range o.ClientTools {
 			guests = append(guests, b.client(d))
 		}
-	}
-	if t := b.external(f.ACPAgents); t != nil {
-		guests = append(guests, t)
 	}
 	guests = slices.DeleteFunc(guests, without)
 	e.tools = slices.DeleteFunc(b.beside(guests), func(t *agent.Tool) bool {

@@ -88,6 +88,8 @@ type Options struct {
 	Pictures uploads.Pictures
 	// Guard judges the addresses of pictures that models name; nil reaches public ones.
 	Guard func() *netguard.Guard
+	// Public judges where models are that are public_only; nil reaches public ones.
+	Public func() *netguard.Guard
 	// Tools are offered beside the built-in ones, which win when names are equal.
 	Tools []*agent.Tool
 	// More gives tools that may come and go while runs work, beside all others, which win
@@ -179,8 +181,11 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 		b.after = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 	}
 	if b.connect == nil {
-		b.connect = connecting()
-		b.ask = askServer
+		public := o.Public
+		if public == nil {
+			public = func() *netguard.Guard { return &netguard.Guard{} }
+		}
+		b.connect, b.ask = connecting(public)
 	}
 	b.connect = meter(b.connect)
 	if b.spent = o.Spent; b.spent == nil {

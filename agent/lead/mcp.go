@@ -26,7 +26,7 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 	s := mcp.Server{Name: name, Off: !m.Enabled, Missing: m.Disabled, Type: m.Type, Command: m.Command, Args: m.Args,
 		Env: m.Env.Plain(), URL: m.URL, Headers: m.Headers.Plain(), Routing: mcpRouting(m.Routing),
 		ToolRouting: map[string]mcp.Routing{}, NoPrefix: !m.ToolNamePrefix, CallTimeout: m.ToolCallTimeout,
-		StartTimeout: m.SessionInitTimeout, Sampling: m.Sampling}
+		StartTimeout: m.SessionInitTimeout, Sampling: m.Sampling, PublicOnly: m.PublicOnly}
 	if m.Type != mcp.Stdio && m.Type != mcp.SSE {
 		s.Type = mcp.HTTP // it has several spellings
 	}

@@ -7,13 +7,16 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fawn/agent/config"
 	"fawn/agent/llm"
+	"fawn/agent/llm/llmerr"
 	"fawn/sandbox/netguard"
 )
 
@@ -32,26 +35,92 @@ func (o Outward) Guard(ctx context.Context) *netguard.Guard {
 func ProbeVia(ctx context.Context, m config.Model, g *netguard.Guard) llm.Probed {
 	c := ModelConfig(m)
 	if g != nil {
-		t := &judged{guard: g, direct: &http.Transport{DialContext: g.DialContext, ForceAttemptHTTP2: true,
-			TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 2}}
-		defer t.direct.CloseIdleConnections()
+		t := newJudged(func() *netguard.Guard { return g })
+		defer t.close()
 		c.Client = &http.Client{Transport: t}
 	}
 	return llm.Probe(ctx, c)
 }
 
+// Edited is an edit of a model as the user of a request may make it.
+func (o Outward) Edited(ctx context.Context, e config.ModelEdit) config.ModelEdit {
+	g := o.Guard(ctx)
+	if g == nil {
+		return e
+	}
+	e.PublicOnly = !g.Private
+	e.Judge = func(m config.Model) error { return allowable(judge(ctx, g, llm.Address(ModelConfig(m)))) }
+	return e
+}
+
+// Address says why the user of a request may not name an address.
+func (o Outward) Address(ctx context.Context, at string) error {
+	if g := o.Guard(ctx); g != nil && at != "" {
+		return allowable(judge(ctx, g, at))
+	}
+	return nil
+}
+
+// newJudged makes the way to addresses that a guard allows at the moment of a connection.
+func newJudged(guard func() *netguard.Guard) *judged {
+	return &judged{guard: guard}
+}
+
+// way is the transport with connections that were made under today's rules: those of others are closed once they are idle.
+func (t *judged) way() *http.Transport {
+	allowed := t.guard().AllowPrivate
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.direct == nil || !slices.Equal(allowed, t.allowed) {
+		if t.direct != nil {
+			t.direct.CloseIdleConnections()
+		}
+		t.allowed = allowed
+		t.direct = &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				return t.guard().DialContext(ctx, network, address)
+			},
+			ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 16,
+			DisableCompression: true, IdleConnTimeout: 90 * time.Second}
+	}
+	return t.direct
+}
+
+// close ends connections that nobody uses.
+func (t *judged) close() { t.way().CloseIdleConnections() }
+
+// publicClient is for models that are public_only. What it refuses is not tried again.
+func publicClient(guard func() *netguard.Guard) *http.Client {
+	return &http.Client{Transport: final{newJudged(guard)}}
+}
+
+// final tells a refusal as one that stays.
+type final struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (f final) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := f.RoundTripper.RoundTrip(req)
+	if refused := (*netguard.Refused)(nil); errors.As(err, &refused) {
+		err = &llmerr.Error{Class: llmerr.ClassInvalid, Message: err.Error(), Err: err}
+	}
+	return resp, err
+}
+
 // judged makes requests to addresses that its guard allows. Through a proxy of the environment only names can be judged
 // here.
 type judged struct {
-	guard  *netguard.Guard
-	direct *http.Transport
+	guard func() *netguard.Guard
+
+	mu      sync.Mutex
+	allowed []netip.Prefix // under which the connections of direct were made
+	direct  *http.Transport
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *judged) RoundTrip(req *http.Request) (*http.Response, error) {
 	if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
 		if err == nil {
-			err = t.guard.CheckName(req.URL.Hostname())
+			err = t.guard().CheckName(req.URL.Hostname())
 		}
 		if err != nil {
 			if req.Body != nil {
@@ -61,7 +130,7 @@ func (t *judged) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return http.DefaultTransport.RoundTrip(req)
 	}
-	resp, err := t.direct.RoundTrip(req)
+	resp, err := t.way().RoundTrip(req)
 	return resp, allowable(err)
 }
 
@@ -74,17 +143,22 @@ func allowable(err error) error {
 }
 
 // Judged is a change of the MCP servers that may not name addresses which a guard refuses; a nil guard refuses none.
-// Addresses that stay as they were are not judged.
+// Addresses that stay as they were are not judged. Servers at addresses that somebody other than an owner has named are marked
+// as public_only.
 func Judged(ctx context.Context, g *netguard.Guard,
 	change func(config.Servers) (config.Servers, error)) func(config.Servers) (config.Servers, error) {
 	if g == nil {
 		return change
 	}
 	return func(stored config.Servers) (config.Servers, error) {
-		was := map[string]bool{}
-		for _, e := range stored {
-			for _, at := range addressesOf(e) {
-				was[at] = true
+		was, marked := map[string]bool{}, map[string]bool{} // addresses, and servers by name
+		of := map[string][]string{}
+		for name, e := range stored {
+			marked[name], _ = e[publicOnly].(bool)
+			of[name] = addressesOf(e)
+			for _, at := range of[name] {
+				open, known := was[at]
+				was[at] = !marked[name] || known && open
 			}
 		}
 		next, err := change(stored)
@@ -92,17 +166,44 @@ func Judged(ctx context.Context, g *netguard.Guard,
 			return nil, err
 		}
 		for _, name := range slices.Sorted(maps.Keys(next)) {
+			mark := false
 			for _, at := range addressesOf(next[name]) {
-				if was[at] {
+				open, known := was[at]
+				if mark = mark || !open; known {
 					continue
 				}
 				if err := allowable(judge(ctx, g, at)); err != nil {
 					return nil, &config.BadServers{Why: name + ": " + err.Error()}
 				}
 			}
+			if given, _ := next[name][publicOnly].(bool); g.Private {
+				mark = given && !(marked[name] && moved(of[name], addressesOf(next[name])))
+			}
+			next[name] = withMark(next[name], mark)
 		}
 		return next, nil
 	}
+}
+
+// publicOnly is the key of MCP servers that are only reached at public addresses.
+const publicOnly = "public_only"
+
+// moved tells whether there is a new address.
+func moved(before, now []string) bool {
+	return slices.ContainsFunc(now, func(at string) bool { return !slices.Contains(before, at) })
+}
+
+// withMark is an entry with or without its mark.
+func withMark(e map[string]any, mark bool) map[string]any {
+	if is, _ := e[publicOnly].(bool); is == mark {
+		return e
+	}
+	if e = maps.Clone(e); mark {
+		e[publicOnly] = true
+	} else {
+		delete(e, publicOnly)
+	}
+	return e
 }
 
 // addressesOf are the addresses in what is written of a server, also of where it gets its tokens.
@@ -122,11 +223,15 @@ func addressesOf(v any) (list []string) {
 	return list
 }
 
-// judge judges the machine of an address. One that is no address is for others to refuse.
+// judge judges the machine of an address. One that is no address is for others to refuse. For owners only names and addresses
+// count as they are written: nothing has to be resolved for them.
 func judge(ctx context.Context, g *netguard.Guard, at string) error {
 	u, err := url.Parse(at)
 	if err != nil || u.Hostname() == "" {
 		return nil
+	}
+	if g.Private {
+		return g.CheckName(strings.ToLower(u.Hostname()))
 	}
 	port := u.Port()
 	if port == "" {

@@ -218,6 +218,15 @@ func DialectOf(cfg Config) (openai.Dialect, error) {
 	return d, err
 }
 
+// Address is where a model of this configuration is, "" when it is nowhere.
+func Address(cfg Config) string {
+	base, _, err := reach(cfg)
+	if err != nil {
+		return ""
+	}
+	return base
+}
+
 // reach is where a model is, and the headers that open the door there.
 func reach(cfg Config) (base string, headers map[string]string, err error) {
 	c, err := find(cfg.Use)

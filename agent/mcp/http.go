@@ -38,16 +38,25 @@ type web struct {
 	life context.Context // ends requests, which the library keeps apart from its contexts; nil does not
 }
 
-func newWeb(s Server, t *tokens, guard *netguard.Guard, most int) (*web, error) {
+func newWeb(s Server, t *tokens, o *Options, most int) (*web, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the url must begin with http:// or https://")
 	}
 	chosen := &netguard.Guard{Private: true} // but no metadata service of a cloud
-	dial := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: chosen.Control}
-	direct := &http.Transport{DialContext: dial.DialContext, TLSHandshakeTimeout: 10 * time.Second,
+	dial := (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: chosen.Control}).DialContext
+	if s.PublicOnly {
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := o.Public().DialContext(ctx, network, address)
+			if refused := (*netguard.Refused)(nil); errors.As(err, &refused) && refused.Reason != netguard.Metadata {
+				err = fmt.Errorf("%w; the owner can add it to auth.allow_private", err)
+			}
+			return conn, err
+		}
+	}
+	direct := &http.Transport{DialContext: dial, TLSHandshakeTimeout: 10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
-	guarded := &http.Transport{DialContext: guard.DialContext, TLSHandshakeTimeout: 10 * time.Second,
+	guarded := &http.Transport{DialContext: o.Guard.DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true}
 	return &web{server: u, headers: s.Headers, tokens: t, direct: direct, guarded: guarded,
 		most: int64(most)}, nil

@@ -165,7 +165,7 @@ func (p *Pool) outside(ctx context.Context, s *server, conf Server,
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	conf.Headers = nil // they are not for those who give tokens
-	w, err := newWeb(conf, nil, p.o.Guard, tokenBytes)
+	w, err := newWeb(conf, nil, &p.o, tokenBytes)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	Confine func(ctx context.Context, j Job) error
 	// Guard judges addresses that servers redirect to.
 	Guard *netguard.Guard
+	// Public judges addresses of servers that are PublicOnly; nil reaches public ones.
+	Public func() *netguard.Guard
 	// Patience is how long a call in a thread may wait for a person to answer its server; 0, or no
 	// such function, asks nobody.
 	Patience func(ctx context.Context, thread string) time.Duration
@@ -89,6 +91,9 @@ func New(o Options) *Pool {
 	}
 	if o.Guard == nil {
 		o.Guard = &netguard.Guard{}
+	}
+	if o.Public == nil {
+		o.Public = func() *netguard.Guard { return &netguard.Guard{} }
 	}
 	if o.MaxMessage == 0 {
 		o.MaxMessage = maxMessage

@@ -28,7 +28,7 @@ func (s *server) useLogin(g *grant) {
 	})
 	way := s.conf
 	way.Headers = nil // they are not for those who give tokens
-	if w, err := newWeb(way, nil, s.pool.o.Guard, tokenBytes); err == nil {
+	if w, err := newWeb(way, nil, &s.pool.o, tokenBytes); err == nil {
 		s.tokens.client.Transport = w
 	}
 	s.tokens.clock = s.pool.logins.Now

@@ -94,7 +94,11 @@ func (p *Pool) newServer(conf Server) *server {
 		s.tokens = newTokens(*o, v, refresh, func(rotated string) {
 			s.remember(func(k *known) { k.Refresh, k.From = rotated, tokenHash(o.RefreshToken) })
 		})
-		s.tokens.clock = p.logins.Now
+		if s.tokens.clock = p.logins.Now; conf.PublicOnly {
+			if w, err := newWeb(Server{URL: o.TokenURL, PublicOnly: true}, nil, &p.o, tokenBytes); err == nil {
+				s.tokens.client.Transport = w
+			}
+		}
 	}
 	s.useLogin(k.Login)
 	if s.tokens != nil && p.memory.rows != nil {

@@ -34,10 +34,12 @@ type Server struct {
 	Folders   []Folder
 	Hosts     []string // that it may reach from there; none reaches nothing
 
-	URL     string
-	Headers map[string]string
-	OAuth   *OAuth
-	Client  *Client // for logins; nil registers itself
+	URL string
+	// PublicOnly has the server reached where Options.Public allows.
+	PublicOnly bool
+	Headers    map[string]string
+	OAuth      *OAuth
+	Client     *Client // for logins; nil registers itself
 
 	Routing      Routing
 	ToolRouting  map[string]Routing

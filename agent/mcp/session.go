@@ -149,7 +149,7 @@ func (s *server) transport(life context.Context, e *session, conf Server,
 	thread string) (_ sdk.Transport, finish func(),
 	err error) {
 	if conf.Type != Stdio {
-		w, err := newWeb(conf, s.tokens, s.pool.o.Guard, s.pool.o.MaxMessage)
+		w, err := newWeb(conf, s.tokens, &s.pool.o, s.pool.o.MaxMessage)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -48,3 +48,9 @@ func tellBackup(t *agent.Turn, model string, p *providerError) {
 	}
 	t.Sink.Emit(agent.Event{Kind: agent.EventCustom, NS: t.NS, Data: data})
 }
+
+// noteFailed says, to who looks at the run later, why the last model that took over failed as well.
+func noteFailed(t *agent.Turn, model string, first, p *providerError) {
+	t.Log.Warn("the fallback model failed, too", "model", model, "err", p)
+	t.Note("model_fallback", fmt.Sprintf("%s The model %s took over and failed, too: %s", first.Error(), model, p.Error()))
+}

@@ -78,6 +78,9 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 						first = failed
 					}
 					if m != nil || at+1 >= len(backups) {
+						if at >= 0 && failed != first {
+							noteFailed(t, backups[at].Model, first, failed)
+						}
 						return fallback(t, m, first), first
 					}
 					tellBackup(t, backups[at+1].Model, failed)

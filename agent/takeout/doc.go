@@ -18,6 +18,7 @@ const (
 // Bounds in bytes.
 const (
 	maxConversation = 32 << 20  // JSON of one conversation
+	maxSkipped      = 1 << 30   // JSON of one that is left out because it is larger
 	maxChats        = 4 << 30   // JSON of all of them, unpacked
 	maxNames        = 8 << 20   // the list of the names of files
 	maxDirectory    = 100 << 20 // names in the directory of an archive
@@ -57,8 +58,9 @@ type File struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// Unreadable counts conversations that are not what an app writes.
+// Unreadable counts conversations that are left out.
 type Unreadable struct {
-	Count int
-	Title string // of the first that has one
+	Count int    // that are not what an app writes
+	Title string // of the first of these that has one
+	Large int    // over 32 MB
 }

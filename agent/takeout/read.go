@@ -2,6 +2,7 @@ package takeout
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -94,72 +95,67 @@ func directory(src io.ReaderAt, size int64) int64 {
 	return int64(min(binary.LittleEndian.Uint64(tail[at+40:]), 1<<62))
 }
 
-// budget is a reader that fails once what was read since the last allowance is too much.
+// budget is a reader that fails once too much was read.
 type budget struct {
-	ctx       context.Context
-	from      io.Reader
-	left, all int64
+	ctx  context.Context
+	from io.Reader
+	left int64
 }
 
 func (b *budget) Read(p []byte) (int, error) {
 	if err := b.ctx.Err(); err != nil {
 		return 0, err
 	}
-	if b.left <= 0 || b.all <= 0 {
+	if b.left <= 0 {
 		return 0, ErrTooLarge
 	}
-	n, err := b.from.Read(p[:min(int64(len(p)), b.left, b.all)])
-	b.left, b.all = b.left-int64(n), b.all-int64(n)
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
 	return n, err
 }
 
 // chats reads JSON: a list of conversations, or one.
 func (r *reader) chats(from io.Reader) error {
-	in := &budget{ctx: r.ctx, from: from, left: maxConversation, all: maxChats}
-	dec := json.NewDecoder(in)
+	in := &elements{in: bufio.NewReaderSize(&budget{ctx: r.ctx, from: from, left: maxChats}, 64<<10)}
 	fail := func(err error) error {
 		if r.ctx.Err() != nil {
 			return r.ctx.Err()
 		}
 		if errors.Is(err, ErrTooLarge) {
-			return fmt.Errorf("%w: a conversation ends behind byte %d", ErrTooLarge, dec.InputOffset())
+			return fmt.Errorf("%w: a conversation ends behind byte %d", ErrTooLarge, in.at)
 		}
 		if !r.known && r.bad.Count == 0 {
 			return fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		return fmt.Errorf("%w, after byte %d: %w", ErrDamaged, dec.InputOffset(), err)
+		return fmt.Errorf("%w, after byte %d: %w", ErrDamaged, in.at, err)
 	}
-	first, err := peek(dec)
-	if err != nil {
-		return fail(err)
-	}
-	if first == '{' {
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return fail(err)
+	list, err := in.begin()
+	for err == nil {
+		var raw []byte
+		var large bool
+		if raw, large, err = in.next(list); err != nil || raw == nil && !large {
+			break
 		}
-		if err := r.one(raw); err != nil {
-			return err
+		switch {
+		case large:
+			r.bad.Large++
+		case !json.Valid(raw):
+			var v any
+			err = json.Unmarshal(raw, &v)
+			continue
+		default:
+			if err := r.one(raw); err != nil {
+				return err
+			}
 		}
-		return r.judge()
-	}
-	if _, err := dec.Token(); err != nil || first != '[' {
-		return fail(errors.Join(err, errors.New("neither a list nor an object")))
-	}
-	for dec.More() {
-		in.left = maxConversation
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return fail(err)
-		}
-		if err := r.one(raw); err != nil {
-			return err
+		if !list {
+			break
 		}
 		if !r.known && r.bad.Count > 100 {
 			return ErrFormat
 		}
 	}
-	if _, err := dec.Token(); err != nil {
+	if err != nil {
 		return fail(err)
 	}
 	return r.judge()
@@ -170,22 +166,10 @@ func (r *reader) judge() error {
 	if !r.known && r.bad.Count > 0 {
 		return ErrFormat
 	}
-	return nil
-}
-
-// peek is the first byte of the next value.
-func peek(dec *json.Decoder) (byte, error) {
-	dec.More() // fills the buffer
-	buffered := dec.Buffered()
-	var b [1]byte
-	for {
-		if _, err := buffered.Read(b[:]); err != nil {
-			return 0, err
-		}
-		if !strings.ContainsRune(" \t\r\n", rune(b[0])) {
-			return b[0], nil
-		}
+	if !r.known && r.bad.Large > 0 {
+		return fmt.Errorf("%w: no conversation has less than %d MB", ErrTooLarge, maxConversation>>20)
 	}
+	return nil
 }
 
 // record has the members by which the apps' conversations differ.

@@ -111,8 +111,9 @@ const follow = async () => {
   if (asking || !document.querySelector('[data-doc]')) return;
   asking = true;
   for (let all; (all = document.querySelectorAll('[data-doc]')).length;) {
-    // A request that fails is made again: a chip that is followed ends some time.
-    const said = document.hidden || await fetch(form.dataset.uploads).then((r) => r.ok && r.json()).catch(() => {});
+    // A request that fails is made again, unless its answer will stay: signed out, or the chat is gone.
+    const said = document.hidden || await fetch(form.dataset.uploads)
+      .then((r) => r.redirected || [401, 403, 404].includes(r.status) ? {} : r.ok && r.json()).catch(() => {});
     if (said && said !== true) for (const el of all) {
       const s = said[el.dataset.doc];
       el.textContent = s?.text ?? '';

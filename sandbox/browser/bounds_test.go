@@ -53,6 +53,28 @@ func TestAPageCannotFillTheDisk(t *testing.T) {
 	}
 }
 
+// TestTheAllowanceOutlivesTheBrowser checks that a chat which has used up what it may load in a day does not get more by
+// closing its browser, and that another chat has its own.
+func TestTheAllowanceOutlivesTheBrowser(t *testing.T) {
+	w := newWorld(t, pages{"/": "<p>Here", "/big": "<p>" + strings.Repeat("much ", 100_000)},
+		func(c *browser.Config) { c.In = 300_000 })
+	if v := w.open("/big"); !strings.Contains(strings.Join(v.Notes, " "), "used up") {
+		t.Errorf("the allowance isn't used up: %q", v.Notes)
+	}
+	w.b.End("a")
+	v, err := w.b.Act(t.Context(), "a", browser.Action{Kind: browser.Navigate, URL: w.site.URL + "/"})
+	if err == nil && v != nil && strings.Contains(v.Text, "Here") {
+		t.Fatal("a browser that was opened again loads more")
+	}
+	if v == nil || !strings.Contains(strings.Join(v.Notes, " "), "used up") {
+		t.Errorf("the reason isn't told: %+v, %v", v, err)
+	}
+	if v, err := w.b.Act(t.Context(), "b", browser.Action{Kind: browser.Navigate, URL: w.site.URL + "/"}); err != nil ||
+		!strings.Contains(v.Text, "Here") {
+		t.Errorf("another chat: %+v, %v", v, err)
+	}
+}
+
 // TestAHoldEnds checks that a browser that a person took over and left ends, also where somebody goes on watching.
 func TestAHoldEnds(t *testing.T) {
 	w := newWorld(t, pages{"/": "<p>Here"}, func(c *browser.Config) {

@@ -80,7 +80,9 @@ type Config struct {
 	Hand time.Duration
 	// Watched is how long a session is kept in which nobody acts while somebody watches; 0 is [WatchTime].
 	Watched time.Duration
-	Log     *slog.Logger
+	// In is how many bytes the browsers of a thread load in a day; 0 is 1 GiB.
+	In  int64
+	Log *slog.Logger
 }
 
 // Browsers are the sessions of all threads. Its methods may be called from any goroutine.
@@ -88,6 +90,8 @@ type Browsers struct {
 	cfg  Config
 	quit chan struct{}
 	work sync.WaitGroup
+
+	ledger egress.Ledger // of the traffic of threads, also of sessions that are over
 
 	mu       sync.Mutex
 	closed   bool
@@ -110,6 +114,7 @@ func New(c Config) *Browsers {
 	}
 	c.Hand = cmp.Or(c.Hand, HandTime)
 	c.Watched = cmp.Or(c.Watched, WatchTime)
+	c.In = cmp.Or(c.In, maxIn)
 	b := &Browsers{cfg: c, quit: make(chan struct{}), sessions: map[string]*session{}}
 	b.work.Go(b.tidy)
 	return b

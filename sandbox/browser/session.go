@@ -32,7 +32,7 @@ const (
 	Width, Height = 1280, 800
 	maxTabs       = 8
 	maxNotes      = 20
-	maxIn         = 1 << 30   // bytes of one session from the network in a day
+	maxIn         = 1 << 30   // bytes from the network for the browsers of a thread in a day
 	maxOut        = 200 << 20 // bytes to it
 )
 
@@ -245,7 +245,8 @@ func (s *session) serve() (address string, err error) {
 		return "", err
 	}
 	proxy.Decisions = refusals{rules.Decisions}
-	proxy.Limits = egress.Limits{In: maxIn, Out: maxOut, HTTPPorts: append([]int{80, 8080}, rules.Ports...),
+	proxy.Ledger = &s.b.ledger
+	proxy.Limits = egress.Limits{In: s.b.cfg.In, Out: maxOut, HTTPPorts: append([]int{80, 8080}, rules.Ports...),
 		TLSPorts: append([]int{443, 8443}, rules.Ports...)}
 	proxy.Audit = func(r egress.Record) {
 		switch r.Verdict {
@@ -254,7 +255,7 @@ func (s *session) serve() (address string, err error) {
 		case egress.Forbidden:
 			s.note("%s:%d was refused: the address or port isn't allowed", r.Host, r.Port)
 		case egress.Exhausted:
-			s.note("%s was refused: this browser has used up what it may load in a day", r.Host)
+			s.note("%s was refused: this chat has used up what its browser may load in a day", r.Host)
 		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -54,7 +54,7 @@ type account struct {
 	limits  Limits
 	now     func() time.Time
 	slots   chan struct{} // one element per open connection
-	serving int           // listeners; guarded by the proxy's lock
+	serving int           // listeners; guarded by the ledger's lock
 
 	mu      sync.Mutex
 	day     int64 // days since 1970 that the numbers below are for

@@ -44,13 +44,27 @@ type Proxy struct {
 	Audit func(Record)
 	// Limits holds for each thread on its own.
 	Limits Limits
+	// Ledger counts together with other proxies; nil counts for this one alone.
+	Ledger *Ledger
 	// Now is the clock of days, answers and records; time.Now when nil.
 	Now func() time.Time
 
 	setup atomic.Pointer[setup]
 
+	own Ledger
+}
+
+// Ledger has what threads used today. Its zero value is ready; it belongs to proxies.
+type Ledger struct {
 	mu       sync.Mutex
 	accounts map[string]*account
+}
+
+func (p *Proxy) ledger() *Ledger {
+	if p.Ledger != nil {
+		return p.Ledger
+	}
+	return &p.own
 }
 
 // acceptTries is how often in a row accepting may fail: for two minutes or so.
@@ -65,7 +79,7 @@ type setup struct {
 // New returns a proxy. The error names a pattern of the policy that cannot
 // match, see [Policy.Validate].
 func New(policy Policy, guard *netguard.Guard) (*Proxy, error) {
-	p := &Proxy{accounts: make(map[string]*account)}
+	p := &Proxy{}
 	if err := p.Configure(policy, guard); err != nil {
 		return nil, err
 	}
@@ -89,9 +103,10 @@ func (p *Proxy) Configure(policy Policy, guard *netguard.Guard) error {
 // Usage returns the bytes that a thread has received and sent today (UTC).
 // They are counted in memory and start at zero with the process.
 func (p *Proxy) Usage(thread string) (in, out int64) {
-	p.mu.Lock()
-	a := p.accounts[thread]
-	p.mu.Unlock()
+	b := p.ledger()
+	b.mu.Lock()
+	a := b.accounts[thread]
+	b.mu.Unlock()
 	if a == nil {
 		return 0, 0
 	}
@@ -105,14 +120,15 @@ func (p *Proxy) Usage(thread string) (in, out int64) {
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept tells
-	acct := p.open(thread)
+	book := p.ledger()
+	acct := book.open(thread, p.Limits.withDefaults(), p.clock)
 	var open sync.WaitGroup
 	defer func() {
 		cancel()
 		stop()
 		_ = l.Close() // closing twice is harmless
 		open.Wait()
-		p.release(acct)
+		book.release(acct)
 	}()
 	failures := 0
 	for {
@@ -150,26 +166,31 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error 
 
 // open returns the account of a thread, dropping those that nobody uses and
 // whose day is over.
-func (p *Proxy) open(thread string) *account {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, a := range p.accounts {
+func (b *Ledger) open(thread string, l Limits, now func() time.Time) *account {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, a := range b.accounts {
 		if in, out := a.used(); a.serving == 0 && in == 0 && out == 0 {
-			delete(p.accounts, name)
+			delete(b.accounts, name)
 		}
 	}
-	a := p.accounts[thread]
+	a := b.accounts[thread]
 	if a == nil {
-		a = newAccount(p.Limits.withDefaults(), p.clock)
-		p.accounts[thread] = a
+		if b.accounts == nil {
+			b.accounts = map[string]*account{}
+		}
+		a = newAccount(l, now)
+		b.accounts[thread] = a
+	} else if a.serving == 0 { // another proxy had it, maybe with other limits
+		a.limits, a.slots = l, make(chan struct{}, l.Conns)
 	}
 	a.serving++
 	return a
 }
 
-func (p *Proxy) release(a *account) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (b *Ledger) release(a *account) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	a.serving--
 }
 

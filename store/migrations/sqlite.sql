@@ -1,4 +1,4 @@
--- 31
+-- 32
 -- What the migrations make: go test ./store -run TestTheWholeSchemaIsWhatMigrationsMake -update
 CREATE TABLE thread (
   id               TEXT PRIMARY KEY NOT NULL,

@@ -42,12 +42,25 @@ type claim struct {
 }
 
 // keys lets requests with the same key begin their runs one after the other.
-type keys struct{ turns [64]sync.Mutex }
+type keys struct {
+	once  sync.Once
+	turns [64]chan struct{}
+}
 
-func (k *keys) turn(name string) (done func()) {
-	mu := &k.turns[sha256.Sum256([]byte(name))[0]%byte(len(k.turns))]
-	mu.Lock()
-	return mu.Unlock
+// turn waits until no other request with the key begins its run, or ctx ends.
+func (k *keys) turn(ctx context.Context, name string) (done func(), err error) {
+	k.once.Do(func() {
+		for i := range k.turns {
+			k.turns[i] = make(chan struct{}, 1)
+		}
+	})
+	turn := k.turns[sha256.Sum256([]byte(name))[0]%byte(len(k.turns))]
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // keyOf reads the key of a request that begins a run. Keys are their owner's.
@@ -73,7 +86,11 @@ func (m mount) begin(c echo.Context, req runRequest) (r store.Run, there bool, e
 		r, err = m.Runs.Start(ctx, req.Request)
 		return r, false, err
 	}
-	defer m.keys.turn(req.key.name)()
+	done, err := m.keys.turn(ctx, req.key.name)
+	if err != nil {
+		return r, false, err
+	}
+	defer done()
 	mine, first, err := m.claimed(c, req.key)
 	if err != nil {
 		return r, false, err

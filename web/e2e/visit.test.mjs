@@ -172,6 +172,18 @@ test('a chip ends by itself, a large paste is a file, a long message folds', { s
     document.dispatchEvent(new Event('fawn:frame'));
   });
   await page.waitForFunction(() => !document.querySelector('[data-doc]'));
+  // Whose chat is gone, or who was signed out, asks no more.
+  for (const status of [401, 404]) {
+    let gone = 0;
+    await page.unrouteAll();
+    await page.route('**/uploads**', async (route) => { gone++; await route.fulfill({ status, json: {} }); });
+    await page.evaluate(() => {
+      document.querySelector('#chips .meta').dataset.doc = 'slow.pdf';
+      document.dispatchEvent(new Event('fawn:frame'));
+    });
+    await page.waitForFunction(() => !document.querySelector('[data-doc]'));
+    assert.equal(gone, 1, `asked after ${status}`);
+  }
   await page.evaluate(() => document.querySelector('#chips').replaceChildren());
   await page.unrouteAll();
 

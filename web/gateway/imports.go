@@ -116,7 +116,7 @@ func describeImports() []o.Op {
 	title := o.Object(o.Req("title", o.String()), o.Req("created_at", o.String()), o.Req("messages", o.Int(1)))
 	preview := o.Object(append(fields, o.Req("existing", o.Int(0)), o.Req("other_branches", o.Int(0)),
 		o.Req("missing_files", o.Int(0)), o.Req("refused_files", o.Int(0)), o.Req("empty_chats", o.Int(0)),
-		o.Req("unreadable_chats", o.Int(0)), o.Req("titles", o.Nullable(o.List(title))))...)
+		o.Req("unreadable_chats", o.Int(0)), o.Req("too_large_chats", o.Int(0)), o.Req("titles", o.Nullable(o.List(title))))...)
 	return []o.Op{
 		{ID: "listImports", Tag: tag, Text: "List your imports",
 			Out: route.Answered("The imports, newest first", o.Object(o.Req("imports", o.List(one))))},

@@ -150,7 +150,7 @@ func (g *Gateway) addModel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := settings.AddModel(e); err != nil {
+	if err := settings.AddModel(g.Outward.Edited(c.Request().Context(), e)); err != nil {
 		return settingsError(err)
 	}
 	return g.oneSetting(c, e.Name)
@@ -171,7 +171,7 @@ func (g *Gateway) changeModel(c echo.Context) error {
 	if _, known := settings.Current().Model(e.Name); !known {
 		return settingsError(config.ErrNoModel)
 	}
-	if err := settings.ChangeModel(e); err != nil {
+	if err := settings.ChangeModel(g.Outward.Edited(c.Request().Context(), e)); err != nil {
 		return settingsError(err)
 	}
 	return g.oneSetting(c, e.Name)

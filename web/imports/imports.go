@@ -102,6 +102,7 @@ type Preview struct {
 	Refused    int     `json:"refused_files"`    // over a limit or with a name no file can have
 	Empty      int     `json:"empty_chats"`      // without a message
 	Unreadable int     `json:"unreadable_chats"` // with contents unknown here
+	TooLarge   int     `json:"too_large_chats"`  // over 32 MB
 	Titles     []Title `json:"titles"`           // the first ones
 }
 
@@ -160,7 +161,7 @@ func (s *Service) Preview(ctx context.Context, owner string, from io.Reader) (Pr
 	if err != nil {
 		return Preview{}, err
 	}
-	r.Unreadable = bad.Count
+	r.Unreadable, r.TooLarge = bad.Count, bad.Large
 	if err := s.forget(ctx, owner); err != nil {
 		return Preview{}, err
 	}

@@ -73,7 +73,7 @@ func (h *Handlers) previewImport(c echo.Context) error {
 	return h.showImports(c, http.StatusOK, func(i *views.Imports) {
 		i.Preview = &views.ImportPreview{Import: views.Import{ID: p.ID, App: p.App, Chats: p.Chats}, Messages: p.Messages,
 			Files: p.Files, Existing: p.Existing, Branches: p.Branches, Missing: p.Missing, Refused: p.Refused,
-			Empty: p.Empty, Unreadable: p.Unreadable}
+			Empty: p.Empty, Unreadable: p.Unreadable, TooLarge: p.TooLarge}
 		for _, t := range p.Titles {
 			i.Preview.Titles = append(i.Preview.Titles, views.ImportTitle{Title: t.Title, At: t.At})
 		}

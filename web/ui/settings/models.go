@@ -243,6 +243,7 @@ func (h *Handlers) saveModel(c echo.Context, change bool) error {
 		return err
 	}
 	e, f := h.editOf(form, change)
+	e = h.Outward.Edited(c.Request().Context(), e)
 	if change {
 		err = h.Config.ChangeModel(e)
 	} else if f.Preset.Name == "" {
@@ -282,6 +283,7 @@ func (h *Handlers) useFound(c echo.Context) error {
 				e.Fields["supports_thinking"] = true
 			}
 		}
+		e = h.Outward.Edited(c.Request().Context(), e)
 		err := h.Config.AddModel(e)
 		for n := 2; errors.Is(err, config.ErrModelExists) && n < 10; n++ { // the name is taken by another server's
 			e.Name = fmt.Sprintf("%s (%d)", form.Get("model"), n)

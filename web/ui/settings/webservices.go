@@ -90,6 +90,7 @@ func (h *Handlers) saveService(c echo.Context, form func(string) string, s views
 	switch key := form("key"); {
 	case s.Own:
 		e.SearXNG = new(form("address"))
+		e.Judge = func(at string) error { return h.Outward.Address(c.Request().Context(), at) }
 	case form("forget") != "":
 		e.Keys = map[string]config.Secret{s.Key: ""}
 	case key != "" && s.Key != "":
@@ -153,6 +154,14 @@ func (h *Handlers) tryService(c echo.Context, form func(string) string, s views.
 		return c.Request().Context().Err()
 	}
 	trial := views.WebTrial{Name: s.Name, Label: s.Label}
+	var refused error
+	if at := form("address"); s.Own && at != h.Config.Current().File.Web.SearXNGURL {
+		refused = h.Outward.Address(c.Request().Context(), at)
+	}
+	if refused != nil {
+		trial.Problem, trial.Detail = "models.wrong."+string(config.PrivateAddress), refused.Error()
+		return h.tried(c, trial)
+	}
 	got, err := h.Web.Try(c.Request().Context(), s.Name, form("key"), form("address"), page.Say(c, "web.try.query"))
 	var p *community.Problem
 	switch {
@@ -166,6 +175,11 @@ func (h *Handlers) tryService(c echo.Context, form func(string) string, s views.
 	default:
 		return err
 	}
+	return h.tried(c, trial)
+}
+
+// tried shows how a service answered.
+func (h *Handlers) tried(c echo.Context, trial views.WebTrial) error {
 	if page.WantsFragment(c.Request()) {
 		return page.HTML(c, http.StatusOK, i18n.In(page.ReadPrefs(c.Request()).Lang, settings.WebTrial(trial)))
 	}

@@ -1,0 +1,151 @@
+package takeout
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// elements reads the values of a JSON list one by one, and passes over those that are too large to be held. Whether a value
+// is valid is for others to check.
+type elements struct {
+	in    *bufio.Reader
+	at    int64 // bytes that were read
+	began bool  // a value was read
+}
+
+// begin tells whether there is a list, into which it goes, or something else.
+func (e *elements) begin() (list bool, err error) {
+	b, err := e.peek()
+	if err != nil || b != '[' {
+		if err == nil && b != '{' {
+			err = errors.New("neither a list nor an object")
+		}
+		return false, err
+	}
+	e.skip(1)
+	return true, nil
+}
+
+func (e *elements) skip(n int) {
+	_, _ = e.in.Discard(n) // they were peeked at
+	e.at += int64(n)
+}
+
+// peek is the next byte that is no space.
+func (e *elements) peek() (byte, error) {
+	for {
+		b, err := e.in.Peek(1)
+		if err != nil {
+			return 0, ended(err)
+		}
+		if !bytes.ContainsRune([]byte(" \t\r\n"), rune(b[0])) {
+			return b[0], nil
+		}
+		e.skip(1)
+	}
+}
+
+// ended is the error about JSON that is cut off.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// next is the next value: of a list, whose end is neither raw nor large, or the only one. Of a large one there is nothing.
+func (e *elements) next(list bool) (raw []byte, large bool, err error) {
+	b, err := e.peek()
+	if err != nil {
+		return nil, false, err
+	}
+	if list {
+		if b == ']' {
+			e.skip(1)
+			return nil, false, nil
+		}
+		if e.began {
+			if b != ',' {
+				return nil, false, errors.New("a comma is missing between two conversations")
+			}
+			e.skip(1)
+			if b, err = e.peek(); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	if bytes.IndexByte([]byte(",:]}"), b) >= 0 {
+		return nil, false, errors.New("a value is missing")
+	}
+	e.began = true
+	v, size := value{}, int64(0)
+	for {
+		if _, err := e.in.Peek(1); err != nil {
+			return nil, false, ended(err)
+		}
+		part, _ := e.in.Peek(e.in.Buffered()) // it is there
+		n, done := v.take(part)
+		if size += int64(n); size > maxConversation {
+			raw, large = nil, true
+		} else {
+			raw = append(raw, part[:n]...)
+		}
+		e.skip(n)
+		if done {
+			return raw, large, nil
+		}
+		if size > maxSkipped {
+			return nil, false, ErrTooLarge
+		}
+	}
+}
+
+// value finds the end of a value.
+type value struct {
+	depth           int
+	text, backslash bool // in a string, behind a backslash
+}
+
+// take looks at what comes next and says how much of it belongs to the value, and whether that ends there.
+func (v *value) take(p []byte) (n int, done bool) {
+	for i := 0; i < len(p); i++ {
+		if v.backslash {
+			v.backslash = false
+			continue
+		}
+		if v.text {
+			end := bytes.IndexByte(p[i:], '"')
+			if end < 0 {
+				end = len(p) - i
+			}
+			if at := bytes.IndexByte(p[i:i+end], '\\'); at >= 0 {
+				i, v.backslash = i+at, true
+			} else if i += end; i < len(p) {
+				if v.text = false; v.depth == 0 {
+					return i + 1, true
+				}
+			}
+			continue
+		}
+		switch p[i] {
+		case ',', ' ', '\t', '\r', '\n':
+			if v.depth == 0 { // a number or a word
+				return i, true
+			}
+		case '"':
+			v.text = true
+		case '{', '[':
+			v.depth++
+		case '}', ']':
+			if v.depth == 0 {
+				return i, true
+			}
+			if v.depth--; v.depth == 0 {
+				return i + 1, true
+			}
+		}
+	}
+	return len(p), false
+}

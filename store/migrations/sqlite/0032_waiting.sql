@@ -1,0 +1,1 @@
+-- Claims of runs that no server has are PostgreSQL's: a file has one server, which has all.
