@@ -46,7 +46,7 @@ func imports() map[string][]string {
 		"agent/llm/sse":           leaf,
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/marks", "agent/llm/sse", "agent/llm/wire"},
-		"agent/mcp":               {"agent", "agent/mcp/ask", "agent/mcp/consent", "agent/mcp/process", "agent/shared", "sandbox/netguard"},
+		"agent/mcp":               {"agent", "agent/mcp/ask", "agent/mcp/consent", "agent/mcp/process", "agent/mcp/tasks", "agent/shared", "sandbox/netguard"},
 		"agent/acp":               {"agent", "agent/mcp/process", "sandbox/files"},
 		"agent/clienttool":        {"agent", "agent/shared"},
 		"agent/mcp/ask":           {"agent", "agent/shared"},
@@ -55,6 +55,7 @@ func imports() map[string][]string {
 		"agent/mcp/mcptest":       leaf, // bad servers for tests
 		"agent/mcp/process":       leaf,
 		"agent/mcp/switches":      {"store"},
+		"agent/mcp/tasks":         {"store"},
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "sandbox/files", "uploads"},
 		"agent/placement":         {"sandbox", "sandbox/files", "store"},
 		"agent/profile":           leaf,

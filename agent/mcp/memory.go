@@ -25,6 +25,7 @@ type listed struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
+	Long        bool            `json:"long,omitempty"` // its calls may become tasks
 }
 
 // hash is what a tool is approved by.

@@ -104,6 +104,10 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 			return s.elicit(ctx, e, r.Params)
 		},
 	}))
+	if err := knowTasks(client); err != nil {
+		finish()
+		return nil, fmt.Errorf("prepare for tasks: %w", err)
+	}
 	if e.proc != nil {
 		// A server that does not answer is ended, which ends the waiting for it too.
 		stop := context.AfterFunc(starting, e.proc.End)
@@ -441,7 +445,7 @@ func (e *session) list(ctx context.Context) ([]listed, []string, error) {
 				skip(t.Name, fmt.Sprintf("has a schema of more than %d KiB", maxSchema>>10))
 			default:
 				out = append(out, listed{Name: t.Name, Description: agent.Clip(t.Description, maxDescription),
-					Schema: schema})
+					Schema: schema, Long: e.long(t)})
 			}
 		}
 		if page.NextCursor == "" || page.NextCursor == cursor {
