@@ -168,7 +168,7 @@ func imports() map[string][]string {
 		"web/ui/settings":         {"agent/...", "assets", "memory", "store", "uploads", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/account", "web/ui/page", "web/imports"},
 		"web/ui/share":            {"sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/conversation", "web/ui/export", "web/ui/files", "web/ui/page", "web/ui/turns"},
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
-		"web/ui/turns":            {"agent", "agent/browsing", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/runs/underway", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "web/ui/input", "web/ui/page"},
+		"web/ui/turns":            {"agent", "agent/browsing", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/mcp", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/runs/underway", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "web/ui/input", "web/ui/page"},
 		"web/webtest":             {"web/e2e/scriptmodel"}, // tests only
 		"web/e2e/gate":            leaf,                    // tests only
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},

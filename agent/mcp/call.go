@@ -127,7 +127,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	var answer *jsonrpc.Error
 	switch {
 	case err == nil:
-		return s.result(ctx, t, c, r, folder, e.tmp)
+		return s.result(ctx, t, c, tool, r, folder, e.tmp)
 	case ctx.Err() != nil:
 		return agent.Result{}, context.Cause(ctx)
 	case errors.Is(context.Cause(calling), errQuiet), errors.Is(context.Cause(calling), errSlow):

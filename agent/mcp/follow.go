@@ -378,7 +378,7 @@ func (f *follower) result(ctx context.Context, s *server, e *session, got *sdk.C
 			return agent.Result{}, fmt.Errorf("open files of thread: %w", err)
 		}
 	}
-	r, err := s.result(ctx, f.turn, f.call, got, folder, e.tmp)
+	r, err := s.result(ctx, f.turn, f.call, f.task.Tool, got, folder, e.tmp)
 	if err != nil {
 		return r, err
 	}

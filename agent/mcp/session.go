@@ -93,7 +93,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	}
 	watch.follow(e.proc)
 	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, s.sampling(e, conf, &sdk.ClientOptions{
-		Capabilities:               &sdk.ClientCapabilities{},
+		Capabilities:               appFeature(),
 		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { s.changed() },
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { s.changed() },
@@ -444,7 +444,8 @@ func (e *session) list(ctx context.Context) ([]listed, []string, error) {
 			case len(schema) > maxSchema:
 				skip(t.Name, fmt.Sprintf("has a schema of more than %d KiB", maxSchema>>10))
 			default:
-				out = append(out, listed{Name: t.Name, Description: agent.Clip(t.Description, maxDescription),
+				uri, forModel, forApps := appOf(t)
+				out = append(out, listed{App: uri, NotForModel: !forModel, NotForApps: !forApps, Name: t.Name, Description: agent.Clip(t.Description, maxDescription),
 					Schema: schema, Long: e.long(t)})
 			}
 		}

@@ -88,6 +88,9 @@ func (p *Pool) offer() {
 		conf, tools := s.conf, s.listed
 		s.mu.Unlock()
 		for _, l := range tools {
+			if l.NotForModel {
+				continue
+			}
 			name := offeredName(conf, l.Name)
 			if other, ok := taken[name]; ok {
 				next.dropped[conf.Name] = append(next.dropped[conf.Name],
