@@ -34,11 +34,13 @@ var (
 // runner calls a tool of a server, whichever session there is by then.
 func (p *Pool) runner(name, tool string, renamed names, long bool) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 	return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
-		if cut, ok := t.Results[c.ID]; ok && cut.Cut && p.follows != nil { // a run goes on with it
-			if r, ok, err := p.again(ctx, t, c); ok || err != nil {
-				return r, err
+		if long {
+			if cut, ok := t.Results[c.ID]; ok && cut.Cut { // a run goes on with it
+				if r, ok, err := p.again(ctx, t, c); ok || err != nil {
+					return r, err
+				}
+				return cut, nil
 			}
-			return cut, nil
 		}
 		p.mu.Lock()
 		s := p.servers[name]

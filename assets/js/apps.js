@@ -23,6 +23,16 @@ const look = () => {
   return {theme: theme(), styles: {variables}};
 };
 
+// A message of an app becomes a draft, unless there is one.
+const draft = (text) => {
+  const q = document.getElementById('q');
+  if (!q || q.value.trim()) return false;
+  q.value = text;
+  q.dispatchEvent(new Event('input', {bubbles: true}));
+  q.focus();
+  return true;
+};
+
 // Another theme is told to all apps.
 let told = theme();
 const retheme = () => {
@@ -39,9 +49,8 @@ class Denied extends Error {
 }
 
 class Host {
-  constructor(frame, fill) {
+  constructor(frame) {
     this.frame = frame;
-    this.fill = fill;
     this.at = frame.dataset.app;
     this.waiting = 0;
     this.last = Promise.resolve();
@@ -93,7 +102,7 @@ class Host {
       case 'ui/open-link': return this.link(String(p.url));
       case 'ui/message': {
         const parts = [p.content].flat().filter((c) => c?.type === 'text').map((c) => String(c.text));
-        if (!parts.length || !this.fill(parts.join('\n').slice(0, 20000))) throw new Denied(-32000, 'Message sending denied');
+        if (!parts.length || !draft(parts.join('\n').slice(0, 20000))) throw new Denied(-32000, 'Message sending denied');
         return {};
       }
     }
@@ -144,12 +153,12 @@ class Host {
   }
 }
 
-export const take = (e, fill) => {
+export const take = (e) => {
   let h = hosts.get(e.source);
   if (!h) {
     const frame = [...document.querySelectorAll('iframe[data-app]')].find((f) => f.contentWindow === e.source);
     if (!frame) return;
-    hosts.set(e.source, h = new Host(frame, fill));
+    hosts.set(e.source, h = new Host(frame));
   }
   h.take(e.data);
 };

@@ -154,17 +154,9 @@ const searched = () => {
 // Apps of MCP servers speak once this script listens: their frames are empty until then. The load of an empty frame
 // says that it is there.
 const wake = (f) => { if (f.matches?.('iframe[data-app]:not([src])')) f.src = f.dataset.app; };
-const draft = (text) => {
-  const q = $('q');
-  if (!q || q.value.trim()) return false;
-  q.value = text;
-  q.dispatchEvent(new Event('input', {bubbles: true}));
-  q.focus();
-  return true;
-};
 
 export const start = () => {
-  on(window, 'message', (e) => { if (e.data?.jsonrpc === '2.0' && e.source !== window) later('apps').then((m) => m.take(e, draft)).catch(() => {}); });
+  on(window, 'message', (e) => { if (e.data?.jsonrpc === '2.0' && e.source !== window) later('apps').then((m) => m.take(e)); });
   on(document, 'load', (e) => wake(e.target), true);
   for (const f of document.querySelectorAll('iframe[data-app]')) wake(f);
   on(document, 'click', click);
