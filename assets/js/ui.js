@@ -153,12 +153,12 @@ const searched = () => {
 
 // Apps of MCP servers speak once this script listens: their frames are empty until then. The load of an empty frame
 // says that it is there.
-const wake = (f) => { if (f.matches?.('iframe[data-app]:not([src])')) f.src = f.dataset.app; };
+const wake = () => { for (const f of document.querySelectorAll('[data-app]')) f.src ||= f.dataset.app; };
 
 export const start = () => {
-  on(window, 'message', (e) => { if (e.data?.jsonrpc === '2.0' && e.source !== window) later('apps').then((m) => m.take(e)); });
-  on(document, 'load', (e) => wake(e.target), true);
-  for (const f of document.querySelectorAll('iframe[data-app]')) wake(f);
+  on(window, 'message', (e) => { if (e.data?.jsonrpc) later('apps').then((m) => m.take(e)); });
+  on(document, 'load', wake, true);
+  wake();
   on(document, 'click', click);
   on(document, 'change', change);
   on(document, 'htmx:after:swap', searched);
