@@ -111,6 +111,9 @@ const (
 	BrowseScript = "browse.js"
 	BrowseStyle  = "browse.css"
 
+	// AppsScript is the host of apps of MCP servers.
+	AppsScript = "apps.js"
+
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
@@ -123,7 +126,7 @@ func Names() []string {
 		"fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript,
 		PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle,
 		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, PasteScript, GlideScript, InsightStyle, CompareStyle,
-		AccountScript, AccountStyle, BrowseScript, BrowseStyle, Mermaid, DiagramScript, DiagramStyle}
+		AccountScript, AccountStyle, BrowseScript, BrowseStyle, AppsScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

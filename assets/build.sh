@@ -25,6 +25,7 @@ script paste paste esm
 script glide glide esm
 script account account iife
 script browse browse esm
+script apps apps esm
 style app
 style pages
 style palette

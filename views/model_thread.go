@@ -292,12 +292,19 @@ type Step struct {
 	Browser *Browsed        // the page after a step in the browser; nil for other tools
 	Helper  Helper          // of a call that sent a helper
 	Made    *Pictures       // pictures that a model made; nil for other tools
+	App     *App            // what shows the result; nil for most
 
 	Retry Retry // of a StepRetry
 
 	// Of reasoning and notes.
 	Text string // Markdown
 	Open bool   // Text is still growing
+}
+
+// App is a page of an MCP server that shows the result of a call.
+type App struct {
+	Server string
+	Tool   string // as the server calls it
 }
 
 // Pictures are those of one call, with what makes others like them.

@@ -50,6 +50,9 @@ func UploadURL(id, name string) string { return ActionURL(id, "uploads/"+url.Pat
 // StepURL is everything about one tool call.
 func StepURL(id, step string) string { return ActionURL(id, "steps/"+url.PathEscape(step)) }
 
+// AppURL is the page of the app of one tool call, for a frame.
+func AppURL(id, step string) string { return ActionURL(id, "apps/"+url.PathEscape(step)) }
+
 // TrailURL is what the helper of a tool call does.
 func TrailURL(id, step string) string { return StepURL(id, step) + "/trail" }
 

@@ -84,7 +84,7 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 	routes := concerned(s.app, thread, run, link[1])
 	// What a path without its thread or run says, too, proves nothing.
 	silent := []string{"/messages/:message", "/steps/:step", "/goal", "/diagram", "/feedback/:fid", "/state/:cid",
-		"/share/:token/files", "/share/:token/view", "/files.zip", "/mcp-tasks/", "/trace/:span",
+		"/share/:token/files", "/share/:token/view", "/files.zip", "/mcp-tasks/", "/apps/:step", "/trace/:span",
 		"/browser/live"}
 	for _, r := range routes {
 		if r.method == http.MethodGet && s.status(t, r) == http.StatusNotFound &&

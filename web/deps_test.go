@@ -45,7 +45,7 @@ func imports() map[string][]string {
 		"agent/llm/sse":           leaf,
 		"agent/llm/wire":          {"agent", "agent/llm/llmerr", "agent/llm/sse"},
 		"agent/llm/...":           {"agent", "agent/llm/llmerr", "agent/llm/marks", "agent/llm/sse", "agent/llm/wire"},
-		"agent/mcp":               {"agent", "agent/mcp/ask", "agent/mcp/consent", "agent/mcp/process", "agent/clusterstate", "sandbox/netguard"},
+		"agent/mcp":               {"agent", "agent/mcp/ask", "agent/mcp/consent", "agent/mcp/process", "agent/clusterstate", "sandbox/netguard", "agent/mcp/tasks"},
 		"agent/acp":               {"agent", "agent/mcp/process", "sandbox/files"},
 		"agent/clienttool":        {"agent", "agent/clusterstate"},
 		"agent/mcp/ask":           {"agent", "agent/clusterstate"},
@@ -53,6 +53,7 @@ func imports() map[string][]string {
 		"agent/mcp/mcptest":       leaf, // bad servers for tests
 		"agent/mcp/process":       leaf,
 		"agent/mcp/switches":      {"store"},
+		"agent/mcp/tasks":         {"store"},
 		"agent/middleware":        {"agent", "agent/command", "agent/llm/llmerr", "agent/llm/wire", "agent/skills", "memory", "sandbox", "sandbox/files", "uploads"},
 		"sandbox/affinity":        {"sandbox", "sandbox/files", "store"},
 		"agent/profile":           leaf,
@@ -158,7 +159,7 @@ func imports() map[string][]string {
 		"web/ui/settings":         {"agent/...", "assets", "memory", "store", "uploads", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/account", "web/ui/page", "web/imports"},
 		"web/ui/share":            {"sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/conversation", "web/ui/export", "web/ui/files", "web/ui/page", "web/ui/turns"},
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page", "agent/access"},
-		"web/ui/turns":            {"agent", "agent/browsing", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "agent/runs/request", "web/ui/page"},
+		"web/ui/turns":            {"agent", "agent/browsing", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "agent/runs/request", "web/ui/page", "agent/mcp"},
 		"web/webtest":             {"web/e2e/scriptmodel"}, // tests only
 		"web/e2e/gate":            leaf,                    // tests only
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},

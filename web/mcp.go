@@ -14,7 +14,10 @@ import (
 	"fawn/agent/config"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
+	"fawn/agent/mcp/tasks"
+	"fawn/agent/runs"
 	"fawn/sandbox/files"
+	"fawn/store"
 	"fawn/web/completions"
 	"fawn/web/httpx"
 	"fawn/web/inproc"
@@ -41,10 +44,27 @@ func (a *App) openMCP(snap *config.Snapshot) {
 			return filepath.Abs(filepath.Join(a.dirs.Above(), "threads", thread, "user-data"))
 		},
 		Save: a.saveOutput, Patience: a.formPatience,
-		Confine:  a.confine,
+		Confine: a.confine, Following: a.followTasks(snap),
 		Announce: func(thread string, event json.RawMessage) { a.runs.Announce(thread, event) },
 	})
 	a.mcp.Set(lead.MCPServers(snap))
+}
+
+// followTasks says how tasks of MCP servers are followed; nil follows none.
+func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
+	conf, mark := snap.File.MCPTasks, snap.File.Runs.Resume == "mark"
+	if !conf.Enabled {
+		return nil
+	}
+	return &mcp.Following{Book: tasks.Book{DB: a.db}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
+		Leaves: func(cause error) bool { return errors.Is(cause, runs.ErrShutdown) && !mark },
+		Ended: func(ctx context.Context, id string) (bool, error) {
+			run, err := a.db.Run(ctx, id)
+			if errors.Is(err, store.ErrNotFound) {
+				return true, nil
+			}
+			return err == nil && run.Status != runs.Pending && run.Status != runs.Running, err
+		}, Now: a.db.Now}
 }
 
 // switchedOff tells which tools a thread does without: those of servers that are switched off in it and, if a

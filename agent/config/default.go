@@ -69,7 +69,7 @@ func Default() File {
 		DedupeStorage:      Backend{Backend: "auto"},
 		Scheduler: Scheduler{Enabled: true, PollInterval: 5 * time.Second, Lease: 2 * time.Minute,
 			MaxConcurrentRuns: 3, MinOnceDelay: time.Minute},
-		MCPTasks:           MCPTasks{PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentPolls: 8},
+		MCPTasks:           MCPTasks{Enabled: true, PollInterval: 5 * time.Second, Lease: 2 * time.Minute, MaxConcurrentPolls: 8},
 		RunOwnership:       RunOwnership{Lease: 30 * time.Second, Grace: 10 * time.Second},
 		StreamBridge:       StreamBridge{Type: "memory", QueueMaxsize: 256},
 		ChannelConnections: ChannelConnections{Enabled: true, RequireBoundIdentity: true},

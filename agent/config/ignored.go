@@ -17,7 +17,7 @@ type Ignored struct {
 // Reasons that several keys share.
 const (
 	alwaysDelta = "a checkpoint stores only what is new"
-	noTasks     = "background tasks of MCP servers are not available yet"
+	noTasks     = "tools that start, poll and cancel a job are left to the model; tasks of the protocol are followed"
 	oneByOne    = "facts are not merged"
 	oneStore    = "checkpoints are stored with everything else; see database.url"
 	onlyOne     = "a single Fawn process owns all its runs"
@@ -79,7 +79,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "agent_storage", Reason: "custom agents are stored as files"},
 		{Key: "dedupe_storage", Reason: "what was delivered before is stored in the database"},
 		{Key: "scheduler.lease_seconds", Reason: onlyOne},
-		{Key: "mcp_tasks", Reason: noTasks},
+		{Key: "mcp_tasks.lease_seconds", Reason: onlyOne},
 		{Key: "run_ownership", Reason: onlyOne},
 		{Key: "stream_bridge.type", Reason: "streams come from Fawn's own log", Fine: []string{"memory"}},
 		{Key: "stream_bridge.*", Reason: "streams come from Fawn's own log"},

@@ -32,8 +32,16 @@ var (
 )
 
 // runner calls a tool of a server, whichever session there is by then.
-func (p *Pool) runner(name, tool string, renamed names) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
+func (p *Pool) runner(name, tool string, renamed names, long bool) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 	return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
+		if long {
+			if cut, ok := t.Results[c.ID]; ok && cut.Cut { // a run goes on with it
+				if r, ok, err := p.again(ctx, t, c); ok || err != nil {
+					return r, err
+				}
+				return cut, nil
+			}
+		}
 		p.mu.Lock()
 		s := p.servers[name]
 		p.mu.Unlock()
@@ -42,14 +50,14 @@ func (p *Pool) runner(name, tool string, renamed names) func(context.Context, *a
 				name)), nil
 		}
 		c.Args = renamed.restored(c.Args)
-		return s.call(ctx, t, c, tool)
+		return s.call(ctx, t, c, tool, long)
 	}
 }
 
 var callNumber atomic.Uint64
 
 // call makes one call. A server that fails is the model's matter: it gets a result that says so.
-func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string) (agent.Result, error) {
+func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string, long bool) (agent.Result, error) {
 	failed := func(format string, args ...any) (agent.Result, error) {
 		return agent.ErrorResult("Error: " + s.veil.over(fmt.Sprintf(format, args...))), nil
 	}
@@ -82,17 +90,18 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	if limit == 0 {
 		limit, why = quietTime, errQuiet
 	}
+	var unlimited atomic.Bool // a task takes as long as it takes
 	timer := time.AfterFunc(limit, func() { cancel(why) })
 	defer timer.Stop()
 	report := &reporter{turn: t, call: c, veil: s.veil}
 	token := "fawn-" + strconv.FormatUint(callNumber.Add(1), 10)
 	stop := e.follow(token, watcher{tell: func(p *sdk.ProgressNotificationParams) {
-		if why == errQuiet && calling.Err() == nil && !e.paused() {
+		if why == errQuiet && !unlimited.Load() && calling.Err() == nil && !e.paused() {
 			timer.Reset(limit)
 		}
 		report.tell(p)
 	}, pause: func(on bool) {
-		if timer.Stop(); !on {
+		if timer.Stop(); !on && !unlimited.Load() {
 			timer.Reset(limit)
 		}
 	}, ctx: calling, sample: samplerOf(ctx)})
@@ -103,12 +112,24 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	params := &sdk.CallToolParams{Name: tool, Arguments: args, Meta: sdk.Meta{}}
 	params.SetProgressToken(token)
 	began := time.Now()
-	r, err := e.client.CallTool(calling, params)
+	asking := calling
+	if long {
+		asking = mayBeLong(calling)
+	}
+	r, err := e.client.CallTool(asking, params)
+	if err == nil && long {
+		if state := made(r); state != nil {
+			unlimited.Store(true)
+			timer.Stop()
+			defer report.end()
+			return s.begun(ctx, t, c, tool, state)
+		}
+	}
 	report.end()
 	var answer *jsonrpc.Error
 	switch {
 	case err == nil:
-		return s.result(ctx, t, c, r, folder, e.tmp)
+		return s.result(ctx, t, c, tool, r, folder, e.tmp)
 	case ctx.Err() != nil:
 		return agent.Result{}, context.Cause(ctx)
 	case errors.Is(context.Cause(calling), errQuiet), errors.Is(context.Cause(calling), errSlow):

@@ -154,6 +154,7 @@ func (h *healer) response(m fields, failed bool) bool {
 // result heals what a request gives, told apart by its fields.
 func (h *healer) result(r fields) {
 	h.objects(r, "_meta")
+	h.moveTask(r)
 	h.texts(r, "nextCursor", "description", "instructions")
 	if _, ok := r["protocolVersion"]; ok || r["serverInfo"] != nil {
 		h.hello(r)
@@ -220,6 +221,7 @@ func (h *healer) hello(r fields) {
 			inner.set(caps, key, fields{})
 		}
 	}
+	inner.moveFeature(caps)
 	if inner.changed {
 		h.set(r, "capabilities", caps)
 	}
@@ -302,6 +304,7 @@ func (h *healer) tool(m fields, inner *healer) {
 	}
 	inner.objects(m, "outputSchema", "_meta", "execution", "annotations")
 	inner.lists(m, "icons")
+	inner.moveSupport(m)
 	if a := object(m["annotations"]); a != nil {
 		flags := &healer{}
 		flags.texts(a, "title")

@@ -25,6 +25,10 @@ type listed struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
+	Long        bool            `json:"long,omitempty"` // its calls may become tasks
+	App         string          `json:"app,omitempty"`  // the page that shows its results
+	NotForModel bool            `json:"not_for_model,omitempty"`
+	NotForApps  bool            `json:"not_for_apps,omitempty"`
 }
 
 // hash is what a tool is approved by.

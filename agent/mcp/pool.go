@@ -50,6 +50,8 @@ type Options struct {
 	Patience func(ctx context.Context, thread string) time.Duration
 	// Announce shows an event to the readers of a thread's run.
 	Announce func(thread string, event json.RawMessage)
+	// Following says how tasks of servers are followed. Nil makes none: servers answer calls at once.
+	Following *Following
 	// MaxMessage is how many bytes a server may send at once; 0 means 32 MiB.
 	MaxMessage int
 	// Rows has what several servers know together: logins and their tokens, tools and which of them are approved.
@@ -66,6 +68,8 @@ type Pool struct {
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 	now    atomic.Pointer[offer]
+
+	follows *follows // nil follows no tasks
 
 	mu      sync.Mutex // also orders what changes the offer
 	servers map[string]*server
@@ -111,9 +115,13 @@ func New(o Options) *Pool {
 	if m.rows = o.Rows; m.rows != nil {
 		m.rows.Hear(p.heard)
 	}
+	p.follows = newFollows(o.Following)
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.now.Store(&offer{})
 	p.work.Go(p.sweep)
+	if p.follows != nil && p.follows.Ended != nil {
+		p.work.Go(p.tidy)
+	}
 	return p
 }
 

@@ -23,7 +23,7 @@ const (
 )
 
 // result is what a server answered, as the model reads it.
-func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, r *sdk.CallToolResult,
+func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string, r *sdk.CallToolResult,
 	folder, tmp string) (agent.Result, error) {
 	w := &writer{server: s, ctx: ctx, turn: t, call: c, folder: folder, tmp: tmp, images: map[string]agent.Image{}}
 	for i, part := range r.Content {
@@ -66,7 +66,7 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, r 
 	if len(w.images) > 0 && t.Options.Vision {
 		out.Patch.ViewedImages = w.images
 	}
-	return out, nil
+	return out, s.withApp(ctx, &out, tool, c, r, w.clean)
 }
 
 // saysAll tells whether a text holds data already, as JSON in any form or the only text that is in it.

@@ -93,7 +93,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	}
 	watch.follow(e.proc)
 	client := sdk.NewClient(&sdk.Implementation{Name: "fawn", Version: "1"}, s.sampling(e, conf, &sdk.ClientOptions{
-		Capabilities:               &sdk.ClientCapabilities{},
+		Capabilities:               appFeature(),
 		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { s.changed() },
 		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { s.changed() },
 		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { s.changed() },
@@ -104,6 +104,10 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 			return s.elicit(ctx, e, r.Params)
 		},
 	}))
+	if err := knowTasks(client); err != nil {
+		finish()
+		return nil, fmt.Errorf("prepare for tasks: %w", err)
+	}
 	if e.proc != nil {
 		// A server that does not answer is ended, which ends the waiting for it too.
 		stop := context.AfterFunc(starting, e.proc.End)
@@ -440,8 +444,9 @@ func (e *session) list(ctx context.Context) ([]listed, []string, error) {
 			case len(schema) > maxSchema:
 				skip(t.Name, fmt.Sprintf("has a schema of more than %d KiB", maxSchema>>10))
 			default:
-				out = append(out, listed{Name: t.Name, Description: agent.Clip(t.Description, maxDescription),
-					Schema: schema})
+				uri, forModel, forApps := appOf(t)
+				out = append(out, listed{App: uri, NotForModel: !forModel, NotForApps: !forApps, Name: t.Name, Description: agent.Clip(t.Description, maxDescription),
+					Schema: schema, Long: e.long(t)})
 			}
 		}
 		if page.NextCursor == "" || page.NextCursor == cursor {

@@ -88,6 +88,9 @@ func (p *Pool) offer() {
 		conf, tools := s.conf, s.listed
 		s.mu.Unlock()
 		for _, l := range tools {
+			if l.NotForModel {
+				continue
+			}
 			name := offeredName(conf, l.Name)
 			if other, ok := taken[name]; ok {
 				next.dropped[conf.Name] = append(next.dropped[conf.Name],
@@ -106,13 +109,14 @@ func (p *Pool) offer() {
 			}
 			taken[name] = conf.Name
 			t := s.tool(name, l, conf.routing(l.Name))
-			t.Schema, t.Run = schema, s.pool.runner(s.name, l.Name, renamed)
+			t.Schema, t.Run = schema, s.pool.runner(s.name, l.Name, renamed, l.Long && p.follows != nil)
+			t.Resumes = l.Long && p.follows != nil
 			next.tools = append(next.tools, t)
 		}
 	}
 	if !slices.EqualFunc(p.now.Load().tools, next.tools, func(a, b *agent.Tool) bool {
 		return a.Name == b.Name && a.Description == b.Description && string(a.Schema) == string(b.Schema) &&
-			a.Server == b.Server && a.Native == b.Native && samePreference(a.Prefer, b.Prefer)
+			a.Server == b.Server && a.Native == b.Native && a.Resumes == b.Resumes && samePreference(a.Prefer, b.Prefer)
 	}) {
 		next.version++
 	} else {

@@ -151,7 +151,14 @@ const searched = () => {
   if (q) history.replaceState(null, '', q.value ? '?q=' + encodeURIComponent(q.value) : location.pathname);
 };
 
+// Apps of MCP servers speak once this script listens: their frames are empty until then. The load of an empty frame
+// says that it is there.
+const wake = () => { for (const f of document.querySelectorAll('[data-app]')) f.src ||= f.dataset.app; };
+
 export const start = () => {
+  on(window, 'message', (e) => { if (e.data?.jsonrpc) later('apps').then((m) => m.take(e)); });
+  on(document, 'load', wake, true);
+  wake();
   on(document, 'click', click);
   on(document, 'change', change);
   on(document, 'htmx:after:swap', searched);

@@ -13,7 +13,7 @@ export const nightly = {
   chat: ['actions', 'browsing', 'changes', 'citations', 'code', 'columns', 'compare', 'compose', 'documents', 'earlier', 'enter', 'files', 'followups', 'gauge', 'helpers',
     'hosts', 'list', 'long', 'pick', 'pictures', 'plan', 'preview', 'progress', 'question', 'reading', 'render', 'share', 'slash', 'thread', 'trail'],
   // The other pages, and what holds for all of them.
-  pages: ['account', 'agents', 'browsingtasks', 'budget', 'channels', 'chats', 'deliver', 'first', 'harness', 'hostile', 'imports', 'insight', 'job', 'keys', 'look', 'mcp', 'mcpask',
+  pages: ['account', 'agents', 'browsingtasks', 'budget', 'channels', 'chats', 'deliver', 'first', 'harness', 'hostile', 'imports', 'insight', 'job', 'keys', 'look', 'mcp', 'mcpapps', 'mcpask',
     'mcpextras', 'mcplogin', 'mcppublished', 'mcpserver', 'mcptools', 'media', 'memory', 'network', 'notify', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',
     'undelivered', 'visit'],
   sdk: sdks,

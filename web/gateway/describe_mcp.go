@@ -48,6 +48,13 @@ func describeMCP() []o.Op {
 				"A question that has already been answered, here or at another server, gets 409.",
 			Body: o.Body(o.Req("action", o.Enum("accept", "decline", "cancel")), o.Opt("content", o.Map(nil))),
 			Out:  questions, Fail: []int{404, 409, 422}},
+		{ID: "listMCPTasks", Tag: tag, Text: "List the long calls of MCP servers in a thread, the newest first",
+			More:  "A server may make a task of a call, which takes as long as it takes; the run waits for it, also after a restart.",
+			Query: []o.Param{{Name: "limit", Schema: o.Range(1, taskPageMax)}},
+			Out:   route.Answered("The tasks", o.List(o.Ref("MCPTask")))},
+		{ID: "getMCPTask", Tag: tag, Text: "Get a long call of an MCP server", Out: route.Answered("The task", o.Ref("MCPTaskDetail"))},
+		{ID: "cancelMCPTask", Tag: tag, Text: "Cancel a long call of an MCP server",
+			More: "Its run goes on without a result. What is over stays as it is.", Out: route.Answered("The task", o.Ref("MCPTaskDetail"))},
 		{ID: "answerClientTool", Tag: tag, Text: "Give the result of a tool that the client carries out",
 			More: "The tools of context.client_tools of a run are its client's: the custom event client_tool_call names a " +
 				"call, and the run waits up to ten minutes for its result. A second result gets 409.",
@@ -61,7 +68,18 @@ func describeMCP() []o.Op {
 // mcpSchemas are the shapes of describeMCP.
 func mcpSchemas() map[string]o.Schema {
 	tool := o.Object(o.Req("name", o.String()), o.Req("description", o.String()))
+	text := o.Nullable(o.String())
+	task := []o.Prop{o.Req("task_id", o.String()), o.Req("task_name", o.String()),
+		o.Req("status", o.Enum("working", "input_required", "completed", "failed", "cancelled")), o.Req("created_at", o.Time()),
+		o.Req("updated_at", o.Time()), o.Req("error", text), o.Req("tracking_degraded", o.Bool()),
+		o.Req("cancel_requested", o.Bool()), o.Req("status_message", o.String()), o.Req("server_name", o.String()),
+		o.Req("run_id", o.String()), o.Req("tool_call_id", o.String())}
 	return map[string]o.Schema{
+		"MCPTask": o.Object(task...),
+		"MCPTaskDetail": o.Object(append(task, o.Req("last_polled_at", o.Nullable(o.Time())), o.Req("last_poll_error", text),
+			o.Req("last_cancel_error", text), o.Req("cancel_attempt_count", o.Int(0)), o.Req("result", o.Any()),
+			o.Req("result_preview", text), o.Req("result_truncated", o.Bool()), o.Req("result_artifact", o.Nullable(o.Map(o.String()))),
+			o.Req("input_required", o.Nullable(o.Map(o.String()))))...),
 		"ThreadServer": o.Object(o.Req("name", o.String()), o.Req("state", o.String()), o.Req("enabled", o.Bool()),
 			o.Req("tools", o.List(o.Object(o.Req("name", o.String()), o.Req("description", o.String()),
 				o.Req("enabled", o.Bool()))))),

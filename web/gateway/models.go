@@ -76,8 +76,8 @@ func (g *Gateway) model(c echo.Context) error {
 
 // features tells which optional parts of DeerFlow's gateway are served here.
 func (g *Gateway) features(c echo.Context) error {
-	off := map[string]bool{"enabled": false}
 	return httpx.JSON(c, http.StatusOK,
 		map[string]any{"agents_api": map[string]bool{"enabled": g.Agents != nil && g.Config().File.AgentsAPI.Enabled},
-			"browser_control": map[string]bool{"enabled": g.browses()}, "mcp_tasks": off})
+			"browser_control": map[string]bool{"enabled": g.browses()},
+			"mcp_tasks":       map[string]bool{"enabled": g.MCP != nil && g.MCP.FollowsTasks()}})
 }

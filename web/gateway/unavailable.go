@@ -5,7 +5,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fawn/store"
 	"fawn/web/httpx"
 	o "fawn/web/openapi"
 	"fawn/web/route"
@@ -17,7 +16,6 @@ import (
 // unavailable are the routes.
 func (g *Gateway) unavailable() []route.Route {
 	noLark := absent(http.StatusNotFound, "The Lark integration is not available")
-	noTask := g.OnThread(absentIn("MCP task not found"))
 	return []route.Route{
 		route.On("GET", "/integrations/lark/status", user, "getLarkStatus", always(larkStatus())),
 		route.On("POST", "/integrations/lark/install", user, "installLark", noLark),
@@ -26,11 +24,6 @@ func (g *Gateway) unavailable() []route.Route {
 		route.On("POST", "/integrations/lark/config/credentials", user, "setLarkCredentials", noLark),
 		route.On("POST", "/integrations/lark/auth/start", user, "startLarkAuth", noLark),
 		route.On("POST", "/integrations/lark/auth/complete", user, "completeLarkAuth", noLark),
-
-		route.On("GET", "/threads/{thread_id}/mcp-tasks", user, "listMCPTasks",
-			g.OnThread(func(c echo.Context, _ store.Thread) error { return httpx.JSON(c, http.StatusOK, []any{}) })),
-		route.On("GET", "/threads/{thread_id}/mcp-tasks/{task_id}", user, "getMCPTask", noTask),
-		route.On("POST", "/threads/{thread_id}/mcp-tasks/{task_id}/cancel", user, "cancelMCPTask", noTask),
 	}
 }
 
@@ -42,11 +35,6 @@ func always(body any) echo.HandlerFunc {
 // absent refuses with a reason.
 func absent(status int, why string) echo.HandlerFunc {
 	return func(echo.Context) error { return httpx.Errorf(status, "%s", why) }
-}
-
-// absentIn says what a thread does not have.
-func absentIn(why string) func(echo.Context, store.Thread) error {
-	return func(echo.Context, store.Thread) error { return httpx.Errorf(http.StatusNotFound, "%s", why) }
 }
 
 // larkStatus is that of an integration that is not installed.
@@ -67,13 +55,10 @@ func describeUnavailable() []o.Op {
 	for _, one := range []struct{ id, text string }{{"installLark", "Install the Lark integration"},
 		{"startLarkConfig", "Begin to configure Lark"}, {"completeLarkConfig", "Finish configuring Lark"},
 		{"setLarkCredentials", "Set the credentials of Lark"}, {"startLarkAuth", "Begin to sign in to Lark"},
-		{"completeLarkAuth", "Finish signing in to Lark"}, {"getMCPTask", "Get a background task of an MCP server"},
-		{"cancelMCPTask", "Cancel a background task of an MCP server"}} {
+		{"completeLarkAuth", "Finish signing in to Lark"}} {
 		out = append(out, o.Op{ID: one.id, Tag: tag, Text: one.text, More: "Always refused.", Fail: []int{404}})
 	}
 	return append(out,
 		o.Op{ID: "getLarkStatus", Tag: tag, Text: "Tell whether Lark is installed",
-			Out: route.Answered("It isn't", o.Map(nil))},
-		o.Op{ID: "listMCPTasks", Tag: tag, Text: "List the background tasks of MCP servers",
-			Out: route.Answered("None", o.List(o.Map(nil)))})
+			Out: route.Answered("It isn't", o.Map(nil))})
 }

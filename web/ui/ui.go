@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"fawn/agent"
 	"fawn/agent/community"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
@@ -72,6 +73,7 @@ type Deps struct {
 	Web      *community.Service              // searches the web for agents; nil has none
 	MCP      *mcp.Pool                       // nil has no MCP servers
 	Bots     *bots.Service                   // of chat apps; nil has none
+	Apps     AppCalls                        // makes the calls of apps of MCP servers; nil with MCP
 	Media    tools.Models                    // read aloud and transcribe; nil functions do neither
 	Switches *switches.Service               // which of their tools are off in which threads; nil with MCP
 	Aside    Aside                           // suggests what to say next; may be nil
@@ -89,6 +91,9 @@ type Deps struct {
 	SSO      *sso.Client     // signs in through other services; nil has none
 	Draining context.Context // over when live streams should end; nil never is
 }
+
+// AppCalls makes a call that an app of an MCP server asks for, if that is allowed.
+type AppCalls func(ctx context.Context, t *agent.Turn, tool *agent.Tool, c agent.ToolCall) (agent.Result, error)
 
 // UI is the set of page handlers: those of a chat, and of the packages below. It holds no state
 // of its own but which follow-ups are being made.

@@ -134,6 +134,19 @@ func (d *screen) turns(was, s Scene) error {
 	return nil
 }
 
+// sameApps tells whether two trails show the same apps.
+func sameApps(was, now []views.Step) bool {
+	shown := func(list []views.Step) (out []string) {
+		for _, s := range list {
+			if s.App != nil {
+				out = append(out, s.ID)
+			}
+		}
+		return out
+	}
+	return slices.Equal(shown(was), shown(now))
+}
+
 // IndexTurn is the place of a turn in a list, -1 without it.
 func IndexTurn(list []views.Turn, id string) int {
 	return slices.IndexFunc(list, func(t views.Turn) bool { return t.ID == id })
@@ -158,6 +171,11 @@ func (d *screen) turn(was, t *views.Turn) error {
 		chat.FailedSteps(was.Trail.Steps) != chat.FailedSteps(t.Trail.Steps) || was.Elapsed != t.Elapsed ||
 		was.Trail.Elapsed != t.Trail.Elapsed || !was.Trail.Since.Equal(t.Trail.Since) {
 		if err := d.put(views.SwapOuter, "th-"+t.ID, chat.TrailHead(*t)); err != nil {
+			return err
+		}
+	}
+	if !sameApps(was.Trail.Steps, t.Trail.Steps) {
+		if err := d.put(views.SwapOuter, "apps-"+t.ID, chat.TurnApps(d.now.Thread, *t)); err != nil {
 			return err
 		}
 	}

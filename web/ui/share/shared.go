@@ -90,7 +90,7 @@ func (s *sharedThread) tame(t *views.Turn) {
 	for i := range t.Trail.Steps {
 		step := &t.Trail.Steps[i]
 		step.ThreadID, step.Output, step.Error, step.Sites = "", "", "", nil
-		step.Web, step.Made, step.Browser = nil, nil, nil
+		step.Web, step.Made, step.Browser, step.App = nil, nil, nil, nil
 		step.Helper = views.Helper{}
 		if step.Kind == views.StepReasoning {
 			step.Text = ""

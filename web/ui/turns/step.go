@@ -59,7 +59,7 @@ func Finish(s *views.Step, m *agent.Message) {
 		s.Sites = sites(text)
 	}
 	s.Web, s.Browser = webOf(m), browsedOf(m)
-	s.Made = pictures(s.ThreadID, m)
+	s.Made, s.App = pictures(s.ThreadID, m), appOf(m)
 	exit, _ := m.Kwargs[tools.ExitCodeKey].(float64)
 	switch {
 	case text == agent.InterruptedResult:

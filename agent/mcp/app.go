@@ -1,0 +1,231 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fawn/agent"
+)
+
+// What servers are told about apps, and what those are.
+const (
+	appExtension = "io.modelcontextprotocol/ui"
+	appType      = "text/html;profile=mcp-app"
+	appScheme    = "ui://"
+)
+
+// Bounds of apps.
+const (
+	maxAppPage    = 8 << 20   // bytes of the page
+	maxAppResult  = 256 << 10 // of a result that an app is handed
+	maxAppDomains = 30        // of each kind
+)
+
+// AppKey is the field of a result's artifact with what its app is handed.
+const AppKey = "app"
+
+// App is what a result says about its app.
+type App struct {
+	Server    string          `json:"server"`
+	Tool      string          `json:"tool"` // as the server calls it
+	URI       string          `json:"uri"`
+	Arguments json.RawMessage `json:"arguments"`
+	Result    json.RawMessage `json:"result"` // as the protocol has it
+}
+
+// ReadApp is the app of a result, nil if it has none.
+func ReadApp(artifact json.RawMessage) *App {
+	if len(artifact) == 0 {
+		return nil
+	}
+	var a struct {
+		App *App `json:"app"`
+	}
+	if json.Unmarshal(artifact, &a) != nil || a.App == nil || !strings.HasPrefix(a.App.URI, appScheme) {
+		return nil
+	}
+	return a.App
+}
+
+// Handed is the result that an app is handed, nil where there is none.
+func Handed(artifact json.RawMessage) json.RawMessage {
+	var a struct {
+		App struct {
+			Result json.RawMessage `json:"result"`
+		} `json:"app"`
+	}
+	if len(artifact) == 0 || json.Unmarshal(artifact, &a) != nil {
+		return nil
+	}
+	return a.App.Result
+}
+
+// appFeature has servers offer their apps.
+func appFeature() *sdk.ClientCapabilities {
+	c := &sdk.ClientCapabilities{}
+	c.AddExtension(appExtension, map[string]any{"mimeTypes": []string{appType}})
+	return c
+}
+
+// appOf is what a tool says about apps: the page of its results, and who may call it.
+func appOf(t *sdk.Tool) (uri string, forModel, forApp bool) {
+	forModel, forApp = true, true
+	ui, _ := t.Meta["ui"].(map[string]any)
+	uri, _ = ui["resourceUri"].(string)
+	if uri == "" {
+		uri, _ = t.Meta["ui/resourceUri"].(string)
+	}
+	if !strings.HasPrefix(uri, appScheme) || len(uri) > maxURI {
+		uri = ""
+	}
+	if who, ok := ui["visibility"].([]any); ok {
+		forModel, forApp = slices.Contains(who, any("model")), slices.Contains(who, any("app"))
+	}
+	return uri, forModel, forApp
+}
+
+type appCallKey struct{}
+
+// ForApp has calls in the context give what an app is handed, whichever tool they are of.
+func ForApp(ctx context.Context) context.Context { return context.WithValue(ctx, appCallKey{}, true) }
+
+// withApp adds to a result what its app is handed.
+func (s *server) withApp(ctx context.Context, out *agent.Result, tool string, c agent.ToolCall, got *sdk.CallToolResult, w func(string) string) error {
+	s.mu.Lock()
+	uri := ""
+	for _, l := range s.listed {
+		if l.Name == tool {
+			uri = l.App
+		}
+	}
+	s.mu.Unlock()
+	if uri == "" && ctx.Value(appCallKey{}) == nil {
+		return nil
+	}
+	a := App{Server: s.name, Tool: tool, URI: uri, Arguments: c.Args, Result: handed(got, w)}
+	if len(a.Arguments) == 0 || !json.Valid(a.Arguments) {
+		a.Arguments = json.RawMessage("{}")
+	}
+	all := map[string]json.RawMessage{}
+	if len(out.Artifact) > 0 {
+		if err := json.Unmarshal(out.Artifact, &all); err != nil {
+			return fmt.Errorf("decode a structured result: %w", err)
+		}
+	}
+	raw, err := agent.Encode(a)
+	if err == nil {
+		all[AppKey] = raw
+		out.Artifact, err = agent.Encode(all)
+	}
+	if err != nil {
+		return fmt.Errorf("encode the result for an app: %w", err)
+	}
+	return nil
+}
+
+// handed is a result as an app gets it, without secrets and paths of this machine.
+func handed(got *sdk.CallToolResult, clean func(string) string) json.RawMessage {
+	raw, err := json.Marshal(got)
+	if err == nil {
+		raw = []byte(clean(string(raw)))
+	}
+	if err != nil || len(raw) > maxAppResult || !json.Valid(raw) {
+		raw, err = json.Marshal(&sdk.CallToolResult{IsError: got.IsError,
+			Content: []sdk.Content{&sdk.TextContent{Text: "The result is too large to be shown here."}}})
+		if err != nil { // a text always encodes
+			return json.RawMessage("{}")
+		}
+	}
+	return raw
+}
+
+// AppPage is the page of an app, and the addresses its server says that it needs.
+type AppPage struct {
+	HTML    []byte
+	Connect []string // for requests
+	Load    []string // for scripts, styles, pictures, fonts and media
+	Frame   []string // for frames
+	Base    []string // for relative addresses
+}
+
+// AppPage reads the page of an app, in the session of a thread. Errors: ErrUnknown, ErrGone, *RefusedError.
+func (p *Pool) AppPage(ctx context.Context, thread, server, uri string) (page AppPage, err error) {
+	s, err := p.find(server)
+	if err != nil {
+		return AppPage{}, err
+	}
+	if !strings.HasPrefix(uri, appScheme) {
+		return AppPage{}, ErrGone
+	}
+	err = s.visit(ctx, thread, func(ctx context.Context, e *session) error {
+		r, err := e.client.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+		if err != nil {
+			return err
+		}
+		for _, c := range r.Contents {
+			if c == nil || !isApp(c.MIMEType) {
+				continue
+			}
+			if page.HTML = c.Blob; c.Blob == nil {
+				page.HTML = []byte(c.Text)
+			}
+			if len(page.HTML) > maxAppPage {
+				return &RefusedError{fmt.Sprintf("the app is larger than %d MiB", maxAppPage>>20)}
+			}
+			page.allow(c.Meta)
+			return nil
+		}
+		return &RefusedError{"the resource is not an app"}
+	})
+	return page, err
+}
+
+func isApp(kind string) bool {
+	base, params, err := mime.ParseMediaType(kind)
+	return err == nil && base == "text/html" && params["profile"] == "mcp-app"
+}
+
+// domain is an origin as a policy of a page may name it: one of TLS, or of this machine.
+var domain = regexp.MustCompile(`^(?:(?:https|wss)://(?:\*\.)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|(?:http|ws)://(?:localhost|127\.0\.0\.1))(?::[0-9]{1,5})?$`)
+
+// allow takes the addresses that a server declares.
+func (p *AppPage) allow(meta sdk.Meta) {
+	ui, _ := meta["ui"].(map[string]any)
+	csp, _ := ui["csp"].(map[string]any)
+	list := func(key string) (out []string) {
+		all, _ := csp[key].([]any)
+		for _, one := range all[:min(len(all), maxAppDomains)] {
+			if s, ok := one.(string); ok && domain.MatchString(strings.TrimSuffix(s, "/")) {
+				out = append(out, strings.TrimSuffix(s, "/"))
+			}
+		}
+		return out
+	}
+	p.Connect, p.Load, p.Frame, p.Base = list("connectDomains"), list("resourceDomains"), list("frameDomains"), list("baseUriDomains")
+}
+
+// AppTool is a tool that an app of a server asks for, which must be one of that server. Errors: ErrUnknown, ErrGone.
+func (p *Pool) AppTool(server, tool string) (*agent.Tool, error) {
+	s, err := p.find(server)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.listed {
+		if l.Name != tool || l.NotForApps {
+			continue
+		}
+		t := s.tool(offeredName(s.conf, l.Name), l, Routing{})
+		t.Schema, t.Run = l.Schema, p.runner(s.name, l.Name, names{}, false)
+		return t, nil
+	}
+	return nil, ErrGone
+}

@@ -1,0 +1,220 @@
+// Package tasks keeps what is known of the tasks of MCP servers: calls that a server goes on working on after it has
+// answered. They belong to threads, and are deleted with them.
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fawn/store"
+)
+
+// Where tasks are, by their thread, a space and their id: what is known of them, which of them are not over, and
+// which somebody wants to be cancelled. The names have them deleted with their thread.
+const (
+	space     = "thread_mcp_task"
+	openSpace = "thread_mcp_task_open"
+	wishSpace = "thread_mcp_task_cancel"
+)
+
+// States of tasks.
+const (
+	Working   = "working"
+	Input     = "input_required"
+	Completed = "completed"
+	Failed    = "failed"
+	Cancelled = "cancelled"
+)
+
+// MaxPreview is how many bytes of a result are kept with its task.
+const MaxPreview = 4 << 10
+
+// ErrNotFound is the error about a task that a thread does not have.
+var ErrNotFound = errors.New("there is no such task")
+
+// Task is a task of a server.
+type Task struct {
+	ID      string `json:"id"`
+	Thread  string `json:"thread"`
+	Run     string `json:"run"`
+	Call    string `json:"call"`
+	Server  string `json:"server"`
+	Tool    string `json:"tool"`   // as the server calls it
+	Remote  string `json:"remote"` // the server's id of it
+	Status  string `json:"status"`
+	Message string `json:"message,omitempty"` // what the server says about the status
+
+	Created time.Time     `json:"created"`
+	Updated time.Time     `json:"updated"`
+	Every   time.Duration `json:"every,omitempty"` // how often the server wants to be asked; 0 does not say
+
+	Polled    time.Time `json:"polled,omitzero"`
+	PollError string    `json:"poll_error,omitempty"`
+	Misses    int       `json:"misses,omitempty"` // questions without an answer since the last one
+
+	Cancelled   time.Time `json:"cancelled,omitzero"` // when somebody wanted it to end
+	CancelTries int       `json:"cancel_tries,omitempty"`
+	CancelError string    `json:"cancel_error,omitempty"`
+
+	Error     string          `json:"error,omitempty"`
+	Preview   string          `json:"preview,omitempty"` // of the result, MaxPreview at most
+	Truncated bool            `json:"truncated,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"` // the structured result
+	File      string          `json:"file,omitempty"` // with all of the result
+}
+
+// Over tells whether a server works on it no more.
+func (t Task) Over() bool { return Over(t.Status) }
+
+// Over tells whether a status is a last one.
+func Over(status string) bool {
+	return status == Completed || status == Failed || status == Cancelled
+}
+
+// Book has the tasks of all threads.
+type Book struct{ DB *store.DB }
+
+func key(thread, id string) string { return thread + " " + id }
+
+// Put writes a task.
+func (b Book) Put(ctx context.Context, t Task) error {
+	body, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("encode a task of an MCP server: %w", err)
+	}
+	open := store.KV{Owner: store.Global, Space: openSpace, Key: key(t.Thread, t.ID), Body: []byte("{}")}
+	list := []store.KV{{Owner: store.Global, Space: space, Key: key(t.Thread, t.ID), Body: body}, open}
+	if t.Over() {
+		list[1].Body = nil
+		list = append(list, store.KV{Owner: store.Global, Space: wishSpace, Key: key(t.Thread, t.ID)})
+	}
+	if err := b.DB.Commit(ctx, store.Batch{KV: list}); err != nil {
+		return fmt.Errorf("store a task of an MCP server: %w", err)
+	}
+	return nil
+}
+
+// Get reads a task of a thread.
+func (b Book) Get(ctx context.Context, thread, id string) (t Task, err error) {
+	if id == "" || strings.ContainsAny(id, " \x00") {
+		return Task{}, ErrNotFound
+	}
+	body, err := b.DB.KV(ctx, store.Global, space, key(thread, id))
+	if errors.Is(err, store.ErrNotFound) {
+		return Task{}, ErrNotFound
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &t)
+	}
+	if err != nil {
+		return Task{}, fmt.Errorf("read a task of an MCP server: %w", err)
+	}
+	return b.wished(ctx, t)
+}
+
+// wished adds that somebody wants the task to be cancelled.
+func (b Book) wished(ctx context.Context, t Task) (Task, error) {
+	if t.Over() || !t.Cancelled.IsZero() {
+		return t, nil
+	}
+	at, err := b.Wish(ctx, t.Thread, t.ID)
+	t.Cancelled = at
+	return t, err
+}
+
+// List reads the tasks of a thread, the newest first, limit of them at most.
+func (b Book) List(ctx context.Context, thread string, limit int) ([]Task, error) {
+	list, err := b.DB.KVs(ctx, store.Global, space, thread+" ")
+	if err != nil {
+		return nil, fmt.Errorf("list the tasks of MCP servers: %w", err)
+	}
+	out := make([]Task, 0, len(list))
+	for _, kv := range list {
+		var t Task
+		if err := json.Unmarshal(kv.Body, &t); err != nil {
+			return nil, fmt.Errorf("read a task of an MCP server: %w", err)
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b Task) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
+	if out = out[:min(limit, len(out))]; len(out) == 0 {
+		return out, nil
+	}
+	for i := range out {
+		if out[i], err = b.wished(ctx, out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// OfCall reads the newest task of a call of a run, or gives ErrNotFound.
+func (b Book) OfCall(ctx context.Context, thread, run, call string) (Task, error) {
+	list, err := b.List(ctx, thread, int(^uint(0)>>1))
+	if err != nil {
+		return Task{}, err
+	}
+	if i := slices.IndexFunc(list, func(t Task) bool { return t.Run == run && t.Call == call }); i >= 0 {
+		return list[i], nil
+	}
+	return Task{}, ErrNotFound
+}
+
+// Open reads the tasks of all threads that are not over.
+func (b Book) Open(ctx context.Context) ([]Task, error) {
+	list, err := b.DB.KVs(ctx, store.Global, openSpace, "")
+	if err != nil {
+		return nil, fmt.Errorf("list the open tasks of MCP servers: %w", err)
+	}
+	var out []Task
+	for _, kv := range list {
+		thread, id, _ := strings.Cut(kv.Key, " ")
+		t, err := b.Get(ctx, thread, id)
+		if errors.Is(err, ErrNotFound) { // it has been deleted since
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// Cancel notes that somebody wants a task to end. The server that follows it sees to that.
+func (b Book) Cancel(ctx context.Context, thread, id string, now time.Time) error {
+	t, err := b.Get(ctx, thread, id)
+	if err != nil || t.Over() || !t.Cancelled.IsZero() {
+		return err
+	}
+	body, err := now.UTC().MarshalText()
+	if err == nil {
+		err = b.DB.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: wishSpace, Key: key(thread, id),
+			Body: body}}})
+	}
+	if err != nil {
+		return fmt.Errorf("note that a task of an MCP server is to be cancelled: %w", err)
+	}
+	return nil
+}
+
+// Wish is when somebody first wanted a task to be cancelled; zero if nobody did.
+func (b Book) Wish(ctx context.Context, thread, id string) (at time.Time, err error) {
+	body, err := b.DB.KV(ctx, store.Global, wishSpace, key(thread, id))
+	if errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err == nil {
+		err = at.UnmarshalText(body)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read whether a task of an MCP server is to be cancelled: %w", err)
+	}
+	return at, nil
+}

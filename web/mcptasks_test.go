@@ -1,0 +1,158 @@
+package web_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"fawn/agent/mcp/mcptest"
+	"fawn/web"
+)
+
+// taskShape is a task of an MCP server as DeerFlow's front end reads it.
+type taskShape struct {
+	ID        string  `json:"task_id"`
+	Name      string  `json:"task_name"`
+	Status    string  `json:"status"`
+	Message   string  `json:"status_message"`
+	Error     *string `json:"error"`
+	Degraded  bool    `json:"tracking_degraded"`
+	Cancel    bool    `json:"cancel_requested"`
+	Preview   *string `json:"result_preview"`
+	Truncated bool    `json:"result_truncated"`
+	Tries     int     `json:"cancel_attempt_count"`
+}
+
+// task waits until the newest task of a thread is as it should be.
+func (s *server) task(t *testing.T, thread, what string, ok func(taskShape) bool) taskShape {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		got := s.send(t, "GET", "/api/threads/"+thread+"/mcp-tasks?limit=50", "")
+		if list := decoded[[]taskShape](t, got); len(list) > 0 && ok(list[0]) {
+			one := s.send(t, "GET", "/api/threads/"+thread+"/mcp-tasks/"+list[0].ID, "")
+			if one.status != 200 {
+				t.Fatalf("the task %s: %d %s", list[0].ID, one.status, one.body)
+			}
+			return decoded[taskShape](t, one)
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no task is %s: %s", what, got.body)
+		}
+	}
+}
+
+// TestTasksOfMCPServersAreFollowed: a call that a server makes a task of is a step with what the server says about it,
+// and ends with its result; it can be cancelled by itself or with its run, and what becomes of it is told.
+func TestTasksOfMCPServersAreFollowed(t *testing.T) {
+	data := t.TempDir()
+	remote := &mcptest.Tasks{}
+	at := httptest.NewServer(remote)
+	defer at.Close()
+	extensions(t, data, map[string]any{"mine": map[string]any{"type": "http", "url": at.URL}})
+	s := start(t, scripted(t), func(o *web.Options) { o.Data = data })
+	if got := s.offeredTool(t, "zero", "mine_look"); got != "a task was asked for: false" {
+		t.Errorf("a tool that makes no tasks: %s", got)
+	}
+	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"mcp_tasks":{"enabled":true}`) {
+		t.Errorf("features: %s", got.body)
+	}
+	begin := func(thread string) (run string) {
+		t.Helper()
+		s.send(t, "POST", "/threads", `{"thread_id":"`+thread+`","if_exists":"do_nothing"}`)
+		got := s.send(t, "POST", "/threads/"+thread+"/runs", `{"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"SCRIPT{\"turns\":[{\"tool_calls\":[{\"name\":\"mine_dig\",\"args\":{}}]},{\"text\":\"Thank you.\"}]}"}]}}`)
+		if got.status != 200 {
+			t.Fatalf("start: %d %s", got.status, got.body)
+		}
+		return decoded[struct {
+			ID string `json:"run_id"`
+		}](t, got).ID
+	}
+
+	run := begin("one")
+	first := s.task(t, "one", "working", func(k taskShape) bool { return k.Status == "working" })
+	if first.Name != "dig" || first.Cancel || first.Degraded || first.Preview != nil {
+		t.Errorf("the task is told as %+v", first)
+	}
+	remote.Say(0, "found a bone")
+	s.task(t, "one", "further on", func(k taskShape) bool { return k.Message == "found a bone" })
+	remote.Finish(0, "three bones")
+	s.shows(t, "/threads/one/state", "three bones", true)
+	done := s.task(t, "one", "completed", func(k taskShape) bool { return k.Status == "completed" })
+	if done.ID != first.ID || done.Preview == nil || *done.Preview != "three bones" || done.Truncated || done.Error != nil {
+		t.Errorf("the finished task is told as %+v", done)
+	}
+	s.shows(t, "/threads/one", `"status":"idle"`, true)
+	for _, want := range []string{"working: digging", "working: found a bone"} {
+		if got := s.send(t, "GET", "/threads/one/runs/"+run+"/stream?stream_mode=events", ""); !strings.Contains(got.body, want) {
+			t.Errorf("the step doesn't say %q: %s", want, got.body)
+		}
+	}
+	if got := s.send(t, "POST", "/api/threads/one/mcp-tasks/"+first.ID+"/cancel", ""); got.status != 200 ||
+		decoded[taskShape](t, got).Cancel {
+		t.Errorf("cancelling what is over: %d %s", got.status, got.body)
+	}
+
+	begin("two")
+	second := s.task(t, "two", "working", func(k taskShape) bool { return k.Status == "working" })
+	if got := s.send(t, "POST", "/api/threads/two/mcp-tasks/"+second.ID+"/cancel", ""); got.status != 200 ||
+		!decoded[taskShape](t, got).Cancel {
+		t.Errorf("cancel: %d %s", got.status, got.body)
+	}
+	s.shows(t, "/threads/two/state", "Thank you.", true)
+	s.shows(t, "/threads/two/state", "The task was cancelled", true)
+	if k := s.task(t, "two", "cancelled", func(k taskShape) bool { return k.Status == "cancelled" }); remote.Status(1) != "cancelled" ||
+		!k.Cancel || k.Tries != 1 {
+		t.Errorf("the server's task is %s, and ours %+v", remote.Status(1), k)
+	}
+
+	run = begin("three")
+	s.task(t, "three", "working", func(k taskShape) bool { return k.Status == "working" })
+	if got := s.send(t, "POST", "/threads/three/runs/"+run+"/cancel?wait=true", ""); got.status >= 300 {
+		t.Fatalf("cancel the run: %d %s", got.status, got.body)
+	}
+	s.task(t, "three", "cancelled with its run", func(k taskShape) bool { return k.Status == "cancelled" })
+	if remote.Status(2) != "cancelled" {
+		t.Errorf("the server's task is %s", remote.Status(2))
+	}
+
+	begin("four")
+	s.task(t, "four", "working", func(k taskShape) bool { return k.Status == "working" })
+	remote.Fail(3, "the spade broke")
+	s.shows(t, "/threads/four/state", "Error: the task failed: the spade broke", true)
+	if k := s.task(t, "four", "failed", func(k taskShape) bool { return k.Status == "failed" }); k.Error == nil || *k.Error != "the spade broke" {
+		t.Errorf("the failed task is told as %+v", k)
+	}
+
+	begin("five")
+	s.task(t, "five", "working", func(k taskShape) bool { return k.Status == "working" })
+	remote.Forget(4)
+	s.shows(t, "/threads/five/state", "knows nothing of it any more", true)
+	if a := s.send(t, "DELETE", "/threads/five", ""); a.status >= 300 {
+		t.Errorf("delete: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", "/api/threads/five/mcp-tasks", ""); a.status != 404 {
+		t.Errorf("tasks of a deleted thread: %d %s", a.status, a.body)
+	}
+	for query, want := range map[string]int{"?limit=0": 422, "?limit=101": 422, "?limit=1": 200} {
+		if a := s.send(t, "GET", "/api/threads/one/mcp-tasks"+query, ""); a.status != want {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+}
+
+// TestTasksOfMCPServersCanBeOff: a server is called as one that answers at once.
+func TestTasksOfMCPServersCanBeOff(t *testing.T) {
+	data := t.TempDir()
+	remote := &mcptest.Tasks{}
+	at := httptest.NewServer(remote)
+	defer at.Close()
+	extensions(t, data, map[string]any{"mine": map[string]any{"type": "http", "url": at.URL}})
+	s := start(t, scripted(t)+"\nmcp_tasks: {enabled: false}\n", func(o *web.Options) { o.Data = data })
+	if got := s.offeredTool(t, "zero", "mine_dig"); !strings.Contains(got, "dig wants to be a task") {
+		t.Errorf("dig says %q", got)
+	}
+	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"mcp_tasks":{"enabled":false}`) {
+		t.Errorf("features: %s", got.body)
+	}
+}

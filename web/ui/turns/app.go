@@ -1,0 +1,16 @@
+package turns
+
+import (
+	"fawn/agent"
+	"fawn/agent/mcp"
+	"fawn/views"
+)
+
+// appOf is the app that shows the result of a call, nil where there is none.
+func appOf(m *agent.Message) *views.App {
+	a := mcp.ReadApp(m.Artifact)
+	if a == nil || m.Status == "error" {
+		return nil
+	}
+	return &views.App{Server: a.Server, Tool: a.Tool}
+}
