@@ -178,7 +178,7 @@ func asOthers() bool { return os.Geteuid() == 0 }
 const (
 	openFileMode   = fs.FileMode(0o666)
 	openFolderMode = fs.FileMode(0o777)
-	maxOpened      = 100_000 // entries of a shelf that are looked at
+	maxOpened      = 5_000 // entries of a shelf that are looked at before each command
 )
 
 func openFile(file *os.File) error {
