@@ -110,7 +110,8 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 // delegates gives a run the tool that sends helpers.
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
 	e.kinds = kinds(snap.File, b.bash() != nil && e.who.has(tools.GroupBash))
-	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups, Skills: e.who.Skills}}
+	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups, Skills: e.who.Skills},
+		project: e.who.project}
 	model := func(k subagent.Kind) string { return b.helperModel(snap, k, own) }
 	e.task = subagent.New(subagent.Options{
 		Kinds: e.kinds, Model: model, Store: b.keepReport, After: b.after, Late: runs.ErrTimeLimit,
@@ -190,7 +191,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 	if err != nil {
 		return nil, err
 	}
-	e := b.equip(snap.File, *s.Options, entry.ContextWindow, without)
+	e := b.equip(snap.File, *s.Options, entry.ContextWindow, groups.project.without(without))
 	e.thread, e.run, e.budget, e.helper = s.ThreadID, s.Parent, budget, j
 	groups.Skills = j.Kind.Learned(groups.Skills)
 	e.who = groups

@@ -37,6 +37,7 @@ func Operations() []openapi.Op {
 		describeExport(),
 		describeImports(),
 		describeMCP(),
+		describeProjects(),
 		describeFeatures(),
 		describeBrowser(),
 		describeAuth(),
@@ -70,5 +71,6 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, authSchemas())
 	maps.Copy(all, mcpSchemas())
 	maps.Copy(all, channelSchemas())
+	maps.Copy(all, projectSchemas())
 	return all
 }
