@@ -67,6 +67,7 @@ func runCommand(c *invocation) func() error {
 	c.StringVar(&task.Model, "model", "", "`NAME` of the model (default: the server's)")
 	modeFlag(c, &task.Mode)
 	c.StringVar(&task.Agent, "agent", "", "`NAME` of a custom agent")
+	c.StringVar(&task.Project, "project", "", "`NAME` or id of the project that the new chat is made in")
 	c.StringVar(&task.Thread, "thread", "", "`ID` of a chat to go on with (default: a new one)")
 	c.StringVar(&task.Out, "out", "", "`DIR` to copy the files of the answer to")
 	c.Func("timeout", "`TIME` after which the run is cancelled, such as 10m (default: never)", func(text string) (err error) {
@@ -90,9 +91,12 @@ func runCommand(c *invocation) func() error {
 		if strings.TrimSpace(task.Text) == "" {
 			return usageError{errors.New("the task is empty")}
 		}
-		if to.Ephemeral && (task.Thread != "" || to.URL != "") {
+		if task.Project != "" && task.Thread != "" {
+			return usageError{errors.New("--project is for a new chat: leave out --thread")}
+		}
+		if to.Ephemeral && (task.Project != "" || task.Thread != "" || to.URL != "") {
 			return usageError{errors.New("--ephemeral has no chats yet and a server of its own: " +
-				"leave out --thread and --server")}
+				"leave out --thread, --project and --server")}
 		}
 		status, err := cli.Run(c, *c.o, *to, task, *asJSON, c.stderr)
 		if err != nil {

@@ -27,7 +27,7 @@ func kind(name string, dir bool) class {
 		return passing
 	case len(parts) == 2 && parts[0] == "threads" && dir:
 		return thread
-	case parts[0] == "threads":
+	case parts[0] == "threads", len(parts) > 1 && parts[0] == "projects":
 		return data
 	case len(parts) == 1 && dir && slices.Contains([]string{"acme", "certs", "tls"}, name), !dir && isSecret(base):
 		return secret
@@ -55,8 +55,8 @@ func isSecret(base string) bool {
 		base == ".env" || strings.HasSuffix(base, ".env")
 }
 
-// inThread tells of paths among the files of a thread, where links may be.
+// inThread tells of paths among the files of a thread or of a project, where links may be.
 func inThread(name string) bool {
 	parts := strings.Split(name, "/")
-	return len(parts) >= 4 && parts[0] == "threads"
+	return len(parts) >= 4 && (parts[0] == "threads" || parts[0] == "projects")
 }

@@ -192,6 +192,9 @@ func (b *snapshot) take(d Document, now time.Time, most int) {
 // Forget deletes what a thread taught, and what it would teach.
 func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err error) {
 	lesson := store.KV{Owner: store.Global, Space: lessonSpace, Key: thread}
+	if owner, err = s.Learner(ctx, owner, thread); err != nil {
+		return 0, err
+	}
 	_, err = s.change(ctx, owner, also{put: []store.KV{lesson}, undo: true}, func(b *snapshot) error {
 		had := len(b.facts)
 		b.facts = slices.DeleteFunc(b.facts, func(f Fact) bool { return f.Thread() == thread })
@@ -206,6 +209,9 @@ func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err 
 
 // Taught counts the facts of an owner that were said in a thread.
 func (s *Service) Taught(ctx context.Context, owner, thread string) (n int, err error) {
+	if owner, err = s.Learner(ctx, owner, thread); err != nil {
+		return 0, err
+	}
 	b, err := s.snapshot(ctx, owner)
 	if err != nil {
 		return 0, err

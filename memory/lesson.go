@@ -281,6 +281,9 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 		s.drop(ctx, l)
 		return nil
 	}
+	if l.Owner, err = s.Learner(ctx, l.Owner, l.Thread); err != nil {
+		return err
+	}
 	b, err := s.snapshot(ctx, l.Owner)
 	if err != nil {
 		return err

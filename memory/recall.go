@@ -46,11 +46,24 @@ func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 	if off, err := s.Off(ctx, q.Thread); off || err != nil {
 		return Recalled{}, err
 	}
-	b, err := s.snapshot(ctx, q.Owner)
+	scope, err := s.scope(ctx, q.Owner, q.Thread)
 	if err != nil {
 		return Recalled{}, err
 	}
-	return s.render(rules, b, q), nil
+	var all Recalled
+	for _, owner := range scope.Read { // each takes of what the one before has left
+		b, err := s.snapshot(ctx, owner)
+		if err != nil {
+			return Recalled{}, err
+		}
+		r := s.render(rules, b, q)
+		rules.InjectTokens -= tokens(r.Text)
+		rules.InjectFacts -= min(rules.InjectFacts, len(r.IDs))
+		all.Text = strings.TrimPrefix(all.Text+"\n"+r.Text, "\n")
+		all.IDs = append(all.IDs, r.IDs...)
+	}
+	all.Text = strings.TrimSuffix(all.Text, "\n")
+	return all, nil
 }
 
 // render writes what is chosen within the budget.

@@ -54,9 +54,11 @@ type Ask func(ctx context.Context, l Lesson, prompt string) (string, error)
 
 // Config are the parts a Service needs.
 type Config struct {
-	DB     *store.DB
-	Rules  func() Rules
-	Ask    Ask                 // nil asks nobody
+	DB    *store.DB
+	Rules func() Rules
+	Ask   Ask // nil asks nobody
+	// Scope tells whose memory a thread of an owner's has to do with; nil is the owner's alone.
+	Scope  func(ctx context.Context, owner, thread string) (Scope, error)
 	Escape func(string) string // makes untrusted text safe for a prompt
 	Now    func() time.Time    // nil is the clock of DB
 	After  func(time.Duration) <-chan time.Time

@@ -138,6 +138,8 @@ type Policy struct {
 	SeccompAllow []string
 	// Binds are further folders of the host.
 	Binds []Bind
+	// Project is the folder that is shown at files.Project; pools find it out themselves.
+	Project Bind
 	// UploadsReadOnly keeps commands from changing uploads.
 	UploadsReadOnly bool
 	// Env adds variables for every command.

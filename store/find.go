@@ -17,8 +17,9 @@ const findBatch = 64
 
 // Find asks for one page of an owner's threads: pinned ones first, then the latest updated.
 type Find struct {
-	Owner string
-	Words []string // all of them must be in the title, or all in one message; none finds every thread
+	Owner   string
+	Words   []string // all of them must be in the title, or all in one message; none finds every thread
+	Project string   // only what is in it; "" looks everywhere
 	// Metadata is what the thread's metadata must contain, as in a ThreadQuery.
 	Metadata json.RawMessage
 	Before   Position      // only what comes after it in the list; zero starts at the top
@@ -55,7 +56,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 		return nil, Position{}, fmt.Errorf("find threads: %w", err)
 	}
 	for {
-		batch, err := db.threadsAfter(ctx, f.Owner, at, want)
+		batch, err := db.threadsAfter(ctx, f.Owner, f.Project, at, want)
 		if err != nil {
 			return nil, Position{}, fmt.Errorf("find threads: %w", err)
 		}
@@ -85,11 +86,16 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 }
 
 // threadsAfter is the next batch of threads. It leaves out most of those whose metadata has not what is wanted.
-func (db *DB) threadsAfter(ctx context.Context, owner string, at Position, want map[string]any) ([]Found, error) {
+func (db *DB) threadsAfter(ctx context.Context, owner, project string, at Position, want map[string]any) (
+	[]Found, error) {
 	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0`, []any{owner}
 	if len(want) > 0 {
 		query += ` AND metadata {like} ? ESCAPE '\'`
 		args = append(args, likePattern(slices.Collect(maps.Keys(want))))
+	}
+	if project != "" {
+		query += ` AND project <> '' AND project = ?`
+		args = append(args, project)
 	}
 	if at.ID != "" {
 		query += ` AND (pinned, updated_at, id) < (?, ?, ?)`

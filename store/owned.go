@@ -10,13 +10,16 @@ import (
 type Owned struct {
 	Threads int // also those in the trash
 	Crons   int
-	Facts   int
+	Facts   int // those of their projects, too
+	// Projects go with their owner, the chats of others in them don't.
+	Projects int
 }
 
 // Owned counts what an owner has.
 func (db *DB) Owned(ctx context.Context, owner string) (o Owned, err error) {
 	err = db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ?1), (SELECT count(*) FROM cron WHERE owner = ?1),
-		(SELECT count(*) FROM fact WHERE owner = ?1)`, []any{owner}, &o.Threads, &o.Crons, &o.Facts)
+		(SELECT count(*) FROM fact WHERE owner = ?1 OR substr(owner, 1, length(?1) + 1) = ?1 || '/'),
+		(SELECT count(*) FROM project WHERE owner = ?1)`, []any{owner}, &o.Threads, &o.Crons, &o.Facts, &o.Projects)
 	if err != nil {
 		return Owned{}, fmt.Errorf("count what %s owns: %w", owner, err)
 	}
@@ -63,6 +66,10 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM used WHERE owner = ?`,
 		`DELETE FROM comparison_side WHERE comparison IN (SELECT id FROM comparison WHERE owner = ?)`,
 		`DELETE FROM comparison WHERE owner = ?`,
+		`DELETE FROM channel_chat WHERE owner = ?`,
+		`DELETE FROM project_member WHERE member = ?`,
+		`DELETE FROM fact WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
+		`DELETE FROM memory WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 	} {
 		if err := w.exec(query, owner); err != nil {
 			return err

@@ -22,12 +22,14 @@ type Thread struct {
 	UpdatedAt      time.Time       `json:"updated_at"`
 	StateUpdatedAt time.Time       `json:"state_updated_at"` // zero times are written as now
 	DeletedAt      time.Time       `json:"-"`                // zero unless it is in the trash
+	Project        string          `json:"-"`                // "" for a chat of its own; written with a new row only
 }
 
 // ThreadQuery selects a page of threads. Zero fields select everything.
 type ThreadQuery struct {
 	Owner     string // without deleted ones; "" is everybody's with them
 	IDs       []string
+	Project   string // those in it
 	Status    string
 	Metadata  json.RawMessage // what the thread's metadata must contain
 	Limit     int             // <= 0 means no limit
@@ -37,12 +39,13 @@ type ThreadQuery struct {
 }
 
 const threadColumns = `id, owner, status, title, metadata, config, head,
-	created_at, updated_at, state_updated_at, deleted_at`
+	created_at, updated_at, state_updated_at, deleted_at, project`
 
 func scanThread(row interface{ Scan(...any) error }) (t Thread, err error) {
 	var created, updated, state, deleted int64
 	var meta, config []byte
-	err = row.Scan(&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state, &deleted)
+	err = row.Scan(&t.ID, &t.Owner, &t.Status, &t.Title, &meta, &config, &t.Head, &created, &updated, &state, &deleted,
+		&t.Project)
 	t.Metadata, t.Config = meta, config
 	t.CreatedAt, t.UpdatedAt, t.StateUpdatedAt = fromMillis(created), fromMillis(updated), fromMillis(state)
 	t.DeletedAt = fromMillis(deleted)
@@ -124,7 +127,7 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	}
 	queries := []string{`SELECT count(*) FROM thread` + where,
 		`SELECT ` + threadColumns + ` FROM thread` + where + order + ` LIMIT ? OFFSET ?`}
-	plain := q.Status == "" && len(q.IDs) == 0
+	plain := q.Status == "" && len(q.IDs) == 0 && q.Project == ""
 	known, at := db.counted(q.Owner)
 	err = db.view(ctx, queries, func(v view) error {
 		page = []Thread{}
@@ -245,6 +248,9 @@ func (q ThreadQuery) where() (where string, args []any, err error) {
 	if q.Owner != "" {
 		add("deleted_at = 0 AND owner = ?", q.Owner)
 	}
+	if q.Project != "" {
+		add("project <> '' AND project = ?", q.Project)
+	}
 	if q.Status != "" {
 		add("status = ?", q.Status)
 	}
@@ -284,19 +290,19 @@ func (p *batch) putThread() {
 	if t == nil {
 		return
 	}
-	query := `INSERT INTO thread(` + threadColumns + `, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	query := `INSERT INTO thread(` + threadColumns + `, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT(id) DO UPDATE SET owner = excluded.owner, status = excluded.status, title = excluded.title,
 		metadata = excluded.metadata, config = excluded.config, head = excluded.head, created_at = excluded.created_at,
 		updated_at = excluded.updated_at, state_updated_at = excluded.state_updated_at,
 		deleted_at = excluded.deleted_at`
 	if p.NewThread {
 		query = `INSERT INTO thread(` + threadColumns +
-			`, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
+			`, incarnation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`
 	}
 	now := p.now.UnixMilli()
 	p.add("thread", t.ID, query, t.ID, orDefault(t.Owner, DefaultOwner), orDefault(t.Status, "idle"), t.Title,
 		object(t.Metadata), object(t.Config), t.Head, orNow(t.CreatedAt, now), orNow(t.UpdatedAt, now),
-		orNow(t.StateUpdatedAt, now), millis(t.DeletedAt), p.incarnation).must = ErrExists
+		orNow(t.StateUpdatedAt, now), millis(t.DeletedAt), t.Project, p.incarnation).must = ErrExists
 }
 
 func (p *batch) patchThread() error {

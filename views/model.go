@@ -39,7 +39,9 @@ type Shell struct {
 	Nav     Nav         // which entry of the side bar is current
 	Who     *Who        // who is signed in; nil where there are no accounts
 
-	Banners []Announcement // that the reader has not dismissed
+	Banners  []Announcement // that the reader has not dismissed
+	Projects []ProjectLink  // those of the reader, by name
+	Project  string         // id of the one on screen, or that the chat on screen is in
 }
 
 // Palette is what the palette of commands and chats shows.
@@ -62,6 +64,7 @@ const (
 	NavSkills   Nav = "skills"
 	NavTasks    Nav = "tasks"
 	NavSettings Nav = "settings"
+	NavProjects Nav = "projects"
 )
 
 // ThreadState is what the dot beside a chat says.
@@ -93,7 +96,8 @@ type WelcomePage struct {
 	Composer Composer // Composer.New is true, Composer.ThreadID is the id made beforehand
 	Notice   *Notice  // what is wrong with the configuration
 	FirstRun *FirstRun
-	Starters []string // ids out of write, research, analyse, learn, page, code; nil shows the usual five
+	Project  *ProjectLink // that the chat will be in; nil for none
+	Starters []string     // ids out of write, research, analyse, learn, page, code; nil shows the usual five
 }
 
 // FirstRun is the calm card of the welcome page while the built-in offline
@@ -135,6 +139,7 @@ type Composer struct {
 	Limits      UploadLimits
 	Autofocus   bool
 	Partner     Partner    // the agent the chat is with
+	Project     string     // id of the project that a new chat is made in; empty is none
 	Also        string     // name of the chat app that the answer can be sent to as well; empty is none
 	Chats       []TaskChat // other chats that it can be sent to
 	Servers     bool       // there are MCP servers, whose tools have a menu

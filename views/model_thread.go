@@ -17,6 +17,7 @@ type ThreadPage struct {
 	Restart  bool    // the sandbox can be restarted
 	Browser  bool    // the agent has a browser open, or had one
 	Source   Source
+	Project  *ProjectLink // that the chat is in; nil for none
 }
 
 // Thread is one conversation.

@@ -205,6 +205,23 @@ func TaskActionURL(id, action string) string {
 	return TasksActionURL + "/" + url.PathEscape(id) + "/" + action
 }
 
+// ProjectsURL is the page of all projects.
+const ProjectsURL = "/workspace/projects"
+
+// ProjectActionsURL makes a project.
+const ProjectActionsURL = "/ui/projects"
+
+// ProjectURL is the page of a project.
+func ProjectURL(id string) string { return ProjectsURL + "/" + url.PathEscape(id) }
+
+// ProjectChatURL is a new chat in a project.
+func ProjectChatURL(id string) string { return NewChatURL + "?project=" + url.QueryEscape(id) }
+
+// ProjectActionURL is an action on a project: instructions, settings, upload, remove, share, unshare, forget, delete.
+func ProjectActionURL(id, action string) string {
+	return ProjectActionsURL + "/" + url.PathEscape(id) + "/" + action
+}
+
 func escapePath(p string) string {
 	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
 	for i := range parts {

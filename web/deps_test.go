@@ -58,6 +58,7 @@ func imports() map[string][]string {
 		"sandbox/affinity":        {"sandbox", "sandbox/files", "store"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "agent/runs/eventlog", "agent/runs/trace", "agent/runs/resume", "agent/runs/recorder", "agent/runs/request", "agent/runs/runevent", "store"},
+		"agent/projects":          {"agent/runs", "sandbox/files", "store", "uploads"},
 		"agent/runs/eventlog":     {"agent", "agent/runs/runevent", "store"},
 		"agent/runs/trace":        {"agent", "store"},
 		"agent/runs/resume":       {"agent", "agent/runs/eventlog", "agent/runs/recorder", "agent/runs/request", "agent/runs/runevent", "store"},
@@ -130,7 +131,7 @@ func imports() map[string][]string {
 		"web/account/totp":        leaf,
 		"web/api":                 {"agent/...", "sandbox", "sandbox/files", "store", "uploads", "web/api/wire", "web/httpx", "web/openapi", "web/principal", "web/route"},
 		"web/api/wire":            {"agent", "agent/runs", "agent/runs/eventlog", "agent/runs/request", "agent/runs/runevent", "store", "web/httpx"},
-		"web/gateway":             {"agent/...", "memory", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/linediff", "sandbox/netguard", "store", "web/account", "web/api", "web/api/wire", "web/bots", "web/httpx", "web/hostrules", "web/openapi", "web/principal", "web/proxy", "web/route", "web/imports", "sandbox/browser"},
+		"web/gateway":             {"agent/...", "memory", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/linediff", "sandbox/netguard", "store", "web/account", "web/api", "web/api/wire", "web/bots", "web/httpx", "web/hostrules", "web/openapi", "web/principal", "web/proxy", "web/route", "web/imports", "sandbox/browser", "uploads"},
 		"web/route":               {"agent/...", "memory", "sandbox/files", "store", "uploads", "web/account", "web/api/wire", "web/bots", "web/httpx", "web/hostrules", "web/openapi", "web/principal", "web/imports", "sandbox/browser"},
 		"web/client":              leaf,
 		"web/acp":                 {"web/client"},
@@ -160,6 +161,7 @@ func imports() map[string][]string {
 		"web/ui/share":            {"sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/conversation", "web/ui/export", "web/ui/files", "web/ui/page", "web/ui/turns"},
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page", "agent/access"},
 		"web/ui/turns":            {"agent", "agent/browsing", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "agent/runs/request", "web/ui/page", "agent/mcp"},
+		"web/ui/projects":         {"agent/profile", "agent/projects", "agent/skills", "memory", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/webtest":             {"web/e2e/scriptmodel"}, // tests only
 		"web/e2e/gate":            leaf,                    // tests only
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},

@@ -192,7 +192,7 @@ func (a *App) removeProbe(dirs files.Dirs, thread string, before time.Time) erro
 func (a *App) sweep(ctx context.Context, before time.Time) {
 	dirs := a.dirs
 	dirs.Keeper = nil // what is unfinished is in folders only
-	err := dirs.Threads(func(thread string) error {
+	each := func(thread string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -214,7 +214,8 @@ func (a *App) sweep(ctx context.Context, before time.Time) {
 			a.opts.Log.Warn("couldn't look for documents", "thread", thread, "err", err)
 		}
 		return nil
-	})
+	}
+	err := errors.Join(dirs.Threads(each), dirs.Shelves(each))
 	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
 		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", a.dirs.Above(), "err", err)
 	}

@@ -18,7 +18,7 @@ const learnTime = 5 * time.Second
 
 // openMemory makes what remembers people across threads.
 func (a *App) openMemory() *memory.Service {
-	return memory.New(memory.Config{DB: a.db, Rules: a.memoryRules, Escape: agent.Escape, Log: a.opts.Log,
+	return memory.New(memory.Config{DB: a.db, Rules: a.memoryRules, Scope: a.memoryScope, Escape: agent.Escape, Log: a.opts.Log,
 		Ask: func(ctx context.Context, l memory.Lesson, prompt string) (string, error) {
 			return a.builder.Teach(ctx, l, prompt)
 		}})

@@ -12,7 +12,7 @@ func (a *App) versions() recorder.Files {
 	if a.trees == nil {
 		return nil
 	}
-	return a.trees
+	return newProjectTrees(a.trees, a.db)
 }
 
 // copyFiles gives a thread's copy its files, with what is known of the documents among them.

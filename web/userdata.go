@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fawn/agent/profile"
+	"fawn/agent/projects"
 	"fawn/agent/runs"
 	"fawn/memory"
 	"fawn/sandbox"
@@ -23,6 +24,8 @@ type belongings struct {
 	runs   *runs.Manager
 	agents *profile.Library
 	memory *memory.Service
+
+	projects *projects.Service
 }
 
 // offlineBelongings are those of a data folder that no server uses. The caller calls done.
@@ -38,6 +41,7 @@ func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belon
 	b = belongings{db: db, agents: agents,
 		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
 		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Offline: true, Log: log})}
+	b.projects = projects.New(projects.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
 	return b, func() error {
 		b.runs.Close()
 		return agents.Close()
@@ -51,6 +55,9 @@ func (b belongings) remove(ctx context.Context, user string) error {
 		return err
 	}
 	if err := b.removeThreads(ctx, user); err != nil {
+		return err
+	}
+	if err := b.projects.DeleteOwned(ctx, user); err != nil {
 		return err
 	}
 	if _, err := b.memory.Clear(ctx, user, 0); err != nil { // also what it has yet to learn
@@ -119,7 +126,7 @@ func (b belongings) tell(ctx context.Context, user string) (string, error) {
 	for _, one := range []struct {
 		n         int
 		one, many string
-	}{{o.Threads, "chat", "chats"}, {o.Crons, "scheduled task", "scheduled tasks"}, {len(agents), "agent", "agents"},
+	}{{o.Threads, "chat", "chats"}, {o.Projects, "project", "projects"}, {o.Crons, "scheduled task", "scheduled tasks"}, {len(agents), "agent", "agents"},
 		{o.Facts, "memory", "memories"}} {
 		switch one.n {
 		case 0:
@@ -130,7 +137,7 @@ func (b belongings) tell(ctx context.Context, user string) (string, error) {
 		}
 	}
 	if len(parts) == 0 {
-		return "no chats, tasks, agents or memories", nil
+		return "no chats, projects, tasks, agents or memories", nil
 	}
 	return strings.Join(parts, ", "), nil
 }

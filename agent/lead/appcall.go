@@ -21,7 +21,11 @@ func (b *Builder) CallForApp(ctx context.Context, t *agent.Turn, tool *agent.Too
 	if err != nil {
 		return agent.Result{}, err
 	}
-	if without(tool) {
+	project, err := b.project(ctx, t.ThreadID)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if project.without(without)(tool) {
 		return agent.ErrorResult(fmt.Sprintf("Error: the tool %q is switched off in this chat.", tool.Native)), nil
 	}
 	call := agent.ToolFunc(tool.Run)

@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,9 +20,10 @@ const shortSoul = 1500
 
 // custom is what makes a run's agent another one than the lead agent, or adds to that one.
 type custom struct {
-	profile.Agent        // without a name it is the lead agent
-	user          string // USER.md
-	making        bool   // the conversation is about making the agent of that name
+	profile.Agent          // without a name it is the lead agent
+	user          string   // USER.md
+	making        bool     // the conversation is about making the agent of that name
+	project       *Project // that the thread is in; nil for none
 }
 
 // BrokenAgentError ends a run whose agent has files that cannot be read.
@@ -79,15 +81,38 @@ func chosenAgent(l *profile.Library, owner string, o agent.Options) (profile.Age
 
 // who reads the agent of a run, afresh for each: files are edited by hand too. What it prefers
 // goes into the options where the caller says nothing.
-func (b *Builder) who(s runs.Spec) (c custom, err error) {
+func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 	o := s.Options
 	if id := s.AssistantID; o.AgentName == "" && b.agents != nil {
 		if name, err := profile.Spelled(id); err == nil && b.agents.Has(s.Owner, name) {
 			o.AgentName = name
 		}
 	}
+	var project *Project
+	if !o.Bootstrap && !o.Guest {
+		if project, err = b.project(ctx, s.ThreadID); err != nil {
+			return c, err
+		}
+	}
+	own := o.AgentName != "" // the chat has chosen its agent
+	if project != nil && project.Agent != "" && !own {
+		if b.agents != nil && b.agents.Has(s.Owner, project.Agent) {
+			o.AgentName = project.Agent
+		} else {
+			remark(s, "project_warning", "the project's agent "+agent.Head(project.Agent, 80)+" isn't there; the chat went on without it")
+		}
+	}
 	if c.Agent, err = chosenAgent(b.agents, s.Owner, *o); err != nil {
 		return c, err
+	}
+	c.project = project
+	if project != nil {
+		if c.Skills == nil {
+			c.Skills = project.Skills
+		}
+		if o.ModelName == "" && (!own || c.Model == "") {
+			o.ModelName = project.Model
+		}
 	}
 	o.AgentName, c.making = c.Name, o.Bootstrap
 	if b.agents == nil {

@@ -49,6 +49,7 @@ type Builder struct {
 	reads    *tools.Locks       // of the stage that compares what was read with what is there
 	late     func(ctx context.Context, thread, from, to string)
 	found    TitleKeeper
+	project  func(ctx context.Context, thread string) (*Project, error)
 	memory   middleware.Remember
 	learn    middleware.Learn
 	spent    func(context.Context, SideCall)
@@ -110,6 +111,9 @@ type Options struct {
 	Without Without
 	// Model connects to a configured model. Without it the provider its entry names is used.
 	Model func(config.Model) (agent.Model, error)
+	// Project gives the project that a thread is in, nil for none; it is asked at the start of each run. Without it no
+	// thread is in one.
+	Project func(ctx context.Context, thread string) (*Project, error)
 	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
 	Memory middleware.Remember
 	// Learn takes what a turn said, to be remembered; nil learns nothing.
@@ -208,6 +212,9 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 			return func(*agent.Tool) bool { return false }, nil
 		}
 	}
+	if b.project = o.Project; b.project == nil {
+		b.project = func(context.Context, string) (*Project, error) { return nil, nil }
+	}
 	b.memory, b.learn, b.client = o.Memory, o.Learn, o.Client
 	if b.late = o.Retitle; b.late == nil {
 		b.late = func(context.Context, string, string, string) {}
@@ -258,7 +265,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if err != nil {
 		return nil, err
 	}
-	c, err := b.who(s)
+	c, err := b.who(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +287,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := b.equip(permitted(snap.File, may), *o, entry.ContextWindow, without)
+	r := b.equip(permitted(snap.File, may), *o, entry.ContextWindow, c.project.without(without))
 	r.thread, r.run, r.who, r.may, r.left = s.ThreadID, s.RunID, c, may, left
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)

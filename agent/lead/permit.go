@@ -22,7 +22,7 @@ func (b *Builder) Admit(ctx context.Context, s runs.Spec) error {
 	}
 	asked := *s.Options
 	s.Options, s.Remark = &asked, nil
-	c, err := b.who(s)
+	c, err := b.who(ctx, s)
 	if err != nil {
 		return nil // the run itself says so
 	}

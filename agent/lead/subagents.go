@@ -112,7 +112,8 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
 	may, left := e.may, e.left
 	e.kinds = kinds(permitted(snap.File, may), b.bash() != nil && e.who.has(tools.GroupBash))
-	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups, Skills: e.who.Skills}}
+	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups, Skills: e.who.Skills},
+		project: e.who.project}
 	model := func(k subagent.Kind) string { return b.helperModel(snap, k, own, may) }
 	e.task = subagent.New(subagent.Options{
 		Kinds: e.kinds, Model: model, Store: b.keepReport, After: b.after, Late: runs.ErrTimeLimit,
@@ -192,7 +193,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 	if err != nil {
 		return nil, err
 	}
-	e := b.equip(permitted(snap.File, may), *s.Options, entry.ContextWindow, without)
+	e := b.equip(permitted(snap.File, may), *s.Options, entry.ContextWindow, groups.project.without(without))
 	e.thread, e.run, e.budget, e.helper, e.may, e.left = s.ThreadID, s.Parent, budget, j, may, left
 	groups.Skills = may.Narrow(access.Skill, j.Kind.Learned(groups.Skills))
 	e.who = groups

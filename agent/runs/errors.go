@@ -13,6 +13,7 @@ var (
 	ErrBusy          = errors.New("the thread already has an active run")
 	ErrExists        = errors.New("a run with this id exists")
 	ErrNotFound      = errors.New("not found")
+	ErrNoProject     = errors.New("there is no such project")
 	ErrBarred        = errors.New("the account is disabled; an administrator can enable it")
 	ErrInput         = request.ErrInput
 	ErrNotCancelable = errors.New("run is not cancellable")

@@ -284,9 +284,30 @@ func (m *Manager) threadFor(ctx context.Context, req *Request) (t store.Thread, 
 	case req.IfNotExists == "reject":
 		return t, false, fmt.Errorf("thread %s: %w", req.Thread, ErrNotFound)
 	}
+	project, err := m.projectFor(ctx, req)
+	if err != nil {
+		return store.Thread{}, false, err
+	}
 	now := m.db.Now()
-	return store.Thread{ID: req.Thread, Owner: req.Owner, Metadata: graphOf(req.AssistantID), CreatedAt: now,
+	return store.Thread{ID: req.Thread, Project: project, Owner: req.Owner, Metadata: graphOf(req.AssistantID), CreatedAt: now,
 		UpdatedAt: now, StateUpdatedAt: now}, true, nil
+}
+
+// projectFor is the project that a request makes a thread in, "" for none. ErrNotFound when whoever asks has no such
+// project.
+func (m *Manager) projectFor(ctx context.Context, req *Request) (string, error) {
+	id := req.Project
+	if id == "" {
+		c, err := req.Choices()
+		if id = c.Project; err != nil || id == "" {
+			return "", err
+		}
+	}
+	_, err := m.db.ProjectFor(ctx, req.Owner, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("project %s: %w", id, ErrNoProject)
+	}
+	return id, err
 }
 
 // graphOf is what a thread's metadata says about the assistant that works on it, unless it

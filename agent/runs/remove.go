@@ -39,6 +39,15 @@ func (m *Manager) abandon(thread string) {
 	}
 }
 
+// RemovedFiles is what a commit says in which the rows of files go, those of a thread or of a project: should
+// [Manager.ForgetFiles] not come to its end, the next start does it.
+func RemovedFiles(id string) store.KV {
+	return store.KV{Owner: store.Global, Space: removedSpace, Key: id, Body: []byte("{}")}
+}
+
+// ForgetFiles removes the files of a thread, or of a project, whose rows are gone.
+func (m *Manager) ForgetFiles(ctx context.Context, id string) error { return m.forgetFiles(ctx, id) }
+
 // forgetFiles removes the files of a thread whose rows are gone.
 func (m *Manager) forgetFiles(ctx context.Context, thread string) error {
 	if m.remove != nil {

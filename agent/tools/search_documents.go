@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 
 	"fawn/agent"
 	"fawn/sandbox/files"
@@ -70,16 +71,27 @@ func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocume
 		Searched int            `json:"files_searched"`
 		Left     []unsearched   `json:"files_not_searched,omitempty"`
 	}{Passages: []foundPassage{}, Searched: found.Searched}
-	size := 0
-	for _, p := range found.Passages {
+	shared, err := s.searchProject(ctx, t, q)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	out.Searched += shared.Searched
+	size, folder := 0, files.Uploads
+	for i, p := range slices.Concat(found.Passages, shared.Passages) {
+		if i >= len(found.Passages) {
+			folder = files.Project
+		}
+		if i >= len(found.Passages) && len(out.Passages) >= q.Limit {
+			break
+		}
 		if size += len(p.Text); size > maxFoundBytes {
 			break
 		}
 		out.Passages = append(out.Passages,
-			foundPassage{Cite: p.Cite(), File: p.File, Path: files.Uploads + "/" + p.File, Kind: p.Kind,
+			foundPassage{Cite: p.Cite(), File: p.File, Path: folder + "/" + p.File, Kind: p.Kind,
 				Page: p.Page, First: p.First, Last: p.Last, Heading: p.Heading, Text: p.Text})
 	}
-	for i, l := range found.Left {
+	for i, l := range slices.Concat(found.Left, shared.Left) {
 		if i == 20 {
 			break
 		}
@@ -87,6 +99,24 @@ func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocume
 	}
 	b, err := json.Marshal(out)
 	return agent.TextResult(string(b)), err
+}
+
+// searchProject looks into the files of the project that the thread is in.
+func (s *set) searchProject(ctx context.Context, t *agent.Turn, q uploads.Query) (found uploads.Found, err error) {
+	_, err = s.with(t, func(f *files.Files) (r agent.Result, err error) {
+		shelf, err := f.Shelf()
+		if err != nil || shelf.ID == "" {
+			return r, err
+		}
+		if err := s.awaitDocuments(ctx, shelf.ID, q.Files); err != nil {
+			return r, err
+		}
+		if found, err = s.documents.Search(ctx, shelf.ID, q); err != nil {
+			err = fmt.Errorf("search documents of the project: %w", err)
+		}
+		return r, err
+	})
+	return found, err
 }
 
 // awaitDocuments waits until documents are converted, for as long as read_file would.

@@ -14,7 +14,7 @@ const load = async (query) => {
 // Commands that press what the page has for them, or change a choice of the reader.
 const press = {
   stop: '#send [data-stop]', model: '[popovertarget=models]', compare: '.cmpmodels summary', rename: '[popovertarget=thread-menu]',
-  pin: '#thread-menu [name=pinned][value=true]', unpin: '#thread-menu [name=pinned][value=false]',
+  project: '#thread-menu [href$="/project"]', pin: '#thread-menu [name=pinned][value=true]', unpin: '#thread-menu [name=pinned][value=false]',
   share: '#share-btn', usage: '#thread-menu [href$="/usage"]', restart: '#thread-menu [action$="/sandbox"] button', delete: '#thread-menu [data-dialog]',
   mode: '[popovertarget=modes]', attach: '#pick', tools: '#tools-btn button, #tools-btn a', memory: '#thread-menu [href$="/memory"]',
   branch: '.turn.last [data-act=branch]', inspect: '.turn.last [data-act=inspect]', raw: '.turn.last [data-act=raw]',

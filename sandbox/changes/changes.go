@@ -142,7 +142,10 @@ func (w *work) compare(ctx context.Context, was, now snapshot) Record {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names) // outputs before workspace
+	if w.files == nil || !slices.Contains(w.roots(), files.Project) { // the thread has left its project
+		names = slices.DeleteFunc(names, func(name string) bool { return files.Under(files.Project, name) })
+	}
+	slices.Sort(names) // outputs before the project before workspace
 	for _, name := range names {
 		f := w.file(ctx, name, was.Files, now.Files)
 		r.Summary.count(f)
@@ -218,8 +221,10 @@ func (w *work) file(ctx context.Context, name string, was, now map[string]state)
 }
 
 func rootOf(name string) string {
-	if strings.HasPrefix(name, files.Outputs+"/") {
-		return files.Outputs
+	for _, root := range []string{files.Outputs, files.Project} {
+		if files.Under(root, name) {
+			return root
+		}
 	}
 	return files.Workspace
 }

@@ -67,7 +67,7 @@ func (s Summary) Files() int { return s.Created + s.Modified + s.Deleted + s.Lin
 // it is too large to be read.
 type File struct {
 	Path      string  `json:"path"` // virtual
-	Root      string  `json:"root"` // workspace or outputs
+	Root      string  `json:"root"` // workspace, outputs or project
 	Status    Status  `json:"status"`
 	Binary    bool    `json:"binary"`
 	Sensitive bool    `json:"sensitive"`

@@ -89,7 +89,7 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 		return now, nil
 	}
 	left := int64(maxReading)
-	for _, top := range []string{files.Outputs, files.Workspace} {
+	for _, top := range w.roots() {
 		err := w.files.Walk(ctx, top, files.WalkOptions{}, func(e files.Entry) error {
 			if e.Dir || len(e.Path) > maxPath {
 				return nil
@@ -114,6 +114,14 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 		}
 	}
 	return now, nil
+}
+
+// roots are the folders that runs may change. A project's files are looked at where they are among them.
+func (w *work) roots() []string {
+	if shelf, err := w.files.Shelf(); err == nil && shelf.Write && shelf.ID != "" {
+		return []string{files.Outputs, files.Project, files.Workspace}
+	}
+	return []string{files.Outputs, files.Workspace}
 }
 
 // read fills in what only the content tells, and keeps a version of it.

@@ -13,7 +13,8 @@ import (
 )
 
 // Dirs owns the folders of all threads below one data folder, or one that servers share:
-// Root/threads/{id}/user-data/{workspace,uploads,outputs}. The value holds no
+// Root/threads/{id}/user-data/{workspace,uploads,outputs}. The files of a project are kept
+// as those of a thread of its own, see [Shelf]. The value holds no
 // open files and may be copied and used by many goroutines.
 type Dirs struct {
 	// Root is the data folder of the server, a path of the host.
@@ -22,6 +23,8 @@ type Dirs struct {
 	Shared string
 	// Mounts are folders of the host that every thread may read.
 	Mounts []Mount
+	// Shelf tells where the files are of the project that a thread is in; nil has no projects.
+	Shelf func(thread string) (Shelf, error)
 	// Limits bounds walks and searches; zero fields mean [DefaultSearchLimits].
 	Limits SearchLimits
 	// Quota refuses to write more than a thread may have; nil refuses nothing.
@@ -105,6 +108,7 @@ func (d Dirs) Open(thread string) (_ *Files, err error) {
 		return nil, OpError("open files of thread", thread, err)
 	}
 	f := &Files{user: root, host: root.Name(), limits: d.Limits.orDefault(), release: release}
+	f.shelf.dirs, f.shelf.thread = d, thread
 	f.spend = func(ctx context.Context, n int64) error { return d.Quota.spend(ctx, d, thread, n) }
 	f.room = func(ctx context.Context) (int64, error) { return d.Quota.room(ctx, d, thread) }
 	for _, m := range d.Mounts {
@@ -121,11 +125,18 @@ func (d Dirs) Open(thread string) (_ *Files, err error) {
 
 // Threads calls visit with the id of every thread that has folders, in no
 // order, until it returns an error.
-func (d Dirs) Threads(visit func(thread string) error) error {
+func (d Dirs) Threads(visit func(thread string) error) error { return d.each("threads", visit) }
+
+// Shelves is Threads for projects.
+func (d Dirs) Shelves(visit func(shelf string) error) error {
+	return d.each(shelves, func(project string) error { return visit(shelfPrefix + project) })
+}
+
+func (d Dirs) each(folder string, visit func(name string) error) error {
 	root, err := os.OpenRoot(d.Above())
 	if err == nil {
 		defer root.Close()
-		err = eachEntry(root, "threads", func(e fs.DirEntry) error {
+		err = eachEntry(root, folder, func(e fs.DirEntry) error {
 			if e.IsDir() && validThread(e.Name()) {
 				return visit(e.Name())
 			}
@@ -145,12 +156,16 @@ func Probe(id string) bool {
 	return ok && len(rest) == 12 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
-// Folder is that of a thread on the host, whether it exists or not. An invalid id is ErrThread.
+// Folder is that of a thread, or of a project, on the host, whether it exists or not. An invalid id is ErrThread.
 func (d Dirs) Folder(id string) (string, error) {
+	folder := "threads"
+	if project, ok := strings.CutPrefix(id, shelfPrefix); ok {
+		id, folder = project, shelves
+	}
 	if !validThread(id) {
 		return "", ErrThread
 	}
-	return filepath.Join(d.Above(), "threads", id), nil
+	return filepath.Join(d.Above(), folder, id), nil
 }
 
 // Above is the folder that holds threads/.

@@ -45,7 +45,7 @@ func (f *Files) Edit(ctx context.Context, p, text, sum string) (string, error) {
 	if !strings.EqualFold(Sum(now), sum) {
 		return "", ErrChanged
 	}
-	if err := f.spend(ctx, int64(len(text))); err != nil {
+	if err := f.spendIn(ctx, at, int64(len(text))); err != nil {
 		return "", err
 	}
 	if err := f.replace(ctx, at, []byte(text), mode.Perm()); err != nil {

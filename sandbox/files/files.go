@@ -20,6 +20,7 @@ type Files struct {
 	user   *os.Root
 	host   string // the path of user
 	mounts []*mount
+	shelf  shelfRoot
 	limits SearchLimits
 	// spend refuses what is too much for the thread, with ErrQuota.
 	spend func(ctx context.Context, n int64) error
@@ -65,7 +66,7 @@ func (m *mount) close() error {
 // Close releases the open folders. Calling it again does nothing.
 func (f *Files) Close() error {
 	f.release()
-	err := f.user.Close()
+	err := errors.Join(f.user.Close(), f.shelf.close())
 	for _, m := range f.mounts {
 		err = errors.Join(err, m.close())
 	}
@@ -77,15 +78,19 @@ type place struct {
 	root     *os.Root
 	rel      string
 	readOnly bool
+	shelf    string // where it is kept, for a file of a project
 }
 
 // locate finds the root that serves a clean path.
 func (f *Files) locate(clean string) (place, error) {
 	if clean == UserData {
-		return place{f.user, ".", false}, nil
+		return place{root: f.user, rel: "."}, nil
+	}
+	if clean == Project || Under(Project, clean) {
+		return f.shelf.locate(clean)
 	}
 	if Under(UserData, clean) {
-		return place{f.user, clean[len(UserData)+1:], false}, nil
+		return place{root: f.user, rel: clean[len(UserData)+1:]}, nil
 	}
 	for _, m := range f.mounts {
 		if clean != m.Path && !Under(m.Path, clean) {
@@ -99,7 +104,7 @@ func (f *Files) locate(clean string) (place, error) {
 		if clean != m.Path {
 			rel = clean[len(m.Path)+1:]
 		}
-		return place{root, rel, true}, nil
+		return place{root: root, rel: rel, readOnly: true}, nil
 	}
 	return place{}, fs.ErrNotExist
 }
@@ -261,7 +266,10 @@ func (f *Files) target(op, p string, last bool) (place, string, error) {
 		return place{}, "", OpError(op, clean, err)
 	}
 	at, err := f.locate(real)
-	if at.readOnly || Under(Skills, real) {
+	switch {
+	case at.shelf != "" && at.readOnly:
+		return place{}, "", refuse(ErrReadOnly, Project+" is read-only: write to "+Workspace+" or "+Outputs+" instead")
+	case at.readOnly || Under(Skills, real):
 		return place{}, "", refuse(ErrReadOnly, Skills+" is read-only")
 	}
 	if err != nil {

@@ -7,8 +7,12 @@ import (
 	"strings"
 )
 
-// give makes a new file belong to the user that the thread's commands run as.
-func (f *Files) give(file *os.File) error {
+// give makes a new file belong to the user that the thread's commands run as. Those of a project are
+// everybody's.
+func (f *Files) give(at place, file *os.File) error {
+	if at.shelf != "" {
+		return openFile(file)
+	}
 	uid, gid, other := owner(f.folder)
 	if !other {
 		return nil
@@ -20,6 +24,9 @@ func (f *Files) give(file *os.File) error {
 // thread's commands run as.
 func (f *Files) mkdirAll(at place, rel string) error {
 	uid, gid, other := owner(f.folder)
+	if at.shelf != "" {
+		return makeOpen(at.root, rel)
+	}
 	if !other {
 		return at.root.MkdirAll(rel, 0o755)
 	}

@@ -22,6 +22,8 @@ const (
 	Uploads = UserData + "/uploads"
 	// Outputs holds what the agent made for the user.
 	Outputs = UserData + "/outputs"
+	// Project holds the files of the project that the thread is in, read-only unless that says otherwise.
+	Project = UserData + "/project"
 	// Skills is the read-only root of skill packages.
 	Skills = "/mnt/skills"
 )
@@ -120,7 +122,7 @@ func wellFormed(p string) error {
 
 // inside reports whether a clean path is in a folder that Files serves.
 func inside(clean string) bool {
-	for _, root := range []string{Workspace, Uploads, Outputs, Skills} {
+	for _, root := range []string{Workspace, Uploads, Outputs, Project, Skills} {
 		if clean == root || Under(root, clean) {
 			return true
 		}

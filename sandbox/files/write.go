@@ -32,7 +32,7 @@ func (f *Files) WriteFile(ctx context.Context, p string, data []byte, add bool) 
 	if isRoot(real) {
 		return refuse(ErrNotRegular, "not a regular file: it is a directory")
 	}
-	if err := f.spend(ctx, int64(len(data))); err != nil {
+	if err := f.spendIn(ctx, at, int64(len(data))); err != nil {
 		return err
 	}
 	if err := f.mkdirAll(at, path.Dir(at.rel)); err != nil {
@@ -59,7 +59,7 @@ func (f *Files) appendTo(ctx context.Context, at place, data []byte) error {
 		err = ErrNotRegular
 	}
 	if err == nil {
-		err = f.give(file)
+		err = f.give(at, file)
 	}
 	if err == nil {
 		err = writeAll(ctx, file, data)
@@ -73,7 +73,7 @@ func (f *Files) replace(ctx context.Context, at place, data []byte, mode fs.File
 	if err != nil {
 		return err
 	}
-	if err = f.give(file); err == nil {
+	if err = f.give(at, file); err == nil {
 		err = writeAll(ctx, file, data)
 	}
 	if err == nil {
@@ -119,12 +119,12 @@ func (f *Files) Create(p string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.spend(context.Background(), 0); err != nil {
+	if err := f.spendIn(context.Background(), at, 0); err != nil {
 		return nil, err
 	}
 	file, err := at.root.OpenFile(at.rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err == nil {
-		if err = f.give(file); err != nil {
+		if err = f.give(at, file); err != nil {
 			err = errors.Join(err, file.Close(), at.root.Remove(at.rel))
 		}
 	}
@@ -160,6 +160,9 @@ func (f *Files) Rename(old, to string) error {
 	if isRoot(from) || isRoot(real) {
 		return refuse(ErrPath, "workspace, uploads and outputs themselves cannot be renamed")
 	}
+	if src.shelf != dst.shelf {
+		return refuse(ErrPath, "files are copied, not moved, from or to "+Project)
+	}
 	if err := src.root.Rename(src.rel, dst.rel); err != nil {
 		return OpError("rename", from, err)
 	}
@@ -182,5 +185,5 @@ func (f *Files) Remove(p string) error {
 }
 
 func isRoot(clean string) bool {
-	return clean == Workspace || clean == Uploads || clean == Outputs
+	return clean == Workspace || clean == Uploads || clean == Outputs || clean == Project
 }

@@ -97,6 +97,9 @@ func (h *Host) FolderMap(thread string, more map[string]string) map[string]strin
 		files.UserData: filepath.Join(base, "user-data"),
 		Home:           filepath.Join(base, "sandbox", "home"),
 	}
+	if dir, _, err := h.Config.Dirs.ProjectDir(thread); err == nil && pool.PlainPath(dir) {
+		folders[files.Project] = dir
+	}
 	maps.Copy(folders, more)
 	for _, m := range h.Config.Dirs.Mounts {
 		if dir, err := filepath.Abs(m.Dir); err == nil && pool.PlainPath(dir) {

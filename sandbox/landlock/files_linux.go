@@ -39,6 +39,9 @@ func plainSpec(s *ns.System, cfg sandbox.Config, base string, p sandbox.Policy) 
 		{Src: base + "/sandbox/home", Dst: jail.Home, Write: true},
 		{Src: base + "/sandbox/tmp", Dst: plainTmp, Write: true},
 	}
+	if p.Project.Dir != "" {
+		own = append(own, jail.Bind{Src: p.Project.Dir, Dst: files.Project, Write: !p.Project.ReadOnly})
+	}
 	cut := pieces{room: maxPieces}
 	for i, b := range shown {
 		cut.secrets = s.Secrets
@@ -183,7 +186,7 @@ var errShared = errors.New("the folder belongs to a group that may use it")
 
 // openWay lets the users of threads pass through the folders above their own,
 // without seeing what is in there. Only they are in the group that may.
-func (l *provider) openWay(base string) error {
+func (l *provider) openWay(base string, project sandbox.Bind) error {
 	root := l.Root()
 	run := filepath.Join(root, "run") // is not there if the build did not embed what sandboxes start
 	dirs := []string{root, run, filepath.Dir(base), base, filepath.Join(base, "sandbox")}
@@ -199,6 +202,10 @@ func (l *provider) openWay(base string) error {
 			dirs = append(dirs, real)
 			real = filepath.Dir(real)
 		}
+	}
+	if project.Dir != "" { // its own folder is open to all
+		data := filepath.Dir(project.Dir)
+		dirs = append(dirs, data, filepath.Dir(data), filepath.Dir(filepath.Dir(data)))
 	}
 	for _, dir := range dirs {
 		var st unix.Stat_t

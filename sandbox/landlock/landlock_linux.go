@@ -65,6 +65,9 @@ func (l *provider) paths(thread string) sandbox.PathMapper {
 			folders[m.Path] = real
 		}
 	}
+	if dir, _, err := l.Config.Dirs.ProjectDir(thread); err == nil && pool.PlainPath(dir) {
+		folders[files.Project] = dir
+	}
 	return pool.NewTranslator(folders)
 }
 
@@ -103,7 +106,7 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 			return nil, err
 		}
 		at.Spec.Switch, at.Spec.User, at.Spec.Group = true, at.Owner, l.group
-		err = l.openWay(base)
+		err = l.openWay(base, p.Project)
 	} else if at.Spec.Limits.Pids > 0 {
 		// The limit counts all processes of the user, also those outside.
 		at.Spec.Others = ns.TasksOf(os.Getuid(), 0)

@@ -93,7 +93,7 @@ func (n *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 // OwnFolders are those of the thread on the host.
 func OwnFolders(spec jail.Spec) (dirs []string) {
 	for _, b := range spec.Binds {
-		if b.Dst == jail.Home || files.Under(files.UserData, b.Dst) {
+		if b.Dst == jail.Home || files.Under(files.UserData, b.Dst) && b.Dst != files.Project {
 			dirs = append(dirs, b.Src)
 		}
 	}

@@ -200,6 +200,9 @@ func (s *System) Spec(cfg sandbox.Config, thread string, p sandbox.Policy) (jail
 		{Src: base + "/user-data/outputs", Dst: files.Outputs, Write: true},
 		{Src: base + "/sandbox/home", Dst: jail.Home, Write: true},
 	}
+	if p.Project.Dir != "" {
+		own = append(own, jail.Bind{Src: p.Project.Dir, Dst: files.Project, Write: !p.Project.ReadOnly})
+	}
 	for _, b := range own {
 		if info, err := os.Lstat(b.Src); err != nil || !info.IsDir() {
 			return jail.Spec{}, files.OpError("open", b.Dst, errors.Join(err, files.ErrNotDir))

@@ -92,6 +92,7 @@ func (m *member) take(ctx context.Context, apart *sandbox.Policy) (b Box, p sand
 		p = *apart
 		m.mu.Lock()
 		p.Limits.Memory = m.policy.Limits.Memory // what this machine has to give
+		p.Project = m.policy.Project
 		m.mu.Unlock()
 		b, err = m.once(ctx, p)
 		return b, p, "", err

@@ -61,6 +61,14 @@ func (p *Pool) Acquire(thread sandbox.ThreadRef, policy sandbox.Policy) (*member
 	if err := p.cfg.Dirs.Create(thread.ID); err != nil {
 		return nil, err
 	}
+	policy.Project = sandbox.Bind{}
+	dir, write, err := p.cfg.Dirs.ProjectFolder(thread.ID)
+	if err != nil {
+		return nil, err
+	}
+	if dir != "" {
+		policy.Project = sandbox.Bind{Dir: dir, Path: files.Project, ReadOnly: !write}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

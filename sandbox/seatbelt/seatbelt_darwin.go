@@ -210,6 +210,12 @@ func (s *provider) start(_ context.Context, thread string, p sandbox.Policy) (po
 	if p.UploadsReadOnly {
 		rules.closed = append(rules.closed, base+"/user-data/uploads")
 	}
+	if p.Project.Dir != "" {
+		rules.own = append(rules.own, p.Project.Dir)
+		if p.Project.ReadOnly {
+			rules.closed = append(rules.closed, p.Project.Dir)
+		}
+	}
 	for _, dir := range s.Config.Secrets {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real

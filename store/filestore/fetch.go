@@ -14,7 +14,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +26,7 @@ import (
 // was made of, and is a change of the next one; in a folder of which nothing is known, what the version has no names
 // for.
 func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, keep func(name string) bool) error {
-	target, whole, since, err := t.manifest(ctx, f.name(), version)
+	target, whole, since, err := t.manifest(ctx, f.thread, version)
 	if err != nil {
 		return err
 	}
@@ -64,9 +63,6 @@ func (t *Trees) bring(ctx context.Context, f *folder, i *index, version int64, k
 	}
 	return next.save(f.base)
 }
-
-// name is the thread.
-func (f *folder) name() string { return path.Base(strings.ReplaceAll(f.base.Name(), "\\", "/")) }
 
 // fetch writes names of a version into a folder.
 type fetch struct {

@@ -190,7 +190,10 @@ func (t *Trees) update(ctx context.Context, c *local) (int64, error) {
 }
 
 // folder is that of a thread: user has what programs see, base all.
-type folder struct{ base, user *os.Root }
+type folder struct {
+	thread     string
+	base, user *os.Root
+}
 
 // open is nil without an error for a thread without a folder, which is made when that is asked for.
 func (t *Trees) open(thread string, create bool) (*folder, error) {
@@ -218,7 +221,7 @@ func (t *Trees) open(thread string, create bool) (*folder, error) {
 		}
 		return nil, files.OpError("open files of thread", thread, err)
 	}
-	return &folder{base, user}, nil
+	return &folder{thread, base, user}, nil
 }
 
 func (f *folder) close() error { return errors.Join(f.base.Close(), f.user.Close()) }

@@ -49,9 +49,14 @@ func (t *Trees) Run(ctx context.Context) {
 	}
 }
 
+// each visits the folders of all threads, and of all projects.
+func (t *Trees) each(visit func(id string) error) error {
+	return errors.Join(t.cfg.Dirs.Threads(visit), t.cfg.Dirs.Shelves(visit))
+}
+
 // adopt stores the files of threads that were in their folders only.
 func (t *Trees) adopt(ctx context.Context) {
-	err := t.cfg.Dirs.Threads(func(thread string) error {
+	err := t.each(func(thread string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -110,7 +115,7 @@ func (t *Trees) Trim(ctx context.Context, before time.Time) error {
 	}
 	var sum int64
 	var list []resting
-	err := t.cfg.Dirs.Threads(func(thread string) error {
+	err := t.each(func(thread string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

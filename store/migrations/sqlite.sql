@@ -1,4 +1,4 @@
--- 32
+-- 33
 -- What the migrations make: go test ./store -run TestTheWholeSchemaIsWhatMigrationsMake -update
 CREATE TABLE thread (
   id               TEXT PRIMARY KEY NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE thread (
   updated_at       INTEGER NOT NULL,
   state_updated_at INTEGER NOT NULL
 , pinned INTEGER GENERATED ALWAYS AS
-  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.deerflow_pinned') = 'true', 0) ELSE 0 END) VIRTUAL, seen INTEGER NOT NULL DEFAULT 0, deleted_at INTEGER NOT NULL DEFAULT 0, top INTEGER NOT NULL DEFAULT 0, incarnation INTEGER NOT NULL DEFAULT 0, hold INTEGER NOT NULL DEFAULT 0, box INTEGER NOT NULL DEFAULT 0, box_wish INTEGER NOT NULL DEFAULT 0) STRICT;
+  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.deerflow_pinned') = 'true', 0) ELSE 0 END) VIRTUAL, seen INTEGER NOT NULL DEFAULT 0, deleted_at INTEGER NOT NULL DEFAULT 0, top INTEGER NOT NULL DEFAULT 0, incarnation INTEGER NOT NULL DEFAULT 0, hold INTEGER NOT NULL DEFAULT 0, box INTEGER NOT NULL DEFAULT 0, box_wish INTEGER NOT NULL DEFAULT 0, project TEXT NOT NULL DEFAULT '') STRICT;
 CREATE TABLE message (
   thread TEXT NOT NULL,
   n      INTEGER NOT NULL,
@@ -518,6 +518,23 @@ CREATE TABLE comparison_side (
   model      TEXT NOT NULL,
   PRIMARY KEY (comparison, place)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE project (
+  id         TEXT PRIMARY KEY NOT NULL,
+  owner      TEXT NOT NULL DEFAULT 'default',
+  name       TEXT NOT NULL,
+  settings   TEXT NOT NULL,              -- an object
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX project_by_owner ON project (owner, id);
+CREATE TABLE project_member (
+  project TEXT NOT NULL,
+  member  TEXT NOT NULL,
+  role    TEXT NOT NULL,                 -- 'viewer' or 'editor'
+  PRIMARY KEY (project, member)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX project_member_by_member ON project_member (member, project);
+CREATE INDEX thread_by_project ON thread (project, owner, updated_at, id) WHERE project <> '';
 CREATE TRIGGER run_used BEFORE DELETE ON run WHEN OLD.created_at > (unixepoch() - 172800) * 1000 BEGIN
   INSERT INTO used(id, owner, at, runs, tokens) SELECT OLD.id, OLD.owner, OLD.created_at, OLD.parent = '',
     coalesce((SELECT sum(total) FROM spent WHERE run = OLD.id AND caller <> 'middleware'), 0)

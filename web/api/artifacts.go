@@ -33,6 +33,14 @@ func (m mount) artifact(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if at, _, err := m.Dirs.ProjectDir(id); dir == nil && at != "" && err == nil { // a chat that has no files of its own yet
+		if err := m.Dirs.Create(id); err != nil {
+			return err
+		}
+		if dir, err = m.files(id); err != nil {
+			return err
+		}
+	}
 	if dir == nil {
 		if _, err := files.Clean(p); errors.Is(err, files.ErrEscape) {
 			return route.Traversal()

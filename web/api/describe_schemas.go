@@ -55,7 +55,7 @@ func thread() o.Schema {
 		o.Req("metadata", o.Map(nil)), o.Req("status", o.Enum("idle", "busy", "interrupted", "error")),
 		o.Req("config", o.Map(nil)),
 		o.Req("values", o.Nullable(o.Map(nil))), o.Req("interrupts", o.Map(o.List(o.Ref("Interrupt")))),
-		o.Req("error", o.Nullable(o.Map(nil))))
+		o.Req("error", o.Nullable(o.Map(nil))), o.Opt("project_id", o.String()))
 }
 
 func describedRun() o.Schema {
@@ -91,7 +91,7 @@ func runBody() o.Schema {
 		o.Opt("durability", o.Enum("sync", "async", "exit")), o.Opt("checkpoint_during", o.Bool()),
 		o.Opt("interrupt_before", o.AnyOf(o.String(), o.List(o.String()))),
 		o.Opt("interrupt_after", o.AnyOf(o.String(), o.List(o.String()))),
-		o.Opt("after_seconds", o.Number()), o.Opt("webhook", o.String()))
+		o.Opt("after_seconds", o.Number()), o.Opt("webhook", o.String()), o.Opt("project_id", o.String()))
 }
 
 func checkpointBody() o.Schema {

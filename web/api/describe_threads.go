@@ -11,7 +11,7 @@ func describeThreads() []o.Op {
 	return []o.Op{
 		{ID: "createThread", Tag: tag, Text: "Create a thread",
 			More: "Under /api, an existing thread is returned unless if_exists is raise.",
-			Body: o.Body(o.Opt("thread_id", o.ID()), o.Opt("metadata", o.Map(nil)),
+			Body: o.Body(o.Opt("thread_id", o.ID()), o.Opt("metadata", o.Map(nil)), o.Opt("project_id", o.String()),
 				o.Opt("if_exists", o.Enum("raise", "do_nothing")),
 				o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil))),
 				o.Opt("supersteps", o.List(o.Body(o.Opt("updates",
@@ -20,6 +20,7 @@ func describeThreads() []o.Op {
 		{ID: "listThreads", Tag: tag, Text: "List threads, filtered by query parameters",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, route.MaxPage)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "metadata", Schema: o.String(), Text: "JSON object that the metadata must contain"},
+				{Name: "project_id", Schema: o.String(), Text: "Only threads of this project"},
 				{Name: "status", Schema: o.Enum("idle", "busy", "interrupted", "error")}, threadSort(), sortOrder()},
 			Out: route.Answered("A page of threads", o.List(o.Ref("ThreadPart"))), Fail: []int{413}},
 		{ID: "searchThreads", Tag: tag, Text: "Find threads",
@@ -83,7 +84,7 @@ func success() o.Schema {
 // threadFilter is a body that chooses threads.
 func threadFilter(more ...o.Prop) o.Schema {
 	return o.Body(append([]o.Prop{o.Opt("metadata", o.Map(nil)), o.Opt("values", o.Map(nil)),
-		o.Opt("ids", o.List(o.String())),
+		o.Opt("ids", o.List(o.String())), o.Opt("project_id", o.String()),
 		o.Opt("status", o.Enum("idle", "busy", "interrupted", "error"))}, more...)...)
 }
 

@@ -25,6 +25,7 @@ type threadQuery struct {
 	Metadata  json.RawMessage   `json:"metadata"`
 	Values    json.RawMessage   `json:"values"`
 	IDs       []string          `json:"ids"`
+	Project   string            `json:"project_id"`
 	Status    string            `json:"status"`
 	Limit     *int              `json:"limit"`
 	Offset    int               `json:"offset"`
@@ -49,7 +50,7 @@ func (m mount) listThreads(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := threadQuery{Limit: &part.Limit, Offset: part.Offset, Status: values.Get("status"),
+	q := threadQuery{Limit: &part.Limit, Offset: part.Offset, Status: values.Get("status"), Project: values.Get("project_id"),
 		SortBy: values.Get("sort_by"), SortOrder: values.Get("sort_order"),
 		IDs: httpx.List(values, "ids"), Select: httpx.List(values, "select"), Metadata: queryObject(values, "metadata")}
 	return m.answerThreads(c, q)
@@ -176,7 +177,7 @@ func (a *API) findThreads(ctx context.Context, owner string, q threadQuery) ([]s
 	if q.Limit != nil {
 		limit = *q.Limit
 	}
-	sq := store.ThreadQuery{Owner: owner, IDs: q.IDs, Status: q.Status, Metadata: route.Given(q.Metadata), Limit: limit,
+	sq := store.ThreadQuery{Owner: owner, IDs: q.IDs, Project: q.Project, Status: q.Status, Metadata: route.Given(q.Metadata), Limit: limit,
 		Offset: offset, SortBy: q.SortBy, SortOrder: q.SortOrder}
 	want, err := wanted("values", q.Values)
 	if err != nil {

@@ -24,8 +24,9 @@ type threadJSON struct {
 	Values         json.RawMessage             `json:"values"`
 	Interrupts     map[string][]wire.Interrupt `json:"interrupts"`
 	Error          *runevent.Failure           `json:"error"`
-	Extracted      json.RawMessage             `json:"extracted,omitempty"` // only in searches that ask for it
-	TTL            *ttlJSON                    `json:"ttl,omitempty"`       // only where it is asked for
+	Extracted      json.RawMessage             `json:"extracted,omitempty"`  // only in searches that ask for it
+	Project        string                      `json:"project_id,omitempty"` // "" for a thread of its own
+	TTL            *ttlJSON                    `json:"ttl,omitempty"`        // only where it is asked for
 }
 
 // ttlJSON is how long a thread lives once nobody touches it.
@@ -44,8 +45,8 @@ func threadRow(t store.Thread) threadJSON {
 		}
 	}
 	return threadJSON{ID: t.ID, CreatedAt: wire.Stamp(t.CreatedAt), UpdatedAt: wire.Stamp(t.UpdatedAt),
-		StateUpdatedAt: wire.Stamp(t.StateUpdatedAt),
-		Metadata:       route.Object(t.Metadata), Status: t.Status, Config: route.Object(t.Config),
+		StateUpdatedAt: wire.Stamp(t.StateUpdatedAt), Project: t.Project,
+		Metadata: route.Object(t.Metadata), Status: t.Status, Config: route.Object(t.Config),
 		Values: append(append(json.RawMessage(`{"title":`), title...), '}'), Interrupts: map[string][]wire.Interrupt{}}
 }
 

@@ -36,6 +36,7 @@ func (m mount) createThread(c echo.Context) error {
 	var body struct {
 		Named      *string         `json:"thread_id"`
 		Metadata   json.RawMessage `json:"metadata"`
+		Project    string          `json:"project_id"`
 		IfExists   string          `json:"if_exists"`
 		Supersteps []superstep     `json:"supersteps"`
 		TTL        json.RawMessage `json:"ttl"`
@@ -66,7 +67,14 @@ func (m mount) createThread(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	t := store.Thread{ID: id, Owner: m.Owner(c), Status: runs.Idle, Metadata: route.Object(body.Metadata),
-		CreatedAt: m.DB.Now()}
+		CreatedAt: m.DB.Now(), Project: body.Project}
+	if t.Project != "" {
+		if _, err := m.DB.ProjectFor(ctx, t.Owner, t.Project); errors.Is(err, store.ErrNotFound) {
+			return httpx.Errorf(http.StatusNotFound, "Project %s not found", route.Cut(t.Project, 80))
+		} else if err != nil {
+			return err
+		}
+	}
 	b := store.Batch{Thread: &t, NewThread: true}
 	if b.KV, err = lifetime(id, ttl); err != nil {
 		return err

@@ -17,24 +17,15 @@ import (
 	"fawn/web/route"
 )
 
-// formOverhead is how much a form may add to the files in it.
-const formOverhead = 1 << 20
-
 // conversionPatience is how long the answer to an upload waits for documents to be converted.
 const conversionPatience = 3 * time.Second
 
 // upload stores the files of a form. They may come before the thread's first run.
 func (m mount) upload(c echo.Context, id string) error {
 	r := c.Request()
-	limits := m.Uploads()
-	if r.ContentLength > limits.MaxTotalSize+formOverhead {
-		c.Response().Header().Set("Connection", "close") // the rest of the body is not worth reading
-		return &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
-	}
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+formOverhead)
-	form, err := r.MultipartReader()
+	form, limits, err := m.UploadForm(c)
 	if err != nil {
-		return httpx.Errorf(http.StatusBadRequest, "%s", uploads.ErrNoFiles)
+		return err
 	}
 	if err := m.Dirs.Create(id); err != nil {
 		return err
@@ -46,11 +37,7 @@ func (m mount) upload(c echo.Context, id string) error {
 	defer dir.Close()
 	out, err := uploads.Save(r.Context(), dir, id, form, limits)
 	if err != nil {
-		var over *http.MaxBytesError
-		if errors.As(err, &over) {
-			return &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
-		}
-		return err
+		return route.UploadError(err, limits)
 	}
 	if err := m.Dirs.Save(r.Context(), id); err != nil {
 		return err

@@ -94,7 +94,12 @@ func (f fsck) check(ctx context.Context) ([]string, error) {
 	found = append(found, unreadable...)
 	lost, err := f.lost(ctx)
 	for _, id := range lost {
-		found = append(found, fmt.Sprintf("Folder %s belongs to no thread.", filepath.Join("threads", id)))
+		at, err := f.dirs.Folder(id)
+		if err != nil {
+			return nil, err
+		}
+		at = filepath.Join(filepath.Base(filepath.Dir(at)), filepath.Base(at))
+		found = append(found, fmt.Sprintf("Folder %s belongs to no thread or project.", at))
 	}
 	return found, err
 }
@@ -112,6 +117,19 @@ func (f fsck) lost(ctx context.Context) ([]string, error) {
 			lost, err = append(lost, id), nil
 		}
 		return err
+	})
+	if err != nil {
+		return lost, err
+	}
+	known := map[string]bool{}
+	if err := f.db.AllProjects(ctx, func(id string) error { known[store.ShelfOf(id)] = true; return nil }); err != nil {
+		return lost, err
+	}
+	err = f.dirs.Shelves(func(shelf string) error {
+		if !known[shelf] {
+			lost = append(lost, shelf)
+		}
+		return nil
 	})
 	return lost, err
 }
@@ -135,7 +153,7 @@ func (f fsck) repair(ctx context.Context, o web.Options) error {
 		if err != nil {
 			return err
 		}
-		did = append(did, "moved the files of "+id+", which belong to no thread, to "+to)
+		did = append(did, "moved the files of "+id+", which belong to no thread or project, to "+to)
 	}
 	for _, s := range did {
 		if _, err := fmt.Fprintln(o.Out, "Mended:", s); err != nil {
@@ -158,5 +176,9 @@ func (f fsck) putAside(id string) (string, error) {
 		}
 		to = filepath.Join(base, fmt.Sprintf("%s-%d", id, n))
 	}
-	return to, os.Rename(filepath.Join(f.dirs.Above(), "threads", id), to)
+	at, err := f.dirs.Folder(id)
+	if err != nil {
+		return "", err
+	}
+	return to, os.Rename(at, to)
 }

@@ -61,6 +61,39 @@ func (s Server) check(ctx context.Context, t Task) error {
 	return &Mistake{fmt.Sprintf("there is no agent %q; there are: %s", t.Agent, strings.Join(names, ", "))}
 }
 
+// project is the id of the project that has a name or id, whatever the case of letters is.
+func (s Server) project(ctx context.Context, name string) (string, error) {
+	var known struct {
+		Projects []struct {
+			ID   string `json:"project_id"`
+			Name string `json:"name"`
+		} `json:"projects"`
+	}
+	if err := s.Call(ctx, http.MethodGet, "/api/projects", nil, &known); err != nil {
+		return "", fmt.Errorf("look for the project %q: %w", name, err)
+	}
+	var names, found []string
+	for _, p := range known.Projects {
+		if p.ID == name {
+			return p.ID, nil
+		}
+		if strings.EqualFold(p.Name, name) {
+			found = append(found, p.ID)
+		}
+		names = append(names, p.Name)
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", &Mistake{fmt.Sprintf("there are %d projects %q; name one by its id: %s", len(found), name,
+			strings.Join(found, ", "))}
+	case len(names) == 0:
+		return "", &Mistake{fmt.Sprintf("there is no project %q: there are no projects", name)}
+	}
+	return "", &Mistake{fmt.Sprintf("there is no project %q; there are: %s", name, strings.Join(names, ", "))}
+}
+
 func (s Server) checkModel(ctx context.Context, t Task) error {
 	var known struct {
 		Models []struct {

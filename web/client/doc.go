@@ -15,6 +15,7 @@ type Task struct {
 	Model   string   // "" is the server's choice
 	Mode    string   // flash, thinking, pro or ultra; "" is the server's choice
 	Agent   string   // custom agent, "" for none
+	Project string   // name or id of the project of a new chat, "" for none
 	Thread  string   // chat to go on with, "" for a new one
 	Out     string   // folder that files of the answer are copied to, "" for none
 	Timeout time.Duration

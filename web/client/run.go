@@ -89,7 +89,15 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 		var made struct {
 			ID string `json:"thread_id"`
 		}
-		if err := s.Call(limited, http.MethodPost, "/threads", map[string]any{}, &made); err != nil {
+		body := map[string]any{}
+		if t.Project != "" {
+			id, err := s.project(limited, t.Project)
+			if err != nil {
+				return r, err
+			}
+			body["project_id"] = id
+		}
+		if err := s.Call(limited, http.MethodPost, "/threads", body, &made); err != nil {
 			return r, fmt.Errorf("begin a chat: %w", err)
 		}
 		r.ThreadID = made.ID

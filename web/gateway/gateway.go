@@ -38,6 +38,7 @@ func Operations() []openapi.Op {
 		describeExport(),
 		describeImports(),
 		describeMCP(),
+		describeProjects(),
 		describeFeatures(),
 		describeBrowser(),
 		describeAuth(),
@@ -74,5 +75,6 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, comparisonSchemas())
 	maps.Copy(all, mcpSchemas())
 	maps.Copy(all, channelSchemas())
+	maps.Copy(all, projectSchemas())
 	return all
 }

@@ -84,6 +84,7 @@ func StatusOf(err error) (status int, detail any) {
 		{runs.ErrExists, http.StatusConflict},
 		{runs.ErrNotCancelable, http.StatusConflict},
 		{runs.ErrNotFound, http.StatusNotFound},
+		{runs.ErrNoProject, http.StatusNotFound},
 		{store.ErrNotFound, http.StatusNotFound},
 		{store.ErrExists, http.StatusConflict},
 		{store.ErrChanged, http.StatusConflict},

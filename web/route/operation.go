@@ -30,6 +30,7 @@ func PathParams() map[string]openapi.Param {
 		"task_id":         {Name: "task_id", Schema: openapi.String(), Text: "ID of the call that sent a subagent"},
 		"chat_id":         {Name: "chat_id", Schema: openapi.String(), Text: "ID of a chat in its app"},
 		"import_id":       {Name: "import_id", Schema: openapi.String(), Text: "ID of an import"},
+		"project_id":      {Name: "project_id", Schema: openapi.String(), Text: "ID of a project"},
 		"cron_id":         {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
 		"namespace":       {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
 		"name":            {Name: "name", Schema: openapi.String(), Text: "Name"},

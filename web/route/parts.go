@@ -16,6 +16,7 @@ import (
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
+	"fawn/agent/projects"
 	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
@@ -83,6 +84,9 @@ type Deps struct {
 
 	// Browsers are those that agents use; nil has none.
 	Browsers *browser.Browsers
+
+	// Projects changes projects; nil makes one.
+	Projects *projects.Service
 
 	// Channels are the bots of chat apps; nil has none.
 	Channels *bots.Service
@@ -156,6 +160,9 @@ func NewParts(d Deps) *Parts {
 	if d.Memory == nil {
 		d.Memory = memory.New(memory.Config{DB: d.DB, Rules: func() memory.Rules { return memory.Rules{} },
 			Escape: agent.Escape, Log: d.Log})
+	}
+	if d.Projects == nil {
+		d.Projects = projects.New(projects.Config{DB: d.DB, Runs: d.Runs, Dirs: d.Dirs, Documents: d.Documents, Log: d.Log})
 	}
 	return &Parts{d}
 }

@@ -56,7 +56,8 @@ func (u *UI) create(c echo.Context) error {
 		if !page.IsThreadID(thread) {
 			thread = uuid.Must(uuid.NewV7()).String()
 		}
-		return u.welcomePage(c, thread, boxDraft{text: text, problem: problem, status: status})
+		return u.welcomePage(c, thread, boxDraft{text: text, problem: problem, status: status,
+			project: form.Get("project")})
 	}
 	return page.Frame(c, views.Frame{Location: views.ThreadURL(thread)}, views.ThreadURL(thread))
 }
@@ -176,6 +177,8 @@ func (u *UI) refusal(c echo.Context, err error) (problem string, status int) {
 		return page.Say(c, "turn.gone"), http.StatusConflict
 	case errors.Is(err, errUnqueued):
 		return page.Say(c, "queue.gone"), http.StatusConflict
+	case errors.Is(err, runs.ErrNoProject):
+		return page.Say(c, "projects.gone"), http.StatusConflict
 	case errors.Is(err, errEmpty):
 		return page.Say(c, "live.empty"), http.StatusUnprocessableEntity
 	case errors.Is(err, errAnswered):

@@ -41,6 +41,7 @@ func (u *UI) start(c echo.Context, thread string, v *conversation.View, text str
 func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	ctx := c.Request().Context()
 	req.Owner, req.Multitask, req.OnDisconnect, req.Origin = principal.Owner(ctx), "reject", "continue", "ui"
+	req.Project = form.Get("project") // of a new chat
 	if req.Hold {
 		req.Multitask = "enqueue"
 	}

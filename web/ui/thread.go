@@ -24,7 +24,8 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 type boxDraft struct {
 	text    string
 	problem string
-	status  int // of the answer; 0 means 200
+	project string // that the chat is to be in
+	status  int    // of the answer; 0 means 200
 }
 
 // thread is GET /workspace/chats/:id.
@@ -52,7 +53,10 @@ func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 		s.Turns[edit].User = &user
 	}
 	p := views.ThreadPage{Shell: shell, Thread: v.Page(s), Sandbox: u.Box(), Restart: u.runsCommands(),
-		Source: page.SourceOf(v.Thread)}
+		Source: page.SourceOf(v.Thread), Project: page.ProjectIn(shell, v.Thread.Project)}
+	if p.Project != nil {
+		p.Shell.Project = p.Project.ID
+	}
 	p.Browser = u.Browsers != nil && (s.Browses() || u.Browsers.Open(id))
 	p.Thread.Later = u.Later(id)
 	if p.Thread.Shared, err = u.share.IsShared(ctx, id); err != nil {

@@ -32,7 +32,7 @@ func (u *UI) threadMemory(c echo.Context, t store.Thread) error {
 	if p.Off, err = u.Memory.Off(ctx, t.ID); err != nil {
 		return err
 	}
-	facts, err := u.Memory.All(ctx, t.Owner)
+	facts, err := u.Memory.Known(ctx, t.Owner, t.ID)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,10 @@ func (u *UI) changeThreadMemory(c echo.Context, t store.Thread) error {
 		_, err = u.Memory.Forget(ctx, t.Owner, t.ID)
 		done = "?forgot=1"
 	case "undo":
-		_, err = u.Memory.Undo(ctx, t.Owner)
+		var owner string
+		if owner, err = u.Memory.Learner(ctx, t.Owner, t.ID); err == nil {
+			_, err = u.Memory.Undo(ctx, owner)
+		}
 	}
 	if err != nil {
 		return memoryChanged(c, err)

@@ -22,6 +22,7 @@ import (
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
+	service "fawn/agent/projects"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
@@ -45,6 +46,7 @@ import (
 	"fawn/web/ui/files"
 	"fawn/web/ui/insight"
 	"fawn/web/ui/page"
+	"fawn/web/ui/projects"
 	"fawn/web/ui/settings"
 	"fawn/web/ui/share"
 	"fawn/web/ui/tasks"
@@ -68,6 +70,7 @@ type Deps struct {
 	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
 	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
 	Agents   *profile.Library                // the custom agents; nil has none
+	Projects *service.Service                // changes projects; nil makes one
 	Skills   *skills.Library                 // nil has no skills
 	Fetch    *http.Client                    // for skills at an address; nil reaches the public internet only
 	Web      *community.Service              // searches the web for agents; nil has none
@@ -106,6 +109,7 @@ type UI struct {
 	imports  *imports.Service
 	agents   *agents.Handlers
 	chats    *chats.Handlers
+	projects *projects.Handlers
 	export   *export.Handlers
 	files    *files.Handlers
 	insight  *insight.Handlers
@@ -114,6 +118,9 @@ type UI struct {
 
 	suggesting turnstile // threads whose follow-ups are being made
 }
+
+// Discarded says that chats have come into the trash.
+func (u *UI) Discarded() { u.chats.Discarded() }
 
 // EmptyTrash removes deleted threads of all owners when their time is up, until ctx ends.
 func (u *UI) EmptyTrash(ctx context.Context) { u.chats.EmptyTrash(ctx) }
@@ -163,6 +170,11 @@ func New(d Deps) (*UI, error) {
 	u.files = &files.Handlers{Handlers: u.Handlers, Archives: u.export, Uploads: d.Uploads, Documents: d.Documents,
 		Pictures: d.Pictures, BackToBox: u.backToBox, Key: d.Steps.Key}
 	u.share = &share.Handlers{Handlers: u.Handlers, Files: u.files}
+	if d.Projects == nil {
+		d.Projects = service.New(service.Config{DB: d.Site.DB, Runs: d.Site.Runs, Dirs: d.Site.Dirs, Documents: d.Documents, Log: d.Site.Log})
+	}
+	u.projects = &projects.Handlers{Site: d.Site, Projects: d.Projects, Agents: d.Agents, Skills: d.Skills,
+		Memory: d.Memory, Uploads: d.Uploads}
 	u.chats = chats.New(d.Site, d.Bots, u.runsCommands)
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
 	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents, Bots: d.Bots}

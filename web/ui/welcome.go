@@ -35,6 +35,9 @@ func (u *UI) welcomePage(c echo.Context, thread string, d boxDraft) error {
 		return err
 	}
 	p.Composer.New, p.Composer.Autofocus = true, true
+	if p.Project = page.ProjectIn(shell, cmp.Or(d.project, c.QueryParam("project"))); p.Project != nil {
+		p.Composer.Project, p.Shell.Project = p.Project.ID, p.Project.ID
+	}
 	p.Composer.Text, p.Composer.Problem = d.text, d.problem
 	snap := u.Config.Current()
 	connected := len(snap.UsableModels()) > 0

@@ -16,6 +16,8 @@ type Choices struct {
 	checkpoint  string
 	threadID    string
 
+	Project string // that a new thread is made in, "" for none
+
 	Limit    int            // of steps; 0 = the client names none
 	AtLimit  string         // answer, error or "", when it is reached
 	Metadata map[string]any // scalars worth showing in checkpoint metadata
@@ -92,6 +94,7 @@ func (r *Request) Choices() (Choices, error) {
 		{"timezone", &c.Timezone, nil},
 		{"checkpoint_id", &c.checkpoint, nil},
 		{"thread_id", &c.threadID, nil},
+		{"project_id", &c.Project, nil},
 		{"on_recursion_limit", &c.AtLimit, nil},
 		{"client_tools", &c.ClientTools, nil},
 	} {

@@ -35,6 +35,7 @@ type Request struct {
 	InterruptBefore Strings         `json:"interrupt_before,omitempty"`   // nodes, or "*": the run stops before them
 	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops behind them
 
+	Project     string `json:"project_id,omitempty"`   // that a new thread is made in
 	Hold        bool   `json:"hold,omitempty"`         // while the thread is at work the run waits until that has ended well
 	ID          string `json:"-"`                      // of the run; "" makes one
 	Thread      string `json:"-"`                      // "" makes a new thread

@@ -64,14 +64,19 @@ func (h *Handlers) discard(ctx context.Context, threads []string) (token string,
 	if n == 0 {
 		return "", err
 	}
-	select {
-	case h.trash.wake <- struct{}{}:
-	default:
-	}
+	h.Discarded()
 	if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
 	return page.UndoToken(at), err
+}
+
+// Discarded says that threads have come into the trash, so that it is emptied in time.
+func (h *Handlers) Discarded() {
+	select {
+	case h.trash.wake <- struct{}{}:
+	default:
+	}
 }
 
 func (h *Handlers) discardOne(ctx context.Context, thread string, at time.Time) error {

@@ -124,9 +124,31 @@ func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell
 		}
 		out.Undo = views.Undo{Token: token, Count: n}
 	}
+	projects, err := s.DB.Projects(c.Request().Context(), principal.Owner(c.Request().Context()))
+	if err != nil {
+		return out, err
+	}
+	for _, p := range projects {
+		out.Projects = append(out.Projects, ProjectLink(p))
+	}
 	out.Threads, err = s.Rows(c.Request().Context(), rows)
 	AtHand(out.Threads, current)
 	return out, err
+}
+
+// ProjectLink is a project where it is only named.
+func ProjectLink(p store.Project) views.ProjectLink {
+	return views.ProjectLink{ID: p.ID, Name: p.Name, Icon: p.Settings.Icon, Color: p.Settings.Color}
+}
+
+// ProjectIn is the one of a shell's projects that has an id, nil for none.
+func ProjectIn(s views.Shell, id string) *views.ProjectLink {
+	for i := range s.Projects {
+		if id != "" && s.Projects[i].ID == id {
+			return &s.Projects[i]
+		}
+	}
+	return nil
 }
 
 // Localized is a context in which components speak the reader's language.

@@ -1,0 +1,62 @@
+package lead
+
+import (
+	"slices"
+	"strings"
+
+	"fawn/agent"
+)
+
+// Project is what the chats of a project have in common. Empty choices are left to the chat and its agent.
+type Project struct {
+	Name         string
+	Instructions string
+	Agent, Model string
+	Skills       []string // nil has all
+	Servers      []string // of tools; nil has all
+	Files        []string // names of its files, or the first of them
+	More         int      // how many there are beside these
+	Write        bool     // the chat may change them
+}
+
+// without adds to what a run does without the tools of servers that the project has not chosen.
+func (p *Project) without(without func(*agent.Tool) bool) func(*agent.Tool) bool {
+	if p == nil || p.Servers == nil {
+		return without
+	}
+	return func(t *agent.Tool) bool {
+		return t.Server != "" && !slices.Contains(p.Servers, t.Server) || without(t)
+	}
+}
+
+// about is what an agent is told of the project, in full or as much as a model takes that reads little.
+func (p *Project) about(short bool) []safe {
+	if p == nil {
+		return nil
+	}
+	var list strings.Builder
+	for _, name := range p.Files {
+		list.WriteString("\n- `" + string(quote(name)) + "`")
+	}
+	if p.More > 0 {
+		list.WriteString("\n- and more; use ls")
+	}
+	files := "It has no files yet."
+	if len(p.Files) > 0 {
+		files = "Its files:" + list.String()
+	}
+	access := "It is read-only."
+	if p.Write {
+		access = "You may change it; the project's other chats see what you change."
+	}
+	text := strings.NewReplacer("{name}", string(quote(p.Name)), "{access}", access, "{files}", files).Replace(
+		string(ours("project")))
+	instructions := strings.TrimSpace(p.Instructions)
+	if short {
+		instructions = agent.Head(instructions, shortSoul)
+	}
+	if instructions != "" {
+		text += "\n<project_instructions>\n" + agent.EscapeLines(instructions) + "\n</project_instructions>"
+	}
+	return []safe{safe(text)}
+}

@@ -1,0 +1,182 @@
+package projects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"fawn/agent/runs"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/uploads"
+)
+
+// Bounds of what a project says.
+const (
+	MaxName         = 100      // characters
+	MaxInstructions = 32 << 10 // bytes
+	MaxChosen       = 200      // skills or servers
+	maxChoice       = 100      // bytes of the name of one, of an agent or of a model
+	maxIcon         = 4 * utf8.UTFMax
+)
+
+// Colors are those that a project can have; "" is none.
+func Colors() []string { return []string{"green", "blue", "amber", "red"} }
+
+// Memories are where what chats teach can go.
+func Memories() []string {
+	return []string{store.MemoryProject, store.MemoryIsolated, store.MemoryPersonal}
+}
+
+// Invalid is a setting that no project can have.
+type Invalid struct{ Field, Why string }
+
+// Error says which, and why.
+func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
+
+// Config are the parts a Service needs.
+type Config struct {
+	DB        *store.DB
+	Runs      *runs.Manager
+	Dirs      files.Dirs
+	Documents uploads.Documents // nil converts nothing
+	Discarded func()            // chats have come into the trash; nil is of a server that looks by itself
+	Log       *slog.Logger
+}
+
+// Service changes projects.
+type Service struct{ Config }
+
+// New makes a Service.
+func New(c Config) *Service {
+	if c.Documents == nil {
+		c.Documents = uploads.NoDocuments{}
+	}
+	if c.Discarded == nil {
+		c.Discarded = func() {}
+	}
+	return &Service{c}
+}
+
+// Check tidies the name and settings of a project. The error is an *Invalid.
+func Check(p *store.Project) error {
+	p.Name = strings.Join(strings.Fields(p.Name), " ")
+	s := &p.Settings
+	s.Instructions = strings.TrimSpace(s.Instructions)
+	if s.Memory == "" {
+		s.Memory = store.MemoryProject
+	}
+	switch {
+	case p.Name == "":
+		return &Invalid{"name", "must not be empty"}
+	case utf8.RuneCountInString(p.Name) > MaxName:
+		return &Invalid{"name", fmt.Sprintf("has more than %d characters", MaxName)}
+	case strings.ContainsFunc(p.Name, unicode.IsControl), !utf8.ValidString(p.Name):
+		return &Invalid{"name", "has characters that can't be shown"}
+	case len(s.Icon) > maxIcon || strings.ContainsFunc(s.Icon, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
+		return &Invalid{"icon", "want one emoji or a few letters"}
+	case s.Color != "" && !slices.Contains(Colors(), s.Color):
+		return &Invalid{"color", "want one of " + strings.Join(Colors(), ", ")}
+	case len(s.Instructions) > MaxInstructions:
+		return &Invalid{"instructions", fmt.Sprintf("have more than %d bytes", MaxInstructions)}
+	case !utf8.ValidString(s.Instructions):
+		return &Invalid{"instructions", "are not valid UTF-8"}
+	case !slices.Contains(Memories(), s.Memory):
+		return &Invalid{"memory", "want one of " + strings.Join(Memories(), ", ")}
+	}
+	for field, name := range map[string]string{"agent": s.Agent, "model": s.Model} {
+		if len(name) > maxChoice || strings.ContainsFunc(name, unicode.IsControl) {
+			return &Invalid{field, "is no name"}
+		}
+	}
+	for field, list := range map[string][]string{"skills": s.Skills, "mcp_servers": s.Servers} {
+		if len(list) > MaxChosen {
+			return &Invalid{field, fmt.Sprintf("has more than %d names", MaxChosen)}
+		}
+		for _, name := range list {
+			if name == "" || len(name) > maxChoice {
+				return &Invalid{field, "has an empty or too long name"}
+			}
+		}
+	}
+	return nil
+}
+
+// Create makes a project of owner's. Errors: *Invalid.
+func (s *Service) Create(ctx context.Context, owner, name string, settings store.ProjectSettings) (store.Project, error) {
+	p := store.Project{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner, Name: name, Settings: settings}
+	if err := Check(&p); err != nil {
+		return p, err
+	}
+	if err := s.DB.CreateProject(ctx, p); err != nil {
+		return p, err
+	}
+	return s.DB.ProjectFor(ctx, owner, p.ID)
+}
+
+// Change changes a project. Errors: *Invalid, store.ErrNotFound for who may not write it, what change returns.
+func (s *Service) Change(ctx context.Context, person, id string, change func(*store.Project) error) (store.Project, error) {
+	return s.DB.ChangeProject(ctx, person, id, func(p *store.Project) error {
+		if err := change(p); err != nil {
+			return err
+		}
+		return Check(p)
+	})
+}
+
+// Delete deletes a project of owner's with its files and what was learned in it. Its chats stay as chats of their own;
+// with chats, those of the owner are ended and go to the trash, as of the moment that comes back. A crash in between
+// leaves nothing: what is not done then is done at the next start. Errors: store.ErrNotFound.
+func (s *Service) Delete(ctx context.Context, owner, id string, chats bool) (at time.Time, err error) {
+	p, err := s.DB.ProjectFor(ctx, owner, id)
+	if err == nil && p.Role != store.ProjectOwner {
+		err = fmt.Errorf("project %s: %w", id, store.ErrNotFound)
+	}
+	if err != nil {
+		return at, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if chats {
+		list, err := s.DB.ThreadsIn(ctx, owner, id)
+		for _, thread := range list {
+			err = errors.Join(err, s.Runs.CancelAll(ctx, thread))
+		}
+		if err != nil {
+			return at, fmt.Errorf("end the chats of project %s: %w", id, err)
+		}
+	}
+	at = s.DB.Now().Truncate(time.Millisecond)
+	shelf := store.ShelfOf(id)
+	if err := s.DB.DeleteProject(ctx, owner, id, chats, at, runs.RemovedFiles(shelf)); err != nil {
+		return at, err
+	}
+	if chats {
+		s.Discarded()
+	}
+	if err := s.Runs.ForgetFiles(ctx, shelf); err != nil { // the next start tries again
+		s.Log.Error("the files of a deleted project could not be removed", "project", id, "err", err)
+	}
+	return at, nil
+}
+
+// DeleteOwned deletes all projects of an owner; their chats stay.
+func (s *Service) DeleteOwned(ctx context.Context, owner string) error {
+	list, err := s.DB.Projects(ctx, owner)
+	for _, p := range list {
+		if p.Role != store.ProjectOwner {
+			continue
+		}
+		if _, gone := s.Delete(ctx, owner, p.ID, false); gone != nil && !errors.Is(gone, store.ErrNotFound) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Scope is whose memory a thread has to do with. An owner here is any name under which facts are kept.
+type Scope struct {
+	Learn string   // gets what the thread teaches
+	Read  []string // are told to models, the first of them first
+}
+
+// scope is that of a thread of owner's at this moment.
+func (s *Service) scope(ctx context.Context, owner, thread string) (Scope, error) {
+	if s.Scope == nil {
+		return Scope{owner, []string{owner}}, nil
+	}
+	scope, err := s.Scope(ctx, owner, thread)
+	if err != nil {
+		return Scope{}, fmt.Errorf("find the memory of thread %s: %w", thread, err)
+	}
+	return scope, nil
+}
+
+// Learner is the owner whose memory gets what a thread of owner's teaches.
+func (s *Service) Learner(ctx context.Context, owner, thread string) (string, error) {
+	scope, err := s.scope(ctx, owner, thread)
+	return scope.Learn, err
+}
+
+// Known are all facts that a thread of owner's reads or has taught, whichever agent's they are.
+func (s *Service) Known(ctx context.Context, owner, thread string) ([]Fact, error) {
+	scope, err := s.scope(ctx, owner, thread)
+	if err != nil {
+		return nil, err
+	}
+	var all []Fact
+	for i, of := range append([]string{scope.Learn}, scope.Read...) {
+		if i > 0 && slices.Contains(append([]string{scope.Learn}, scope.Read[:i-1]...), of) {
+			continue
+		}
+		facts, err := s.All(ctx, of)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, facts...)
+	}
+	return all, nil
+}

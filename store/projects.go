@@ -1,0 +1,389 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Role is what somebody may do with a project.
+type Role string
+
+// The roles, each of which may do what the one before it may.
+const (
+	Viewer       Role = "viewer"   // read it, and have chats in it
+	Editor       Role = "editor"   // change its files and settings
+	ProjectOwner Role = "owner"    // delete it, and share it
+	NoRole       Role = ""         // nothing: it is not there
+	shelfPrefix       = "project." // see [ShelfOf]
+)
+
+// Writes tells whether a role may change files and settings.
+func (r Role) Writes() bool { return r == Editor || r == ProjectOwner }
+
+// Where facts go that are learned in the chats of a project.
+const (
+	MemoryProject  = "project"  // into the project; what is known of the person is read, too
+	MemoryIsolated = "isolated" // into the project, and nothing else is read
+	MemoryPersonal = "personal" // into the person's memory, as outside of projects
+)
+
+// Project is a folder of chats with files and settings of its own.
+type Project struct {
+	ID        string
+	Owner     string // "" is written as [DefaultOwner]
+	Name      string
+	Settings  ProjectSettings
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Role      Role // of who asked; not written
+	Chats     int  // that who asked has in it; not written
+}
+
+// ProjectSettings are what the chats of a project have in common. Empty ones leave the choice to the chat.
+type ProjectSettings struct {
+	Icon         string   `json:"icon,omitempty"`
+	Color        string   `json:"color,omitempty"`
+	Instructions string   `json:"instructions,omitempty"`
+	Agent        string   `json:"agent,omitempty"`
+	Model        string   `json:"model,omitempty"`
+	Skills       []string `json:"skills"`      // nil has all
+	Servers      []string `json:"mcp_servers"` // nil has all
+	Memory       string   `json:"memory,omitempty"`
+	Writable     bool     `json:"writable,omitempty"` // chats may change the files
+}
+
+// Member is somebody whom a project is shared with.
+type Member struct {
+	ID   string
+	Role Role
+}
+
+// ShelfOf is the name under which the files of a project are kept, where those of threads have the ids of their
+// threads. No thread can have it.
+func ShelfOf(project string) string { return shelfPrefix + project }
+
+// ProjectMemory is whose memory has the facts that somebody's chats in a project teach.
+func ProjectMemory(person, project string) string {
+	return orDefault(person, DefaultOwner) + "/" + project
+}
+
+const projectColumns = `p.id, p.owner, p.name, p.settings, p.created_at, p.updated_at`
+
+// roleIn is the role in the project p of whom the parameter names twice.
+const roleIn = `CASE WHEN p.owner = ? THEN 'owner' ELSE coalesce((SELECT m.role FROM project_member m
+	WHERE m.project = p.id AND m.member = ?), '') END`
+
+func scanProject(row interface{ Scan(...any) error }, more ...any) (p Project, err error) {
+	var settings string
+	var created, updated int64
+	err = row.Scan(append([]any{&p.ID, &p.Owner, &p.Name, &settings, &created, &updated, &p.Role}, more...)...)
+	if err = translate(err); err == nil {
+		err = json.Unmarshal([]byte(settings), &p.Settings)
+	}
+	p.CreatedAt, p.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return p, err
+}
+
+// ProjectFor returns a project with the role that a person has in it, or ErrNotFound if they have none. Whatever
+// shows or changes a project asks here whether the person may.
+func (db *DB) ProjectFor(ctx context.Context, person, id string) (Project, error) {
+	person = orDefault(person, DefaultOwner)
+	p, err := scanProject(db.one(db.brief(ctx), `SELECT `+projectColumns+`, `+roleIn+` FROM project p WHERE p.id = ?`,
+		person, person, id))
+	if err == nil && p.Role == NoRole {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Project{}, fmt.Errorf("project %s: %w", id, err)
+	}
+	return p, nil
+}
+
+// ProjectOf returns the project that a thread is in, with the role of the thread's owner; one without an id for a
+// thread that is in none, or not there.
+func (db *DB) ProjectOf(ctx context.Context, thread string) (Project, error) {
+	list := []Project{}
+	err := db.each(db.brief(ctx), `SELECT `+projectColumns+`, CASE WHEN p.owner = t.owner THEN 'owner' ELSE
+		coalesce((SELECT m.role FROM project_member m WHERE m.project = p.id AND m.member = t.owner), '') END
+		FROM thread t JOIN project p ON p.id = t.project WHERE t.id = ? AND t.project <> ''`, []any{thread},
+		func(rows *sql.Rows) (bool, error) {
+			p, err := scanProject(rows)
+			list = append(list, p)
+			return true, err
+		})
+	if err != nil {
+		return Project{}, fmt.Errorf("project of thread %s: %w", thread, err)
+	}
+	if len(list) == 0 || list[0].Role == NoRole {
+		return Project{}, nil
+	}
+	return list[0], nil
+}
+
+// Projects returns what a person owns or shares, by name, with how many chats they have in each.
+func (db *DB) Projects(ctx context.Context, person string) ([]Project, error) {
+	person = orDefault(person, DefaultOwner)
+	list := []Project{}
+	err := db.each(ctx, `SELECT `+projectColumns+`, `+roleIn+`, (SELECT count(*) FROM thread t WHERE t.project = p.id
+		AND t.project <> '' AND t.owner = ? AND t.deleted_at = 0) FROM project p WHERE p.owner = ?
+		OR p.id IN (SELECT m.project FROM project_member m WHERE m.member = ?) ORDER BY lower(p.name), p.id`,
+		[]any{person, person, person, person, person}, func(rows *sql.Rows) (bool, error) {
+			n := 0
+			p, err := scanProject(rows, &n)
+			p.Chats = n
+			list = append(list, p)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list the projects of %s: %w", person, err)
+	}
+	return list, nil
+}
+
+// AllProjects calls visit with the id of every project until it returns an error.
+func (db *DB) AllProjects(ctx context.Context, visit func(id string) error) error {
+	err := db.each(ctx, `SELECT id FROM project ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
+		var id string
+		err := rows.Scan(&id)
+		if err == nil {
+			err = visit(id)
+		}
+		return true, err
+	})
+	if err != nil {
+		return fmt.Errorf("list all projects: %w", err)
+	}
+	return nil
+}
+
+// CreateProject writes a new project. ErrExists when its id is taken.
+func (db *DB) CreateProject(ctx context.Context, p Project) error {
+	settings, err := json.Marshal(p.Settings)
+	if err != nil {
+		return err
+	}
+	now := db.Now().UnixMilli()
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`INSERT INTO project(id, owner, name, settings, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`, p.ID, orDefault(p.Owner, DefaultOwner), p.Name,
+			string(settings), now, now)
+		if err == nil && n == 0 {
+			return ErrExists
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("create project %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+// ChangeProject changes a project as it is at that moment. ErrNotFound when the person may not write it; what else
+// change returns comes back.
+func (db *DB) ChangeProject(ctx context.Context, person, id string, change func(*Project) error) (p Project, err error) {
+	person = orDefault(person, DefaultOwner)
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		s, err := w.stmt(`SELECT ` + projectColumns + `, ` + roleIn + ` FROM project p WHERE p.id = ?{lock}`)
+		if err != nil {
+			return err
+		}
+		p, err = scanProject(s.QueryRowContext(context.Background(), person, person, id))
+		if err == nil && !p.Role.Writes() {
+			err = ErrNotFound
+		}
+		if err == nil {
+			err = change(&p)
+		}
+		if err != nil {
+			return err
+		}
+		settings, err := json.Marshal(p.Settings)
+		if err != nil {
+			return err
+		}
+		p.UpdatedAt = db.Now().UTC().Truncate(time.Millisecond)
+		return w.exec(`UPDATE project SET name = ?, settings = ?, updated_at = ? WHERE id = ?`, p.Name,
+			string(settings), p.UpdatedAt.UnixMilli(), id)
+	}})
+	if err != nil {
+		return Project{}, fmt.Errorf("change project %s: %w", id, err)
+	}
+	return p, nil
+}
+
+// PutInProject moves threads of a person's into a project, or with project "" out of theirs. ErrNotFound, and nothing
+// is moved, when the person has no such project or not all of the threads.
+func (db *DB) PutInProject(ctx context.Context, person, project string, threads ...string) error {
+	person = orDefault(person, DefaultOwner)
+	threads = slices.Compact(slices.Sorted(slices.Values(threads)))
+	list, err := json.Marshal(threads)
+	if err != nil {
+		return err
+	}
+	err = db.trash(ctx, func(w *writer) error {
+		if project != "" {
+			if err := w.mayUse(person, project); err != nil {
+				return err
+			}
+		}
+		n, err := w.change(`UPDATE thread SET project = ? WHERE id IN {list} AND owner = ? AND deleted_at = 0`, project,
+			string(list), person)
+		if err == nil && n != int64(len(threads)) {
+			err = ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("move chats to project %s: %w", project, err)
+	}
+	return nil
+}
+
+// mayUse is ErrNotFound unless a person has a role in a project, which stays until the end of the transaction.
+func (w *writer) mayUse(person, project string) error {
+	s, err := w.stmt(`SELECT ` + projectColumns + `, ` + roleIn + ` FROM project p WHERE p.id = ?{lock}`)
+	if err != nil {
+		return err
+	}
+	p, err := scanProject(s.QueryRowContext(context.Background(), person, person, project))
+	if err == nil && p.Role == NoRole {
+		err = ErrNotFound
+	}
+	return err
+}
+
+// ThreadsIn returns the threads that a person has in a project, or with person "" all of them.
+func (db *DB) ThreadsIn(ctx context.Context, person, project string) (ids []string, err error) {
+	err = db.each(ctx, `SELECT id FROM thread WHERE project = ?1 AND project <> '' AND (owner = ?2 OR ?2 = '')
+		AND deleted_at = 0 ORDER BY id`, []any{project, person}, func(rows *sql.Rows) (bool, error) {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the chats of project %s: %w", project, err)
+	}
+	return ids, nil
+}
+
+// DeleteProject deletes a project of its owner's with what was learned in it. The chats in it stay as chats of their
+// own; with discard those of the owner go to the trash as of at. also is written in the same commit, so that files
+// can be removed after a crash, too. ErrNotFound when the person doesn't own the project.
+func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool, at time.Time, also ...KV) error {
+	owner = orDefault(owner, DefaultOwner)
+	err := db.trash(ctx, func(w *writer) error {
+		n, err := w.change(`DELETE FROM project WHERE id = ? AND owner = ?`, id, owner)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		if err == nil && discard {
+			err = w.exec(`UPDATE thread SET deleted_at = ?, project = '' WHERE project = ? AND project <> ''
+				AND owner = ? AND deleted_at = 0`, at.UnixMilli(), id, owner)
+		}
+		if err != nil {
+			return err
+		}
+		w.shrink = true
+		err = w.overwriting(func() error {
+			for _, q := range []struct {
+				query string
+				arg   string
+			}{
+				{`UPDATE thread SET project = '' WHERE project = ? AND project <> ''`, id},
+				{`DELETE FROM project_member WHERE project = ?`, id},
+				{`DELETE FROM fact WHERE substr(owner, length(owner) - length(?1) + 1) = ?1`, "/" + id},
+				{`DELETE FROM memory WHERE substr(owner, length(owner) - length(?1) + 1) = ?1`, "/" + id},
+				{`DELETE FROM tree WHERE thread = ?`, ShelfOf(id)},
+				{`DELETE FROM object_use WHERE thread = ?`, ShelfOf(id)},
+			} {
+				if err := w.exec(q.query, q.arg); err != nil {
+					return err
+				}
+			}
+			return w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key >= ? AND key < ?`, DocumentSpace,
+				ShelfOf(id)+" ", ShelfOf(id)+"!")
+		})
+		if err != nil {
+			return err
+		}
+		return w.putKV(also)
+	})
+	if err != nil {
+		return fmt.Errorf("delete project %s: %w", id, err)
+	}
+	return nil
+}
+
+// Members are those whom a project is shared with.
+func (db *DB) Members(ctx context.Context, project string) ([]Member, error) {
+	list := []Member{}
+	err := db.each(ctx, `SELECT member, role FROM project_member WHERE project = ? ORDER BY member`, []any{project},
+		func(rows *sql.Rows) (bool, error) {
+			var m Member
+			err := rows.Scan(&m.ID, &m.Role)
+			list = append(list, m)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list the members of project %s: %w", project, err)
+	}
+	return list, nil
+}
+
+// ShareProject gives somebody a role in a project of its owner's; [NoRole] takes it back, and moves the chats that
+// they have in it out. ErrNotFound when the owner has no such project.
+func (db *DB) ShareProject(ctx context.Context, owner, id, member string, role Role) error {
+	owner = orDefault(owner, DefaultOwner)
+	err := db.trash(ctx, func(w *writer) error {
+		s, err := w.stmt(`SELECT 1 FROM project WHERE id = ? AND owner = ?{lock}`)
+		if err != nil {
+			return err
+		}
+		var one int
+		if err := s.QueryRowContext(context.Background(), id, owner).Scan(&one); err != nil {
+			return translate(err)
+		}
+		if member == owner {
+			return nil
+		}
+		if role == NoRole {
+			return w.leave(member, id)
+		}
+		return w.exec(`INSERT INTO project_member(project, member, role) VALUES (?, ?, ?)
+			ON CONFLICT(project, member) DO UPDATE SET role = excluded.role`, id, member, string(role))
+	})
+	if err != nil {
+		return fmt.Errorf("share project %s: %w", id, err)
+	}
+	return nil
+}
+
+// LeaveProject ends somebody's role in a project of somebody else's. ErrNotFound when they have none.
+func (db *DB) LeaveProject(ctx context.Context, member, id string) error {
+	err := db.trash(ctx, func(w *writer) error {
+		n, err := w.change(`UPDATE project_member SET role = role WHERE project = ? AND member = ?`, id, member)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return w.leave(member, id)
+	})
+	if err != nil {
+		return fmt.Errorf("leave project %s: %w", id, err)
+	}
+	return nil
+}
+
+func (w *writer) leave(member, id string) error {
+	if err := w.exec(`DELETE FROM project_member WHERE project = ? AND member = ?`, id, member); err != nil {
+		return err
+	}
+	return w.exec(`UPDATE thread SET project = '' WHERE project = ? AND project <> '' AND owner = ?`, id, member)
+}

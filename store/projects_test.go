@@ -1,0 +1,199 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"fawn/store"
+)
+
+func project(t testing.TB, db *store.DB, p store.Project) {
+	t.Helper()
+	if err := db.CreateProject(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func notFound(t testing.TB, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func (s suite) AProjectIsThereForThoseWhoHaveARoleInIt(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "Report", Settings: store.ProjectSettings{
+		Instructions: "Be brief.", Skills: []string{}, Writable: true}})
+	if err := db.CreateProject(ctx, store.Project{ID: "p", Owner: "bob", Name: "Mine"}); !errors.Is(err, store.ErrExists) {
+		t.Errorf("an id that is taken: %v", err)
+	}
+	got := must(db.ProjectFor(ctx, "ann", "p"))(t)
+	if got.Name != "Report" || got.Role != store.ProjectOwner || got.Settings.Instructions != "Be brief." ||
+		got.Settings.Skills == nil || got.Settings.Servers != nil || !got.Settings.Writable || got.CreatedAt.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	rename := func(p *store.Project) error { p.Name = "Other"; return nil }
+	_, err := db.ProjectFor(ctx, "bob", "p")
+	notFound(t, "a stranger reads", err)
+	_, err = db.ChangeProject(ctx, "bob", "p", rename)
+	notFound(t, "a stranger writes", err)
+	notFound(t, "a stranger shares", db.ShareProject(ctx, "bob", "p", "bob", store.Editor))
+	notFound(t, "a stranger deletes", db.DeleteProject(ctx, "bob", "p", true, time.Now()))
+	if list := must(db.Projects(ctx, "bob"))(t); len(list) != 0 {
+		t.Errorf("a stranger lists %+v", list)
+	}
+
+	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
+	if p := must(db.ProjectFor(ctx, "bob", "p"))(t); p.Role != store.Viewer || p.Role.Writes() {
+		t.Errorf("a viewer: %+v", p)
+	}
+	_, err = db.ChangeProject(ctx, "bob", "p", rename)
+	notFound(t, "a viewer writes", err)
+	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
+	if p := must(db.ChangeProject(ctx, "bob", "p", rename))(t); p.Name != "Other" || p.Role != store.Editor {
+		t.Errorf("an editor: %+v", p)
+	}
+	notFound(t, "an editor deletes", db.DeleteProject(ctx, "bob", "p", false, time.Now()))
+	refused := errors.New("refused")
+	if _, err := db.ChangeProject(ctx, "ann", "p", func(p *store.Project) error {
+		p.Name = "Half"
+		return refused
+	}); !errors.Is(err, refused) {
+		t.Errorf("what a change says: %v", err)
+	}
+	if list := must(db.Projects(ctx, "bob"))(t); len(list) != 1 || list[0].Name != "Other" {
+		t.Errorf("an editor lists %+v", list)
+	}
+	same(t, "members", must(db.Members(ctx, "p"))(t), []store.Member{{ID: "bob", Role: store.Editor}})
+}
+
+func (s suite) ChatsMoveInAndOutOfProjects(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})
+	for _, th := range []store.Thread{{ID: "a1", Owner: "ann"}, {ID: "a2", Owner: "ann"}, {ID: "b1", Owner: "bob"},
+		{ID: "a3", Owner: "ann", Project: "p", Title: "born in it"}} {
+		commit(t, db, store.Batch{Thread: &th, NewThread: true})
+	}
+	in := func(person string, want ...string) {
+		t.Helper()
+		same(t, "chats in it", must(db.ThreadsIn(ctx, person, "p"))(t), want)
+	}
+	in("ann", "a3")
+	ok(t, db.PutInProject(ctx, "ann", "p", "a1", "a1"))
+	in("ann", "a1", "a3")
+	notFound(t, "somebody else's chat", db.PutInProject(ctx, "ann", "p", "a2", "b1"))
+	notFound(t, "into a project that is not theirs", db.PutInProject(ctx, "bob", "p", "b1"))
+	in("", "a1", "a3")
+
+	list, n, err := db.Threads(ctx, store.ThreadQuery{Owner: "ann", Project: "p", Limit: 1})
+	if err != nil || n != 2 || len(list) != 1 || list[0].Project != "p" {
+		t.Errorf("%+v, %d, %v", list, n, err)
+	}
+	if _, n, err := db.Threads(ctx, store.ThreadQuery{Owner: "ann"}); n != 3 || err != nil {
+		t.Errorf("all chats: %d, %v", n, err)
+	}
+	found, _, err := db.FindThreads(ctx, store.Find{Owner: "ann", Project: "p", Words: []string{"born"}, Limit: 5})
+	if err != nil || len(found) != 1 || found[0].ID != "a3" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if p := must(db.ProjectOf(ctx, "a1"))(t); p.ID != "p" || p.Role != store.ProjectOwner {
+		t.Errorf("project of a chat: %+v", p)
+	}
+	if p := must(db.Projects(ctx, "ann"))(t); p[0].Chats != 2 {
+		t.Errorf("chats: %+v", p)
+	}
+	ok(t, db.PutInProject(ctx, "ann", "", "a1"))
+	in("", "a3")
+	for _, id := range []string{"a1", "nothing"} {
+		if p := must(db.ProjectOf(ctx, id))(t); p.ID != "" {
+			t.Errorf("project of %s: %+v", id, p)
+		}
+	}
+	// A row that is written anew stays where it is.
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "a3", Owner: "ann", Title: "again"}})
+	in("", "a3")
+	checkClean(t, db)
+}
+
+func (s suite) WhoLeavesAProjectTakesTheirChatsAlong(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})
+	for _, person := range []string{"bob", "cem"} {
+		ok(t, db.ShareProject(ctx, "ann", "p", person, store.Viewer))
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: person, Owner: person, Project: "p"}, NewThread: true})
+	}
+	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.NoRole))
+	ok(t, db.LeaveProject(ctx, "cem", "p"))
+	notFound(t, "leaving again", db.LeaveProject(ctx, "cem", "p"))
+	for _, person := range []string{"bob", "cem"} {
+		_, err := db.ProjectFor(ctx, person, "p")
+		notFound(t, person+" reads", err)
+		if th := must(db.Thread(ctx, person))(t); th.Project != "" {
+			t.Errorf("the chat of %s: %+v", person, th)
+		}
+	}
+}
+
+func (s suite) ADeletedProjectKeepsChatsOrDiscardsThem(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	for _, id := range []string{"keep", "drop"} {
+		project(t, db, store.Project{ID: id, Owner: "ann", Name: id})
+		ok(t, db.ShareProject(ctx, "ann", id, "bob", store.Editor))
+		for _, person := range []string{"ann", "bob"} {
+			commit(t, db, store.Batch{Thread: &store.Thread{ID: person + id, Owner: person, Project: id}, NewThread: true,
+				KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: store.ShelfOf(id) + " a.pdf",
+					Body: []byte("{}")}}})
+		}
+		must(db.ChangeMemory(ctx, store.MemoryChange{Owner: store.ProjectMemory("ann", id), At: time.Now(),
+			Put: []store.Fact{{ID: "f", Content: "likes " + id}}}))(t)
+		must(db.PutTree(ctx, store.ShelfOf(id), store.Tree{Whole: true, Body: []byte("x")}))(t)
+	}
+	at := time.Now().Truncate(time.Millisecond)
+	left := store.KV{Owner: store.Global, Space: "left", Key: "keep", Body: []byte("{}")}
+	ok(t, db.DeleteProject(ctx, "ann", "keep", false, at, left))
+	must(db.KV(ctx, store.Global, "left", "keep"))(t)
+	ok(t, db.DeleteProject(ctx, "ann", "drop", true, at))
+	for _, id := range []string{"keep", "drop"} {
+		for _, person := range []string{"ann", "bob"} {
+			_, err := db.ProjectFor(ctx, person, id)
+			notFound(t, person+" reads "+id, err)
+			th := must(db.Thread(ctx, person+id))(t)
+			if gone := person == "ann" && id == "drop"; th.Project != "" || th.DeletedAt.IsZero() == gone {
+				t.Errorf("the chat of %s in %s: %+v", person, id, th)
+			}
+		}
+	}
+	for _, query := range []string{`SELECT count(*) FROM project_member`, `SELECT count(*) FROM fact`,
+		`SELECT count(*) FROM memory`, `SELECT count(*) FROM tree`,
+		`SELECT count(*) FROM kv WHERE space = 'thread_document'`} {
+		if n := must(db.Count(ctx, query))(t); n != 0 {
+			t.Errorf("%s: %d", query, n)
+		}
+	}
+	same(t, "restored", must(db.Restore(ctx, "ann", at, time.Hour))(t), []string{"anndrop"})
+	checkClean(t, db)
+}
+
+func (s suite) RemovedOwnersLeaveProjects(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})
+	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
+	must(db.ChangeMemory(ctx, store.MemoryChange{Owner: store.ProjectMemory("bob", "p"), At: time.Now(),
+		Put: []store.Fact{{ID: "f", Content: "x"}}}))(t)
+	if o := must(db.Owned(ctx, "bob"))(t); o.Facts != 1 || o.Projects != 0 {
+		t.Errorf("%+v", o)
+	}
+	ok(t, db.RemoveOwned(ctx, "bob"))
+	if n := must(db.Count(ctx, `SELECT (SELECT count(*) FROM project_member) + (SELECT count(*) FROM fact)`))(t); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}

@@ -1,0 +1,82 @@
+package views
+
+import "time"
+
+// ProjectLink is a project where it is only named.
+type ProjectLink struct {
+	ID    string
+	Name  string
+	Icon  string // an emoji or a few letters; empty is the usual icon
+	Color string // green, blue, amber, red or none
+}
+
+// ProjectsPage is GET /workspace/projects.
+type ProjectsPage struct {
+	Shell    Shell
+	Projects []ProjectRow
+	New      bool   // the form to make one is open
+	Name     string // in it
+	Problem  string // why none was made
+}
+
+// ProjectRow is a project of the list.
+type ProjectRow struct {
+	ProjectLink
+	Chats  int
+	Shared bool // with the reader, by its owner
+}
+
+// ProjectPage is GET /workspace/projects/{id}.
+type ProjectPage struct {
+	Shell        Shell
+	Project      ProjectLink
+	Notice       *Notice
+	Owns, Writes bool // what the reader may do
+	Chats        []ThreadRow
+	Instructions string
+	Files        []ProjectFile
+	Settings     ProjectSettings
+	Facts        []MemoryFact // that the reader's chats in it have taught
+	Members      []ProjectMember
+	Accounts     bool // there are others to share it with
+}
+
+// ProjectFile is a file of a project.
+type ProjectFile struct {
+	Name     string
+	URL      string
+	Bytes    int64
+	Modified time.Time
+}
+
+// ProjectSettings are the choices that a project makes for its chats.
+type ProjectSettings struct {
+	Agent, Model          string
+	Agents, Models        []string // that can be chosen
+	Memory                string   // project, isolated or personal
+	Writable              bool
+	AllSkills, AllServers bool
+	Skills, Servers       []ProjectChoice
+}
+
+// ProjectChoice is one of the skills or servers.
+type ProjectChoice struct {
+	Name string
+	On   bool
+}
+
+// ProjectMember is somebody who can use a project.
+type ProjectMember struct {
+	ID   string
+	Name string // or the address
+	Role string // owner, editor or viewer
+	Self bool
+}
+
+// MovePage is GET /ui/threads/{id}/project: the project that a chat is in.
+type MovePage struct {
+	Shell    Shell
+	Modal    bool // only the inside of a dialog
+	ThreadID string
+	Project  string // id of the one it is in
+}

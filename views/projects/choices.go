@@ -1,0 +1,40 @@
+package projects
+
+import (
+	"context"
+
+	"fawn/views/i18n"
+)
+
+// option is one of a select.
+type option struct{ value, text string }
+
+// same are options that are called what they are.
+func same(names []string) (all []option) {
+	for _, n := range names {
+		all = append(all, option{n, n})
+	}
+	return all
+}
+
+func colors(ctx context.Context) []option {
+	return []option{{"", i18n.C(ctx, "projects.color.none")}, {"green", i18n.C(ctx, "projects.color.green")},
+		{"blue", i18n.C(ctx, "projects.color.blue")}, {"amber", i18n.C(ctx, "projects.color.amber")},
+		{"red", i18n.C(ctx, "projects.color.red")}}
+}
+
+func memories(ctx context.Context) []option {
+	return []option{{"project", i18n.C(ctx, "projects.memory.project")},
+		{"isolated", i18n.C(ctx, "projects.memory.isolated")}, {"personal", i18n.C(ctx, "projects.memory.personal")}}
+}
+
+// role is what somebody may do with a project.
+func role(ctx context.Context, name string) string {
+	switch name {
+	case "owner":
+		return i18n.C(ctx, "projects.role.owner")
+	case "editor":
+		return i18n.C(ctx, "projects.role.editor")
+	}
+	return i18n.C(ctx, "projects.role.viewer")
+}

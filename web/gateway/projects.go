@@ -1,0 +1,394 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/projects"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/web/api/wire"
+	"fawn/web/httpx"
+	"fawn/web/route"
+)
+
+// projectRoutes are the routes of projects.
+func (g *Gateway) projectRoutes() []route.Route {
+	return []route.Route{
+		route.On("GET", "/projects", user, "listProjects", g.listProjects),
+		route.On("POST", "/projects", user, "createProject", g.createProject),
+		route.On("GET", "/projects/{project_id}", user, "getProject", g.onProject(g.project)),
+		route.On("PATCH", "/projects/{project_id}", user, "changeProject", g.onProject(g.changeProject)),
+		route.On("DELETE", "/projects/{project_id}", user, "deleteProject", g.onProject(g.deleteProject)),
+		route.On("GET", "/projects/{project_id}/files", user, "listProjectFiles", g.onProject(g.projectFiles)),
+		route.On("POST", "/projects/{project_id}/files", user, "uploadProjectFiles", g.onProject(g.uploadProjectFiles)),
+		route.On("GET", "/projects/{project_id}/files/{name}", user, "getProjectFile", g.onProject(g.projectFile)),
+		route.On("DELETE", "/projects/{project_id}/files/{name}", user, "deleteProjectFile", g.onProject(g.deleteProjectFile)),
+		route.On("PUT", "/projects/{project_id}/threads/{thread_id}", user, "putProjectThread", g.OnThread(g.putProjectThread)),
+		route.On("DELETE", "/projects/{project_id}/threads/{thread_id}", user, "takeProjectThread", g.OnThread(g.takeProjectThread)),
+		route.On("GET", "/projects/{project_id}/memory", user, "getProjectMemory", g.onProject(g.projectMemory)),
+		route.On("DELETE", "/projects/{project_id}/memory", user, "clearProjectMemory", g.onProject(g.clearProjectMemory)),
+		route.On("GET", "/projects/{project_id}/members", user, "listProjectMembers", g.onProject(g.projectMembers)),
+		route.On("POST", "/projects/{project_id}/members", user, "shareProject", g.onProject(g.shareProject)),
+		route.On("DELETE", "/projects/{project_id}/members/{user_id}", user, "unshareProject", g.onProject(g.unshareProject)),
+	}
+}
+
+// projectJSON is a project on the wire. Null leaves a choice to the chat.
+type projectJSON struct {
+	ID           string   `json:"project_id"`
+	Name         string   `json:"name"`
+	Icon         string   `json:"icon"`
+	Color        string   `json:"color"`
+	Instructions string   `json:"instructions"`
+	Agent        *string  `json:"agent_name"`
+	Model        *string  `json:"model_name"`
+	Skills       []string `json:"skills"`
+	Servers      []string `json:"mcp_servers"`
+	Memory       string   `json:"memory"`
+	Writable     bool     `json:"writable"`
+	Role         string   `json:"role"`
+	CreatedAt    string   `json:"created_at"`
+	UpdatedAt    string   `json:"updated_at"`
+}
+
+func projectOf(p store.Project) projectJSON {
+	s := p.Settings
+	return projectJSON{ID: p.ID, Name: p.Name, Icon: s.Icon, Color: s.Color, Instructions: s.Instructions,
+		Agent: route.TextOrNull(s.Agent), Model: route.TextOrNull(s.Model), Skills: s.Skills, Servers: s.Servers,
+		Memory: s.Memory, Writable: s.Writable, Role: string(p.Role), CreatedAt: wire.Stamp(p.CreatedAt),
+		UpdatedAt: wire.Stamp(p.UpdatedAt)}
+}
+
+// projectBody is what a request says of a project: what is absent stays, null clears.
+type projectBody struct {
+	Name         *string         `json:"name"`
+	Icon         *string         `json:"icon"`
+	Color        *string         `json:"color"`
+	Instructions *string         `json:"instructions"`
+	Agent        json.RawMessage `json:"agent_name"`
+	Model        json.RawMessage `json:"model_name"`
+	Skills       json.RawMessage `json:"skills"`
+	Servers      json.RawMessage `json:"mcp_servers"`
+	Memory       *string         `json:"memory"`
+	Writable     *bool           `json:"writable"`
+}
+
+// apply writes into a project what the request says.
+func (b projectBody) apply(p *store.Project) error {
+	s := &p.Settings
+	for _, f := range []struct {
+		from *string
+		to   *string
+	}{{b.Name, &p.Name}, {b.Icon, &s.Icon}, {b.Color, &s.Color}, {b.Instructions, &s.Instructions},
+		{b.Memory, &s.Memory}} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	if b.Writable != nil {
+		s.Writable = *b.Writable
+	}
+	for _, f := range []struct {
+		field, want string
+		raw         json.RawMessage
+		clear       func()
+		into        any
+	}{
+		{"agent_name", "text or null", b.Agent, func() { s.Agent = "" }, &s.Agent},
+		{"model_name", "text or null", b.Model, func() { s.Model = "" }, &s.Model},
+		{"skills", "a list of names or null", b.Skills, func() { s.Skills = nil }, &s.Skills},
+		{"mcp_servers", "a list of names or null", b.Servers, func() { s.Servers = nil }, &s.Servers},
+	} {
+		switch raw := bytes.TrimSpace(f.raw); {
+		case len(raw) == 0:
+		case string(raw) == "null":
+			f.clear()
+		default:
+			if json.Unmarshal(raw, f.into) != nil {
+				return httpx.Invalid("body", f.field, "want %s", f.want)
+			}
+		}
+	}
+	return nil
+}
+
+// projectError words what went wrong with a project.
+func projectError(err error) error {
+	var bad *projects.Invalid
+	if errors.As(err, &bad) {
+		return httpx.Invalid("body", bad.Field, "%s", bad.Why)
+	}
+	return err
+}
+
+// noProject says that a project is not there, to those, too, who have no part in it.
+func noProject(id string) error {
+	return httpx.Errorf(http.StatusNotFound, "Project %s not found", route.Cut(id, 80))
+}
+
+// onProject is the handler of a route that works on a project, which it finds for whoever asks.
+func (g *Gateway) onProject(h func(c echo.Context, p store.Project) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := route.Param(c, "project")
+		p, err := g.DB.ProjectFor(c.Request().Context(), g.Owner(c), id)
+		if err == nil {
+			err = h(c, p)
+		}
+		if errors.Is(err, store.ErrNotFound) && !errors.Is(err, uploads.ErrNotFound) {
+			return noProject(id)
+		}
+		return projectError(err)
+	}
+}
+
+// writing refuses those who may read a project and not change it.
+func writing(p store.Project) error {
+	if !p.Role.Writes() {
+		return httpx.Errorf(http.StatusForbidden, "You can use this project, but not change it; ask its owner to make you an editor")
+	}
+	return nil
+}
+
+// owning refuses those who don't own a project.
+func owning(p store.Project) error {
+	if p.Role != store.ProjectOwner {
+		return httpx.Errorf(http.StatusForbidden, "Only the project's owner can do that")
+	}
+	return nil
+}
+
+func (g *Gateway) listProjects(c echo.Context) error {
+	list, err := g.DB.Projects(c.Request().Context(), g.Owner(c))
+	if err != nil {
+		return err
+	}
+	type row struct {
+		projectJSON
+		Chats int `json:"thread_count"`
+	}
+	out := make([]row, 0, len(list))
+	for _, p := range list {
+		out = append(out, row{projectOf(p), p.Chats})
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"projects": out})
+}
+
+func (g *Gateway) createProject(c echo.Context) error {
+	var body projectBody
+	if err := g.BindStrict(c, &body); err != nil {
+		return err
+	}
+	var p store.Project
+	if err := body.apply(&p); err != nil {
+		return err
+	}
+	p, err := g.Projects.Create(c.Request().Context(), g.Owner(c), p.Name, p.Settings)
+	if err != nil {
+		return projectError(err)
+	}
+	return httpx.JSON(c, http.StatusCreated, projectOf(p))
+}
+
+func (g *Gateway) project(c echo.Context, p store.Project) error {
+	return httpx.JSON(c, http.StatusOK, projectOf(p))
+}
+
+func (g *Gateway) changeProject(c echo.Context, p store.Project) error {
+	var body projectBody
+	if err := g.BindStrict(c, &body); err != nil {
+		return err
+	}
+	if err := writing(p); err != nil {
+		return err
+	}
+	p, err := g.Projects.Change(c.Request().Context(), g.Owner(c), p.ID, body.apply)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, projectOf(p))
+}
+
+func (g *Gateway) deleteProject(c echo.Context, p store.Project) error {
+	chats := c.QueryParam("chats")
+	if chats != "" && chats != "keep" && chats != "delete" {
+		return httpx.Invalid("query", "chats", "want keep or delete, got %q", route.Cut(chats, 40))
+	}
+	if err := owning(p); err != nil {
+		return err
+	}
+	if _, err := g.Projects.Delete(c.Request().Context(), g.Owner(c), p.ID, chats == "delete"); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (g *Gateway) projectFiles(c echo.Context, p store.Project) error {
+	list, err := g.Projects.Files(c.Request().Context(), g.Owner(c), p.ID)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, list)
+}
+
+func (g *Gateway) uploadProjectFiles(c echo.Context, p store.Project) error {
+	if err := writing(p); err != nil {
+		return err
+	}
+	form, limits, err := g.UploadForm(c)
+	if err != nil {
+		return err
+	}
+	out, err := g.Projects.Save(c.Request().Context(), g.Owner(c), p.ID, form, limits)
+	if err != nil {
+		return route.UploadError(err, limits)
+	}
+	return httpx.JSON(c, http.StatusOK, out)
+}
+
+func (g *Gateway) projectFile(c echo.Context, p store.Project) error {
+	download, err := httpx.Bool(c.QueryParams(), "download", false)
+	if err != nil {
+		return err
+	}
+	dir, err := g.Projects.Open(c.Request().Context(), g.Owner(c), p.ID)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := route.Param(c, "name")
+	if path.Base(name) != name {
+		return &uploads.NotFoundError{Name: name}
+	}
+	file, info, err := route.OpenFile(dir, uploads.Folder+"/"+name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head := make([]byte, uploads.HeadBytes)
+	n, err := file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	kind, active := uploads.ContentType(name, head[:n])
+	route.FileHeaders(c.Response().Header(), name, kind, active || download)
+	http.ServeContent(c.Response(), c.Request(), name, info.ModTime(), file)
+	return nil
+}
+
+func (g *Gateway) deleteProjectFile(c echo.Context, p store.Project) error {
+	if err := writing(p); err != nil {
+		return err
+	}
+	name := route.Param(c, "name")
+	if err := g.Projects.Remove(c.Request().Context(), g.Owner(c), p.ID, name); err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted " + name})
+}
+
+// putProjectThread moves a thread into a project.
+func (g *Gateway) putProjectThread(c echo.Context, t store.Thread) error {
+	id := route.Param(c, "project")
+	err := g.DB.PutInProject(c.Request().Context(), g.Owner(c), id, t.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return noProject(id)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// takeProjectThread moves a thread out of a project.
+func (g *Gateway) takeProjectThread(c echo.Context, t store.Thread) error {
+	if id := route.Param(c, "project"); t.Project == "" || t.Project != id {
+		return httpx.Errorf(http.StatusNotFound, "Thread %s isn't in project %s", t.ID, route.Cut(id, 80))
+	}
+	if err := g.DB.PutInProject(c.Request().Context(), g.Owner(c), "", t.ID); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// projectMemory is what the asker's chats in a project have taught.
+func (g *Gateway) projectMemory(c echo.Context, p store.Project) error {
+	d, err := g.Memory.Document(c.Request().Context(), store.ProjectMemory(g.Owner(c), p.ID))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, d)
+}
+
+func (g *Gateway) clearProjectMemory(c echo.Context, p store.Project) error {
+	d, err := g.Memory.Clear(c.Request().Context(), store.ProjectMemory(g.Owner(c), p.ID), 0)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, d)
+}
+
+// memberJSON is somebody whom a project is shared with.
+type memberJSON struct {
+	ID    string `json:"user_id"`
+	Email string `json:"email"`
+	Name  string `json:"name"`
+	Role  string `json:"role"`
+}
+
+func (g *Gateway) projectMembers(c echo.Context, p store.Project) error {
+	list, err := g.DB.Members(c.Request().Context(), p.ID)
+	if err != nil {
+		return err
+	}
+	out := []memberJSON{}
+	for _, m := range append([]store.Member{{ID: p.Owner, Role: store.ProjectOwner}}, list...) {
+		one := memberJSON{ID: m.ID, Role: string(m.Role)}
+		u, err := g.DB.User(c.Request().Context(), m.ID)
+		if err == nil {
+			one.Email, one.Name = u.Email, u.Name
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		out = append(out, one)
+	}
+	return httpx.JSON(c, http.StatusOK, map[string]any{"members": out})
+}
+
+// shareProject gives somebody with an account a role in a project, or another one.
+func (g *Gateway) shareProject(c echo.Context, p store.Project) error {
+	var body struct {
+		Email string `json:"email"`
+		Role  string `json:"role"`
+	}
+	if err := g.BindStrict(c, &body); err != nil {
+		return err
+	}
+	if err := owning(p); err != nil {
+		return err
+	}
+	if err := g.Projects.Share(c.Request().Context(), p, body.Email, store.Role(body.Role)); err != nil {
+		return err
+	}
+	return g.projectMembers(c, p)
+}
+
+// unshareProject ends somebody's role: its owner takes it back, or they leave.
+func (g *Gateway) unshareProject(c echo.Context, p store.Project) error {
+	who := route.Param(c, "uid")
+	if who != g.Owner(c) {
+		if err := owning(p); err != nil {
+			return err
+		}
+	}
+	if err := g.Projects.Unshare(c.Request().Context(), p, who); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}

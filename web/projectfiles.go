@@ -1,0 +1,69 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"fawn/agent/projects"
+	"fawn/store"
+	"fawn/store/filestore"
+)
+
+// projectTrees keep versions of the files of threads, and along with them those of the projects that they are in.
+type projectTrees struct {
+	*filestore.Trees
+	db *store.DB
+
+	mu   sync.Mutex
+	held map[string]func() // by run: lets go of the copy of its project's files
+}
+
+func newProjectTrees(t *filestore.Trees, db *store.DB) *projectTrees {
+	return &projectTrees{Trees: t, db: db, held: map[string]func(){}}
+}
+
+// Begin brings the files of a thread's project up to date, too, and has them stay until the run ends.
+func (t *projectTrees) Begin(ctx context.Context, thread, run string) error {
+	if err := t.Trees.Begin(ctx, thread, run); err != nil {
+		return err
+	}
+	shelf, err := projects.Shelf(t.db)(thread)
+	if err != nil || shelf.ID == "" {
+		return err
+	}
+	release, err := t.Hold(shelf.ID)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	old := t.held[run]
+	t.held[run] = release
+	t.mu.Unlock()
+	if old != nil {
+		old()
+	}
+	return nil
+}
+
+// End lets go of what Begin has held.
+func (t *projectTrees) End(thread, run string) {
+	t.Trees.End(thread, run)
+	t.mu.Lock()
+	release := t.held[run]
+	delete(t.held, run)
+	t.mu.Unlock()
+	if release != nil {
+		release()
+	}
+}
+
+// SaveVersion stores what has changed in the project, too. The version is the thread's.
+func (t *projectTrees) SaveVersion(ctx context.Context, thread string) (int64, error) {
+	v, err := t.Trees.SaveVersion(ctx, thread)
+	shelf, failed := projects.Shelf(t.db)(thread)
+	if failed == nil && shelf.Write && shelf.ID != "" {
+		failed = t.Save(ctx, shelf.ID)
+	}
+	return v, errors.Join(err, failed)
+}

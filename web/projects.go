@@ -1,0 +1,67 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"fawn/agent/lead"
+	"fawn/agent/projects"
+	"fawn/memory"
+	"fawn/store"
+	"fawn/uploads"
+)
+
+// maxToldFiles is how many files of a project its agents are told by name.
+const maxToldFiles = 50
+
+// openProjects makes what changes projects.
+func (a *App) openProjects() *projects.Service {
+	return projects.New(projects.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Documents: a.documents,
+		Discarded: func() { a.pages.Discarded() }, Log: a.opts.Log})
+}
+
+// projectOf is the project of a thread for its agent, nil for none.
+func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, error) {
+	p, err := a.db.ProjectOf(ctx, thread)
+	if err != nil || p.ID == "" {
+		return nil, err
+	}
+	s := p.Settings
+	out := &lead.Project{Name: p.Name, Instructions: s.Instructions, Agent: s.Agent, Model: s.Model, Skills: s.Skills,
+		Servers: s.Servers, Write: s.Writable && p.Role.Writes()}
+	shelf := store.ShelfOf(p.ID)
+	dir, err := a.dirs.Open(shelf)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	list, err := uploads.Files(dir, shelf)
+	for i, f := range list.Files {
+		if i == maxToldFiles {
+			out.More = len(list.Files) - i
+			break
+		}
+		out.Files = append(out.Files, f.Filename)
+	}
+	return out, err
+}
+
+// memoryScope is whose memory a thread has to do with.
+func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Scope, error) {
+	p, err := a.db.ProjectOf(ctx, thread)
+	if err != nil {
+		return memory.Scope{}, err
+	}
+	own := store.ProjectMemory(owner, p.ID)
+	switch {
+	case p.ID == "" || p.Settings.Memory == store.MemoryPersonal:
+		return memory.Scope{Learn: owner, Read: []string{owner}}, nil
+	case p.Settings.Memory == store.MemoryIsolated:
+		return memory.Scope{Learn: own, Read: []string{own}}, nil
+	}
+	return memory.Scope{Learn: own, Read: []string{own, owner}}, nil
+}

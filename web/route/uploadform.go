@@ -1,0 +1,39 @@
+package route
+
+import (
+	"errors"
+	"mime/multipart"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/uploads"
+	"fawn/web/httpx"
+)
+
+// formOverhead is how much a form may add to the files in it.
+const formOverhead = 1 << 20
+
+// UploadForm is the form of a request that uploads files, with the limits it has.
+func (p *Parts) UploadForm(c echo.Context) (*multipart.Reader, uploads.Config, error) {
+	r, limits := c.Request(), p.Uploads()
+	if r.ContentLength > limits.MaxTotalSize+formOverhead {
+		c.Response().Header().Set("Connection", "close") // the rest of the body is not worth reading
+		return nil, limits, &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
+	}
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+formOverhead)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, limits, httpx.Errorf(http.StatusBadRequest, "%s", uploads.ErrNoFiles)
+	}
+	return form, limits, nil
+}
+
+// UploadError is what went wrong with storing a form, of which the server's own bound is one.
+func UploadError(err error, limits uploads.Config) error {
+	var over *http.MaxBytesError
+	if errors.As(err, &over) {
+		return &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
+	}
+	return err
+}

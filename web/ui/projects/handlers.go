@@ -1,0 +1,33 @@
+// Package projects answers on the pages of projects.
+package projects
+
+import (
+	"fawn/agent/profile"
+	"fawn/agent/projects"
+	"fawn/agent/skills"
+	"fawn/memory"
+	"fawn/uploads"
+	"fawn/web/ui/page"
+)
+
+// Handlers are those of the pages.
+type Handlers struct {
+	*page.Site
+	Projects *projects.Service
+	Agents   *profile.Library // nil has none
+	Skills   *skills.Library  // nil has none
+	Memory   *memory.Service  // nil learns nothing
+	Uploads  func() uploads.Config
+}
+
+// Routes are the pages of projects, and their actions.
+func (h *Handlers) Routes() []page.Route {
+	return []page.Route{
+		page.Get("/workspace/projects", page.User, h.list),
+		page.Get("/workspace/projects/:project", page.User, h.project),
+		page.Post("/ui/projects", page.User, h.create),
+		page.Post("/ui/projects/:project/:action", page.User, h.change),
+		page.Get("/ui/threads/:id/project", page.User, h.OnThread(h.move)),
+		page.Post("/ui/threads/:id/project", page.User, h.OnThread(h.moved)),
+	}
+}

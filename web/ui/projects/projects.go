@@ -1,0 +1,356 @@
+package projects
+
+import (
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"fawn/agent/projects"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/views"
+	views_projects "fawn/views/projects"
+	"fawn/web/httpx"
+	"fawn/web/principal"
+	"fawn/web/ui/page"
+)
+
+// maxChats is how many chats the page of a project lists.
+const maxChats = 100
+
+// maxForm bounds the forms of settings and instructions, in bytes.
+const maxForm = 4 * projects.MaxInstructions
+
+// list is GET /workspace/projects.
+func (h *Handlers) list(c echo.Context) error {
+	return h.listPage(c, http.StatusOK, views.ProjectsPage{New: c.QueryParam("new") != ""})
+}
+
+func (h *Handlers) listPage(c echo.Context, status int, p views.ProjectsPage) (err error) {
+	if p.Shell, err = h.Shell(c, views.NavProjects, ""); err != nil {
+		return err
+	}
+	all, err := h.DB.Projects(c.Request().Context(), principal.Owner(c.Request().Context()))
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		p.Projects = append(p.Projects, views.ProjectRow{ProjectLink: page.ProjectLink(one), Chats: one.Chats,
+			Shared: one.Role != store.ProjectOwner})
+	}
+	return page.HTML(c, status, views_projects.ListPage(p))
+}
+
+// create is POST /ui/projects.
+func (h *Handlers) create(c echo.Context) error {
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	p, err := h.Projects.Create(ctx, principal.Owner(ctx), page.PlainText(form.Get("name")), store.ProjectSettings{})
+	var bad *projects.Invalid
+	if errors.As(err, &bad) {
+		return h.listPage(c, http.StatusUnprocessableEntity, views.ProjectsPage{Name: form.Get("name"),
+			Problem: page.Say(c, "projects.name.bad")})
+	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, views.ProjectURL(p.ID))
+}
+
+// project is GET /workspace/projects/:project.
+func (h *Handlers) project(c echo.Context) error {
+	p, err := h.found(c)
+	if err != nil {
+		return err
+	}
+	return h.page(c, http.StatusOK, p, nil)
+}
+
+// found is the project of the address, for whoever may read it.
+func (h *Handlers) found(c echo.Context) (store.Project, error) {
+	ctx := c.Request().Context()
+	return h.DB.ProjectFor(ctx, principal.Owner(ctx), page.Param(c, "project"))
+}
+
+func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *views.Notice) (err error) {
+	ctx := c.Request().Context()
+	me := principal.Owner(ctx)
+	v := views.ProjectPage{Project: page.ProjectLink(p), Notice: notice, Owns: p.Role == store.ProjectOwner,
+		Writes: p.Role.Writes(), Instructions: p.Settings.Instructions, Accounts: h.Accounts != nil && h.Accounts.Required()}
+	if v.Shell, err = h.Shell(c, views.NavProjects, ""); err != nil {
+		return err
+	}
+	v.Shell.Project = p.ID
+	rows, _, err := h.DB.Threads(ctx, store.ThreadQuery{Owner: me, Project: p.ID, Limit: maxChats})
+	if err != nil {
+		return err
+	}
+	if v.Chats, err = h.Rows(ctx, rows); err != nil {
+		return err
+	}
+	list, err := h.Projects.Files(ctx, me, p.ID)
+	if err != nil {
+		return err
+	}
+	for _, f := range list.Files {
+		at, _ := time.Parse(time.RFC3339, f.Modified) // none where it can't be read
+		v.Files = append(v.Files, views.ProjectFile{Name: f.Filename, URL: f.ArtifactURL, Bytes: f.Size, Modified: at})
+	}
+	if v.Settings, err = h.settings(me, p); err != nil {
+		return err
+	}
+	if h.Memory != nil {
+		facts, err := h.Memory.All(ctx, store.ProjectMemory(me, p.ID))
+		if err != nil {
+			return err
+		}
+		for _, f := range facts {
+			v.Facts = append(v.Facts, views.MemoryFact{ID: f.ID, Text: f.Content})
+		}
+	}
+	if v.Accounts {
+		if v.Members, err = h.members(c, p); err != nil {
+			return err
+		}
+	}
+	return page.HTML(c, status, views_projects.Page(v))
+}
+
+// settings are the choices of a project beside all there are.
+func (h *Handlers) settings(me string, p store.Project) (views.ProjectSettings, error) {
+	s := p.Settings
+	v := views.ProjectSettings{Agent: s.Agent, Model: s.Model, Memory: s.Memory, Writable: s.Writable,
+		AllSkills: s.Skills == nil, AllServers: s.Servers == nil}
+	snap := h.Config.Current()
+	for _, m := range snap.UsableModels() {
+		v.Models = append(v.Models, m.Name)
+	}
+	if h.Agents != nil {
+		list, err := h.Agents.List(me)
+		if err != nil {
+			return v, err
+		}
+		for _, e := range list {
+			if e.Err == nil {
+				v.Agents = append(v.Agents, e.Name)
+			}
+		}
+	}
+	var all []string
+	if h.Skills != nil {
+		list, err := h.Skills.List()
+		if err != nil {
+			return v, err
+		}
+		for _, one := range list {
+			if one.Usable() && one.Enabled {
+				all = append(all, one.Name)
+			}
+		}
+	}
+	v.Skills = offered(all, s.Skills)
+	all = nil
+	for name := range snap.Extensions.MCPServers {
+		all = append(all, name)
+	}
+	v.Servers = offered(all, s.Servers)
+	for _, one := range []struct {
+		chosen string
+		among  *[]string
+	}{{s.Agent, &v.Agents}, {s.Model, &v.Models}} {
+		if one.chosen != "" && !slices.Contains(*one.among, one.chosen) { // else saving the form would change it
+			*one.among = append(*one.among, one.chosen)
+		}
+	}
+	return v, nil
+}
+
+// offered are all names, those chosen that are not there any more too, with which of them are.
+func offered(all, chosen []string) (list []views.ProjectChoice) {
+	all = append(slices.Clone(all), chosen...)
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		list = append(list, views.ProjectChoice{Name: name, On: slices.Contains(chosen, name)})
+	}
+	return list
+}
+
+func (h *Handlers) members(c echo.Context, p store.Project) (list []views.ProjectMember, err error) {
+	ctx := c.Request().Context()
+	all, err := h.DB.Members(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range append([]store.Member{{ID: p.Owner, Role: store.ProjectOwner}}, all...) {
+		one := views.ProjectMember{ID: m.ID, Name: m.ID, Role: string(m.Role), Self: m.ID == principal.Owner(ctx)}
+		u, err := h.DB.User(ctx, m.ID)
+		if err == nil {
+			one.Name = u.Email
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// change is POST /ui/projects/:project/:action. Who may only read the project gets the answer that strangers get.
+func (h *Handlers) change(c echo.Context) error {
+	p, err := h.found(c)
+	if err != nil {
+		return err
+	}
+	action := page.Param(c, "action")
+	if action == "upload" {
+		return h.changed(c, p, h.upload(c, p))
+	}
+	form, err := page.ReadForm(c.Request(), maxForm)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	me := principal.Owner(ctx)
+	switch action {
+	case "instructions":
+		_, err = h.Projects.Change(ctx, me, p.ID, func(p *store.Project) error {
+			p.Settings.Instructions = page.PlainText(form.Get("instructions"))
+			return nil
+		})
+	case "settings":
+		_, err = h.Projects.Change(ctx, me, p.ID, func(p *store.Project) error { return set(p, form) })
+	case "remove":
+		err = h.Projects.Remove(ctx, me, p.ID, form.Get("name"))
+	case "forget":
+		if h.Memory != nil {
+			_, err = h.Memory.Clear(ctx, store.ProjectMemory(me, p.ID), 0)
+		}
+	case "share", "unshare":
+		return h.share(c, p, action, form)
+	case "delete":
+		return h.remove(c, p, form.Get("chats") == "delete")
+	default:
+		return store.ErrNotFound
+	}
+	return h.changed(c, p, err)
+}
+
+// changed goes back to the page, or says there what was wrong.
+func (h *Handlers) changed(c echo.Context, p store.Project, err error) error {
+	var bad *projects.Invalid
+	status, text := 0, ""
+	switch {
+	case err == nil:
+		return c.Redirect(http.StatusSeeOther, views.ProjectURL(p.ID))
+	case errors.Is(err, uploads.ErrTooLarge):
+		status, text = http.StatusRequestEntityTooLarge, page.Say(c, "projects.files.large")
+	case errors.As(err, &bad) && bad.Field == "email":
+		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.members.unknown")
+	case errors.As(err, &bad):
+		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.invalid")
+	default:
+		status, _ = httpx.StatusOf(err)
+		if status != http.StatusInsufficientStorage {
+			return err
+		}
+		text = page.Say(c, "projects.files.full")
+	}
+	return h.page(c, status, p, &views.Notice{Kind: views.NoticeError, Text: text})
+}
+
+// set takes the form of settings.
+func set(p *store.Project, form url.Values) error {
+	s := &p.Settings
+	p.Name, s.Icon, s.Color = page.PlainText(form.Get("name")), page.PlainText(form.Get("icon")), form.Get("color")
+	s.Agent, s.Model, s.Memory = form.Get("agent"), form.Get("model"), form.Get("memory")
+	s.Writable = form.Get("writable") != ""
+	for _, f := range []struct {
+		name string
+		into *[]string
+	}{{"skills", &s.Skills}, {"servers", &s.Servers}} {
+		switch {
+		case !form.Has("shown" + f.name): // there was nothing to choose from
+		case form.Get("all"+f.name) != "":
+			*f.into = nil
+		default:
+			*f.into = append([]string{}, form[f.name]...)
+		}
+	}
+	return nil
+}
+
+// upload stores the files of a form.
+func (h *Handlers) upload(c echo.Context, p store.Project) error {
+	r, limits := c.Request(), h.Uploads()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, limits.MaxTotalSize+page.SmallForm)
+	_, _, err := page.ReadFormFiles(r, page.SmallForm, func(_ url.Values, files *multipart.Reader) error {
+		_, err := h.Projects.Save(r.Context(), principal.Owner(r.Context()), p.ID, files, limits)
+		return err
+	})
+	var over *http.MaxBytesError
+	if errors.As(err, &over) {
+		err = &uploads.TotalTooLargeError{Limit: limits.MaxTotalSize}
+	}
+	return err
+}
+
+// share gives somebody a role, takes it back, or ends that of the reader.
+func (h *Handlers) share(c echo.Context, p store.Project, action string, form url.Values) error {
+	ctx := c.Request().Context()
+	me := principal.Owner(ctx)
+	leaves := action == "unshare" && form.Get("member") == me
+	if p.Role != store.ProjectOwner && !leaves {
+		return store.ErrNotFound
+	}
+	if action == "share" {
+		return h.changed(c, p, h.Projects.Share(ctx, p, page.PlainText(form.Get("email")), store.Role(form.Get("role"))))
+	}
+	err := h.Projects.Unshare(ctx, p, form.Get("member"))
+	if leaves && err == nil {
+		return c.Redirect(http.StatusSeeOther, views.ProjectsURL)
+	}
+	return h.changed(c, p, err)
+}
+
+// remove deletes the project, and shows how its chats can be had back if they went along.
+func (h *Handlers) remove(c echo.Context, p store.Project, chats bool) error {
+	ctx := c.Request().Context()
+	at, err := h.Projects.Delete(ctx, principal.Owner(ctx), p.ID, chats)
+	if err != nil {
+		return err
+	}
+	where := views.ProjectsURL
+	if chats {
+		where = page.WithQuery(where, "undo", page.UndoToken(at))
+	}
+	return c.Redirect(http.StatusSeeOther, where)
+}
+
+// move is GET /ui/threads/:id/project.
+func (h *Handlers) move(c echo.Context, t store.Thread) (err error) {
+	p := views.MovePage{Modal: page.WantsFragment(c.Request()), ThreadID: t.ID, Project: t.Project}
+	if p.Shell, err = h.Shell(c, views.NavNone, t.ID); err != nil {
+		return err
+	}
+	return page.HTML(c, http.StatusOK, views_projects.MovePage(p))
+}
+
+// moved is POST /ui/threads/:id/project.
+func (h *Handlers) moved(c echo.Context, t store.Thread) error {
+	form, err := page.ReadForm(c.Request(), page.SmallForm)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := h.DB.PutInProject(ctx, principal.Owner(ctx), form.Get("project"), t.ID); err != nil {
+		return err
+	}
+	return page.Frame(c, views.Frame{Location: views.ThreadURL(t.ID)}, views.ThreadURL(t.ID))
+}
