@@ -21,6 +21,8 @@ type Find struct {
 	Words []string // all of them must be in the title, or all in one message; none finds every thread
 	// Metadata is what the thread's metadata must contain, as in a ThreadQuery.
 	Metadata json.RawMessage
+	Tags     []string // all of them must be among the thread's
+	Shelf    Shelf
 	Before   Position      // only what comes after it in the list; zero starts at the top
 	Limit    int           // how many to find
 	Within   time.Duration // a search over messages stops after this long and says where; 0 means no limit
@@ -55,7 +57,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 		return nil, Position{}, fmt.Errorf("find threads: %w", err)
 	}
 	for {
-		batch, err := db.threadsAfter(ctx, f.Owner, at, want)
+		batch, err := db.threadsAfter(ctx, f, at, want)
 		if err != nil {
 			return nil, Position{}, fmt.Errorf("find threads: %w", err)
 		}
@@ -67,7 +69,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 				return found, at, nil
 			}
 			at = t.Position
-			if !containsAll(t.Metadata, want) {
+			if !containsAll(t.Metadata, want) || !hasTags(t.Metadata, f.Tags) {
 				continue
 			}
 			hit, err := db.hit(ctx, &t, f, pattern)
@@ -85,8 +87,13 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 }
 
 // threadsAfter is the next batch of threads. It leaves out most of those whose metadata has not what is wanted.
-func (db *DB) threadsAfter(ctx context.Context, owner string, at Position, want map[string]any) ([]Found, error) {
-	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0`, []any{owner}
+func (db *DB) threadsAfter(ctx context.Context, f Find, at Position, want map[string]any) ([]Found, error) {
+	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0 AND temporary = 0`+
+		f.Shelf.condition(), []any{f.Owner}
+	if len(f.Tags) > 0 {
+		query += ` AND metadata {like} ? ESCAPE '\'`
+		args = append(args, likePattern(f.Tags))
+	}
 	if len(want) > 0 {
 		query += ` AND metadata {like} ? ESCAPE '\'`
 		args = append(args, likePattern(slices.Collect(maps.Keys(want))))

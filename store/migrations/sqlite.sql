@@ -1,4 +1,4 @@
--- 29
+-- 30
 -- What the migrations make: go test ./store -run TestTheWholeSchemaIsWhatMigrationsMake -update
 CREATE TABLE thread (
   id               TEXT PRIMARY KEY NOT NULL,
@@ -13,7 +13,9 @@ CREATE TABLE thread (
   updated_at       INTEGER NOT NULL,
   state_updated_at INTEGER NOT NULL
 , pinned INTEGER GENERATED ALWAYS AS
-  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.deerflow_pinned') = 'true', 0) ELSE 0 END) VIRTUAL, seen INTEGER NOT NULL DEFAULT 0, deleted_at INTEGER NOT NULL DEFAULT 0, top INTEGER NOT NULL DEFAULT 0, incarnation INTEGER NOT NULL DEFAULT 0, hold INTEGER NOT NULL DEFAULT 0, box INTEGER NOT NULL DEFAULT 0, box_wish INTEGER NOT NULL DEFAULT 0) STRICT;
+  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.deerflow_pinned') = 'true', 0) ELSE 0 END) VIRTUAL, seen INTEGER NOT NULL DEFAULT 0, deleted_at INTEGER NOT NULL DEFAULT 0, top INTEGER NOT NULL DEFAULT 0, incarnation INTEGER NOT NULL DEFAULT 0, hold INTEGER NOT NULL DEFAULT 0, box INTEGER NOT NULL DEFAULT 0, box_wish INTEGER NOT NULL DEFAULT 0, temporary INTEGER GENERATED ALWAYS AS
+  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.fawn_temporary') = 'true', 0) ELSE 0 END) VIRTUAL, archived INTEGER GENERATED ALWAYS AS
+  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.fawn_archived') = 'true', 0) ELSE 0 END) VIRTUAL, leave_at INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE message (
   thread TEXT NOT NULL,
   n      INTEGER NOT NULL,
@@ -470,4 +472,6 @@ CREATE TABLE duty (
     name TEXT NOT NULL PRIMARY KEY,
     node INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX thread_by_shelf ON thread (owner, archived, pinned, updated_at, id) WHERE deleted_at = 0 AND temporary = 0;
+CREATE INDEX thread_temporary ON thread (id) WHERE temporary = 1;
 INSERT INTO passage_word (passage_word, rank) VALUES ('secure-delete', 1);
