@@ -108,6 +108,13 @@ const (
 	BrowseScript = "browse.js"
 	BrowseStyle  = "browse.css"
 
+	// StayScript says that a temporary chat is on screen.
+	StayScript = "stay.js"
+
+	// JumpScript leads between messages, AskScript asks about what is selected.
+	JumpScript = "jump.js"
+	AskScript  = "ask.js"
+
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
 	DiagramScript = "diagram.js"
@@ -120,7 +127,7 @@ func Names() []string {
 		"fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript,
 		PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle,
 		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, PasteScript, GlideScript, InsightStyle,
-		AccountScript, AccountStyle, BrowseScript, BrowseStyle, Mermaid, DiagramScript, DiagramStyle}
+		AccountScript, AccountStyle, BrowseScript, BrowseStyle, StayScript, JumpScript, AskScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

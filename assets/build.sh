@@ -25,6 +25,9 @@ script paste paste esm
 script glide glide esm
 script account account iife
 script browse browse esm
+script stay stay esm
+script jump jump esm
+script ask ask esm
 style app
 style pages
 style palette

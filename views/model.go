@@ -38,6 +38,8 @@ type Shell struct {
 	Path    string      // path and query of this page; forms which come back use it
 	Nav     Nav         // which entry of the side bar is current
 	Who     *Who        // who is signed in; nil where there are no accounts
+	// Stay is where the page says that the temporary chat it shows is still open; "" for any other page.
+	Stay string
 }
 
 // Palette is what the palette of commands and chats shows.
@@ -81,6 +83,9 @@ type ThreadRow struct {
 	UpdatedAt time.Time
 	State     ThreadState
 	Pinned    bool // stands above the others
+	Archived  bool // only searches and the list of archived chats show it
+	Temporary bool // no list shows it, and it is deleted when it is left
+	Tags      []string
 	Source    Source
 	Turns     int // number of the reader's messages; 0 hides the number (all-chats page only)
 }
@@ -140,8 +145,22 @@ type Composer struct {
 	Dictate     bool       // a model transcribes what is said; else the browser may
 	Speech      bool       // a model reads aloud; else the browser may
 	MayAdd      bool       // the reader may add models
+	Temporary   bool       // the chat is deleted when it is left
+	Memory      MemoryUse  // whether the chat uses memory
 	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
 }
+
+// MemoryUse says whether a chat uses memory, and who said so.
+type MemoryUse string
+
+// The ways in which a chat has memory or not. MemoryNone is for servers whose configuration has none.
+const (
+	MemoryNone      MemoryUse = ""
+	MemoryOn        MemoryUse = "on"
+	MemoryOff       MemoryUse = "off"       // for this chat
+	MemoryMuted     MemoryUse = "muted"     // for all chats of the reader
+	MemoryTemporary MemoryUse = "temporary" // as the chat is temporary
+)
 
 // Partner is the custom agent that a chat is with; without a name it is the lead agent.
 type Partner struct {

@@ -163,7 +163,7 @@ func imports() map[string][]string {
 		"web/ui/files":            {"sandbox/changes", "sandbox/files", "sandbox/linediff", "store", "uploads", "uploads/preview", "views/...", "web/errstatus", "web/httpx", "web/ui/conversation", "web/ui/export", "web/ui/page"},
 		"web/ui/input":            {"agent", "store"},
 		"web/ui/insight":          {"agent", "agent/inspect", "agent/middleware", "agent/runs", "store", "views/...", "web/httpx", "web/openapi", "web/principal", "web/ui/input", "web/ui/page", "web/ui/turns"},
-		"web/ui/page":             {"agent", "agent/channels", "agent/channels/chat", "agent/config", "agent/llm/offline", "agent/runs", "sandbox", "sandbox/files", "store", "uploads", "views/...", "web/account", "web/errstatus", "web/httpx", "web/network", "web/principal", "web/ui/input", "sandbox/browser"},
+		"web/ui/page":             {"agent", "agent/channels", "agent/channels/chat", "agent/config", "agent/llm/offline", "agent/runs", "agent/threads", "sandbox", "sandbox/files", "store", "uploads", "views/...", "web/account", "web/errstatus", "web/httpx", "web/network", "web/principal", "web/ui/input", "sandbox/browser"},
 		"web/ui/settings":         {"agent/...", "assets", "memory", "store", "uploads", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/account", "web/ui/page", "web/imports"},
 		"web/ui/share":            {"sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/conversation", "web/ui/export", "web/ui/files", "web/ui/page", "web/ui/turns"},
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
