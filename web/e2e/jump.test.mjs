@@ -41,7 +41,7 @@ test('Alt and arrows go from one own message to the next, G to the first one, wi
   await page.focus('#scroll');
   await page.keyboard.press('g');
   await page.waitForURL(/at=/);
-  await page.getByText('Question 0', { exact: true }).waitFor();
+  await page.locator('.you').getByText('Question 0', { exact: true }).waitFor();
   await until('the first one is at the top', async () => (await atTop(page)) === 'Question 0');
   assert.ok(await page.locator('article.turn').count() < 200);
   clean(page);
