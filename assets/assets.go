@@ -113,6 +113,12 @@ const (
 
 	// AppsScript is the host of apps of MCP servers.
 	AppsScript = "apps.js"
+	// StayScript says that a temporary chat is on screen.
+	StayScript = "stay.js"
+
+	// JumpScript leads between messages, AskScript asks about what is selected.
+	JumpScript = "jump.js"
+	AskScript  = "ask.js"
 
 	// Those of the frame that draws a diagram.
 	Mermaid       = "mermaid.js"
@@ -126,7 +132,7 @@ func Names() []string {
 		"fonts/math.woff2", "fonts/mathletters.woff2", ShareScript, PagesStyle, NoticesText, FilesStyle, PaletteScript,
 		PaletteStyle, GripScript, HelloStyle, CardsStyle, SlashScript, SlashStyle, ToolsScript, ToolsStyle,
 		NotifyScript, RowMenuScript, GapsScript, EditScript, EnterScript, PreviewScript, TrailScript, PasteScript, GlideScript, InsightStyle, CompareStyle,
-		AccountScript, AccountStyle, BrowseScript, BrowseStyle, AppsScript, Mermaid, DiagramScript, DiagramStyle}
+		AccountScript, AccountStyle, BrowseScript, BrowseStyle, AppsScript, StayScript, JumpScript, AskScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
 // URL is the address of an asset, for example URL("app.css") or

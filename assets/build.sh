@@ -26,6 +26,9 @@ script glide glide esm
 script account account iife
 script browse browse esm
 script apps apps esm
+script stay stay esm
+script jump jump esm
+script ask ask esm
 style app
 style pages
 style palette

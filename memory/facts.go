@@ -19,6 +19,8 @@ const (
 	lessonSpace  = "thread_lesson"  // by thread: what is to be learned
 	learnedSpace = "thread_learned" // by thread: id of the last message learned from
 	offSpace     = "thread_memory"  // by thread: nothing is learned or recalled
+	mutedSpace   = "memory_switch"  // of an owner: nothing is learned or recalled in any thread
+	mutedKey     = "off"
 )
 
 // now is the moment as the database keeps it.
@@ -292,13 +294,40 @@ func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 	return b.document(), nil
 }
 
-// Off tells whether a thread neither teaches nor recalls anything.
+// Off tells whether a thread neither teaches nor recalls anything: it was switched off for it, or it is temporary.
 func (s *Service) Off(ctx context.Context, thread string) (bool, error) {
-	_, err := s.DB.KV(ctx, store.Global, offSpace, thread)
+	metadata, off, _, err := s.DB.ThreadKV(ctx, thread, offSpace, learnedSpace)
+	return len(off) > 0 || store.Thread{Metadata: metadata}.Temporary(), err
+}
+
+// Muted tells whether an owner has switched off memory in all chats.
+func (s *Service) Muted(ctx context.Context, owner string) (bool, error) {
+	_, err := s.DB.KV(ctx, owner, mutedSpace, mutedKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// SetMuted switches memory off or on in all chats of an owner. What is known stays. What waits to be learned is dropped
+// when its time comes.
+func (s *Service) SetMuted(ctx context.Context, owner string, muted bool) error {
+	kv := store.KV{Owner: owner, Space: mutedSpace, Key: mutedKey}
+	if muted {
+		kv.Body = []byte("1")
+	}
+	if err := s.DB.Commit(ctx, store.Batch{KV: []store.KV{kv}}); err != nil {
+		return fmt.Errorf("switch memory: %w", err)
+	}
+	return nil
+}
+
+// silent tells whether a thread of an owner has nothing to do with memory.
+func (s *Service) silent(ctx context.Context, owner, thread string) (bool, error) {
+	if muted, err := s.Muted(ctx, owner); muted || err != nil {
+		return muted, err
+	}
+	return s.Off(ctx, thread)
 }
 
 // SetOff switches the memory of a thread off or on. What waits to be learned from it is dropped.

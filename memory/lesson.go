@@ -81,8 +81,11 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	if !rules.Enabled {
 		return nil
 	}
-	_, off, last, err := s.DB.ThreadKV(ctx, l.Thread, offSpace, learnedSpace)
-	if len(off) > 0 || err != nil {
+	if muted, err := s.Muted(ctx, l.Owner); muted || err != nil {
+		return err
+	}
+	metadata, off, last, err := s.DB.ThreadKV(ctx, l.Thread, offSpace, learnedSpace)
+	if len(off) > 0 || err != nil || (store.Thread{Metadata: metadata}).Temporary() {
 		return err
 	}
 	if l.Said = Filter(since(l.Said, string(last))); l.Said == nil {
@@ -276,8 +279,12 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	if err != nil {
 		return err
 	}
+	silent, err := s.silent(ctx, l.Owner, l.Thread) // since it was noted
+	if err != nil {
+		return err
+	}
 	said := Filter(since(l.Said, mark))
-	if said == nil || !rules.Enabled {
+	if said == nil || silent || !rules.Enabled {
 		s.drop(ctx, l)
 		return nil
 	}

@@ -43,7 +43,7 @@ func (s *Service) Recall(ctx context.Context, q Question) (Recalled, error) {
 	if !rules.Enabled || !rules.Inject {
 		return Recalled{}, nil
 	}
-	if off, err := s.Off(ctx, q.Thread); off || err != nil {
+	if off, err := s.silent(ctx, q.Owner, q.Thread); off || err != nil {
 		return Recalled{}, err
 	}
 	scope, err := s.scope(ctx, q.Owner, q.Thread)

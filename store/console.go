@@ -18,7 +18,7 @@ type Totals struct {
 func (db *DB) Totals(ctx context.Context, owner string) (Totals, error) {
 	owner = orDefault(owner, DefaultOwner)
 	var t Totals
-	err := db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ? AND deleted_at = 0),
+	err := db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ? AND deleted_at = 0 AND temporary = 0),
 		(SELECT count(*) FROM assistant WHERE owner = ?), count(*),
 		count(*) FILTER (WHERE status IN ('pending', 'running')),
 		count(*) FILTER (WHERE status IN ('error', 'timeout')),
@@ -43,7 +43,7 @@ func (db *DB) RecentRuns(ctx context.Context, owner, status string, limit, offse
 	list := []TitledRun{}
 	err := db.each(ctx, `SELECT r.id, r.thread, r.assistant, r.status, r.stop_reason, r.error, r.usage,
 			r.created_at, r.updated_at, t.title, `+helperSums("r.id")+`
-		FROM run r JOIN thread t ON t.id = r.thread AND t.deleted_at = 0
+		FROM run r JOIN thread t ON t.id = r.thread AND t.deleted_at = 0 AND t.temporary = 0
 		WHERE r.owner = ? AND r.parent = '' AND (? = '' OR r.status = ?)
 		ORDER BY r.created_at DESC, r.id DESC LIMIT ? OFFSET ?`,
 		[]any{orDefault(owner, DefaultOwner), status, status, limit, offset}, func(rows *sql.Rows) (bool, error) {

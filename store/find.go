@@ -22,6 +22,8 @@ type Find struct {
 	Project string   // only what is in it; "" looks everywhere
 	// Metadata is what the thread's metadata must contain, as in a ThreadQuery.
 	Metadata json.RawMessage
+	Tags     []string // all of them must be among the thread's
+	Shelf    Shelf
 	Before   Position      // only what comes after it in the list; zero starts at the top
 	Limit    int           // how many to find
 	Within   time.Duration // a search over messages stops after this long and says where; 0 means no limit
@@ -56,7 +58,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 		return nil, Position{}, fmt.Errorf("find threads: %w", err)
 	}
 	for {
-		batch, err := db.threadsAfter(ctx, f.Owner, f.Project, at, want)
+		batch, err := db.threadsAfter(ctx, f, at, want)
 		if err != nil {
 			return nil, Position{}, fmt.Errorf("find threads: %w", err)
 		}
@@ -68,7 +70,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 				return found, at, nil
 			}
 			at = t.Position
-			if !containsAll(t.Metadata, want) {
+			if !containsAll(t.Metadata, want) || !hasTags(t.Metadata, f.Tags) {
 				continue
 			}
 			hit, err := db.hit(ctx, &t, f, pattern)
@@ -86,16 +88,20 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 }
 
 // threadsAfter is the next batch of threads. It leaves out most of those whose metadata has not what is wanted.
-func (db *DB) threadsAfter(ctx context.Context, owner, project string, at Position, want map[string]any) (
-	[]Found, error) {
-	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0`, []any{owner}
+func (db *DB) threadsAfter(ctx context.Context, f Find, at Position, want map[string]any) ([]Found, error) {
+	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0 AND temporary = 0`+
+		f.Shelf.condition(), []any{f.Owner}
+	if len(f.Tags) > 0 {
+		query += ` AND metadata {like} ? ESCAPE '\'`
+		args = append(args, likePattern(f.Tags))
+	}
 	if len(want) > 0 {
 		query += ` AND metadata {like} ? ESCAPE '\'`
 		args = append(args, likePattern(slices.Collect(maps.Keys(want))))
 	}
-	if project != "" {
+	if f.Project != "" {
 		query += ` AND project <> '' AND project = ?`
-		args = append(args, project)
+		args = append(args, f.Project)
 	}
 	if at.ID != "" {
 		query += ` AND (pinned, updated_at, id) < (?, ?, ?)`

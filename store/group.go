@@ -232,7 +232,7 @@ func (w *writer) settle(j *job, err error) {
 		return
 	}
 	b := j.batch
-	if b.Thread != nil || b.removesThread() {
+	if b.Thread != nil || b.removesThread() || b.Patch != nil && (b.Patch.Metadata != nil || b.Patch.Merge != nil) {
 		w.listed++
 	}
 	if b.removesThread() {

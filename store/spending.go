@@ -158,7 +158,7 @@ type ThreadSpent struct {
 func (db *DB) SpentMost(ctx context.Context, owner string, limit int) ([]ThreadSpent, error) {
 	var list []ThreadSpent
 	err := db.each(ctx, `SELECT t.id, t.title, max(s.currency), sum(s.total), sum(s.cost)
-		FROM spent s JOIN thread t ON t.id = s.thread AND t.deleted_at = 0
+		FROM spent s JOIN thread t ON t.id = s.thread AND t.deleted_at = 0 AND t.temporary = 0
 		WHERE s.owner = ? AND s.caller <> 'middleware' GROUP BY t.id HAVING sum(s.total) > 0 ORDER BY 4 DESC, 1 LIMIT ?`,
 		[]any{orDefault(owner, DefaultOwner), limit}, func(rows *sql.Rows) (bool, error) {
 			var s ThreadSpent

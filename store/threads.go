@@ -27,7 +27,8 @@ type Thread struct {
 
 // ThreadQuery selects a page of threads. Zero fields select everything.
 type ThreadQuery struct {
-	Owner     string // without deleted ones; "" is everybody's with them
+	Owner     string // without deleted and temporary ones; "" is everybody's with them
+	Shelf     Shelf
 	IDs       []string
 	Project   string // those in it
 	Status    string
@@ -128,7 +129,8 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	queries := []string{`SELECT count(*) FROM thread` + where,
 		`SELECT ` + threadColumns + ` FROM thread` + where + order + ` LIMIT ? OFFSET ?`}
 	plain := q.Status == "" && len(q.IDs) == 0 && q.Project == ""
-	known, at := db.counted(q.Owner)
+	key := q.Owner + q.Shelf.condition()
+	known, at := db.counted(key)
 	err = db.view(ctx, queries, func(v view) error {
 		page = []Thread{}
 		if total = known; !plain || known < 0 {
@@ -143,7 +145,7 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 		})
 	})
 	if err == nil && plain {
-		db.count(q.Owner, total, at)
+		db.count(key, total, at)
 	}
 	return page, total, err
 }
@@ -151,7 +153,7 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 // maxCounts bounds for how many owners the number of threads is remembered.
 const maxCounts = 1000
 
-// counted is how many threads an owner ("" for all) has, -1 when that must be counted: it is
+// counted is how many threads an owner ("" for all) has on a shelf, -1 when that must be counted: it is
 // the only part of a list whose cost grows with the number of threads. at is for
 // [DB.count].
 func (db *DB) counted(owner string) (n int, at uint64) {
@@ -246,7 +248,7 @@ func (q ThreadQuery) where() (where string, args []any, err error) {
 		args = append(args, arg)
 	}
 	if q.Owner != "" {
-		add("deleted_at = 0 AND owner = ?", q.Owner)
+		add("deleted_at = 0 AND temporary = 0 AND owner = ?"+q.Shelf.condition(), q.Owner)
 	}
 	if q.Project != "" {
 		add("project <> '' AND project = ?", q.Project)

@@ -42,6 +42,8 @@ type Shell struct {
 	Banners  []Announcement // that the reader has not dismissed
 	Projects []ProjectLink  // those of the reader, by name
 	Project  string         // id of the one on screen, or that the chat on screen is in
+	// Stay is where the page says that the temporary chat it shows is still open; "" for any other page.
+	Stay string
 }
 
 // Palette is what the palette of commands and chats shows.
@@ -86,6 +88,9 @@ type ThreadRow struct {
 	UpdatedAt time.Time
 	State     ThreadState
 	Pinned    bool // stands above the others
+	Archived  bool // only searches and the list of archived chats show it
+	Temporary bool // no list shows it, and it is deleted when it is left
+	Tags      []string
 	Source    Source
 	Turns     int // number of the reader's messages; 0 hides the number (all-chats page only)
 }
@@ -147,8 +152,22 @@ type Composer struct {
 	Dictate     bool       // a model transcribes what is said; else the browser may
 	Speech      bool       // a model reads aloud; else the browser may
 	MayAdd      bool       // the reader may add models
+	Temporary   bool       // the chat is deleted when it is left
+	Memory      MemoryUse  // whether the chat uses memory
 	Problem     string     // why the last message was refused, in the reader's language; empty when it was not
 }
+
+// MemoryUse says whether a chat uses memory, and who said so.
+type MemoryUse string
+
+// The ways in which a chat has memory or not. MemoryNone is for servers whose configuration has none.
+const (
+	MemoryNone      MemoryUse = ""
+	MemoryOn        MemoryUse = "on"
+	MemoryOff       MemoryUse = "off"       // for this chat
+	MemoryMuted     MemoryUse = "muted"     // for all chats of the reader
+	MemoryTemporary MemoryUse = "temporary" // as the chat is temporary
+)
 
 // Partner is the custom agent that a chat is with; without a name it is the lead agent.
 type Partner struct {

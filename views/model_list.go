@@ -7,6 +7,8 @@ type ChatsPage struct {
 	Shell Shell
 	List  ChatList
 	Total int
+	// Tags are those that the reader's chats have.
+	Tags []string
 	// Apps are the chat apps that the list can be narrowed down to; none offers nothing.
 	Apps []Source
 }
@@ -16,6 +18,7 @@ type ChatList struct {
 	Now      time.Time
 	Query    string // the words searched for; empty lists everything
 	From     Source // only what began there; FromApps is any chat app, one without a name is everywhere
+	Show     string // "", ShowArchived, or ShowTag and a tag
 	Rows     []ChatRow
 	Later    bool   // it is not the first page
 	More     string // address of the next page; empty on the last
@@ -25,6 +28,22 @@ type ChatList struct {
 
 // FromApps is the Name of a Source that stands for all chat apps.
 const FromApps = "channels"
+
+// What the list of all chats can show instead of those that are not archived.
+const (
+	ShowArchived = "archived"
+	ShowTag      = "tag:"
+)
+
+// TagsPage is GET /ui/threads/{id}/tags.
+type TagsPage struct {
+	Shell    Shell
+	Modal    bool
+	ThreadID string
+	Tags     []string
+	Known    []string // those of other chats, to choose from
+	Problem  string
+}
 
 // ChatRow is one chat of that list.
 type ChatRow struct {

@@ -8,6 +8,7 @@ import (
 // Memory is the section of the settings that shows what is known about a person.
 type Memory struct {
 	Off      bool // by the configuration
+	Muted    bool // by the reader
 	Waiting  int  // chats that are still to be learned from
 	Sections []MemorySection
 	Groups   []MemoryGroup // in the order of the usual categories
@@ -51,6 +52,7 @@ type ThreadMemoryPage struct {
 	Used     []MemoryFact // in the answer, those that still exist
 	Gone     int          // used in the answer and deleted since
 	Summary  bool         // the answer used the summaries, too
+	Use      MemoryUse    // whether the chat uses memory, and who said so
 }
 
 // UsedMemoriesURL lists the memories that a run used.

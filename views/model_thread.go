@@ -23,14 +23,14 @@ type ThreadPage struct {
 // Thread is one conversation.
 type Thread struct {
 	ID      string
-	Title   string // as in ThreadRow
-	Pinned  bool
-	Shared  bool   // others can read it through a link
-	Turns   []Turn // oldest first, the last ones only when there are many
-	Behind  *Gap   // turns left out after the last one
-	Files   []File // every file the agent handed over so far, newest first
-	Running bool   // a run is active: the page opens the stream
-	Cursor  string // the position all of this was rendered at; the stream goes on from here
+	Title   string    // as in ThreadRow
+	Row     ThreadRow // as lists show it
+	Shared  bool      // others can read it through a link
+	Turns   []Turn    // oldest first, the last ones only when there are many
+	Behind  *Gap      // turns left out after the last one
+	Files   []File    // every file the agent handed over so far, newest first
+	Running bool      // a run is active: the page opens the stream
+	Cursor  string    // the position all of this was rendered at; the stream goes on from here
 	// Queue are messages that wait until the run has ended well.
 	Queue []Queued
 	// Later are runs that wait for their time, the next one first.

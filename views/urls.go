@@ -10,6 +10,15 @@ import (
 // NewChatURL is the welcome page.
 const NewChatURL = "/workspace/chats/new"
 
+// TemporaryURL is the page of a new temporary chat, and GoneURL that of a new chat after one was deleted.
+const (
+	TemporaryURL = NewChatURL + "?temporary=1"
+	GoneURL      = NewChatURL + "?gone=1"
+)
+
+// TagURL is the list of chats with a tag.
+func TagURL(tag string) string { return ChatsURL + "?show=" + url.QueryEscape(ShowTag+tag) }
+
 // SampleURL starts a chat about the sample file.
 const SampleURL = "/ui/sample"
 

@@ -9,6 +9,7 @@ import (
 
 	"fawn/agent/channels"
 	"fawn/agent/config"
+	"fawn/agent/threads"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/uploads"
@@ -24,7 +25,8 @@ const (
 
 // openDuties begins what is done once for all servers of a database.
 func (a *App) openDuties(snap *config.Snapshot) {
-	jobs := []func(context.Context){a.sweepUploads, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks}
+	jobs := []func(context.Context){a.sweepUploads, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks,
+		a.deleteLeft(a.db.Now())}
 	if snap.File.Scheduler.Enabled {
 		jobs = append(jobs, a.schedule.Run)
 	}
@@ -42,6 +44,14 @@ func (a *App) openDuties(snap *config.Snapshot) {
 	a.leader = &leader.Runner{DB: a.db, Jobs: jobs, Gone: a.takeUp, Log: a.opts.Log}
 	a.channels.Apply(a.channelSettings(snap))
 	a.leader.Start()
+}
+
+// deleteLeft deletes temporary chats that were left. A server that is alone begins with those from before its start.
+func (a *App) deleteLeft(started time.Time) func(context.Context) {
+	if a.db.Clustered() {
+		started = time.Time{}
+	}
+	return func(ctx context.Context) { threads.DeleteLeft(ctx, a.db, a.runs, started, a.opts.Log) }
 }
 
 // takeUp goes on with what servers have left that are gone.

@@ -200,13 +200,15 @@ func (c *Copier) removeFiles(thread string) error {
 	return c.Remove(thread)
 }
 
-// withMembers adds members to a metadata object. What pins a thread does not come along.
+// withMembers adds members to a metadata object. What pins or archives a thread does not come along; a copy of a temporary
+// one is temporary.
 func withMembers(raw json.RawMessage, more map[string]any) (json.RawMessage, error) {
 	meta := map[string]json.RawMessage{} // verbatim: large numbers keep their digits
 	if err := json.Unmarshal(object(raw), &meta); err != nil {
 		return nil, err
 	}
 	delete(meta, "deerflow_pinned")
+	delete(meta, store.ArchivedKey)
 	for k, v := range more {
 		var err error
 		if meta[k], err = agent.Encode(v); err != nil {

@@ -10,7 +10,7 @@ let form, box, sending = false, again, painted; // again: Enter came while the m
 const key = () => 'draft:' + (form.hasAttribute('data-new') ? 'new' : form.dataset.thread);
 const keep = (text = box.value) => {
   try {
-    if (text) sessionStorage.setItem(key(), text);
+    if (text && !('temporary' in form.dataset)) sessionStorage.setItem(key(), text);
     else sessionStorage.removeItem(key());
   } catch { /* storage is full or forbidden: the text is still in the box */ }
 };
@@ -180,7 +180,7 @@ const sends = (e) => e.key === 'Enter' && !e.shiftKey && !e.isComposing && e.key
 
 const keydown = (e) => {
   if (e.key === 'Escape') { escape(); return; }
-  if ((e.key === 'ArrowUp' || e.key === 'ArrowDown') && !e.shiftKey && !e.isComposing) { recall(e); return; }
+  if ((e.key === 'ArrowUp' || e.key === 'ArrowDown') && !e.shiftKey && !e.altKey && !e.isComposing) { recall(e); return; }
   if (!sends(e)) return;
   e.preventDefault();
   form.requestSubmit($('send')?.querySelector('button') ?? undefined);

@@ -23,29 +23,12 @@ const side = () => {
   savePref({side: off ? 'off' : 'on'}).catch(() => {});
 };
 
-// The turn before or after the one at the top of what is visible.
-const turn = (step) => {
-  const sc = $('scroll');
-  if (!sc) return;
-  const top = sc.getBoundingClientRect().top + 8;
-  const all = [...document.querySelectorAll('article.turn')];
-  const at = all.findLastIndex((t) => t.getBoundingClientRect().top <= top);
-  const to = all[Math.max(0, Math.min(all.length - 1, at + step))];
-  if (!to) return;
-  to.tabIndex = -1;
-  to.focus({preventScroll: true});
-  sc.dispatchEvent(new KeyboardEvent('keydown', {key: 'PageUp'})); // follow no longer
-  to.scrollIntoView();
-};
-
 const commands = {
   palette: () => palette(),
   keys: () => palette(true),
   side,
   files: () => (panel.isOpen() ? panel.close() : $('files-button')?.click()),
   write: () => $('q')?.focus(),
-  next: () => turn(1),
-  prev: () => turn(-1),
   copy: () => click('.turn.last .acts [data-copy=source]'),
   edit: () => click('[data-act=edit]'),
   regenerate: () => click('.turn.last [data-act=regenerate]'),
@@ -53,10 +36,11 @@ const commands = {
   new: () => { location.href = at('/workspace/chats/new'); },
   settings: () => { location.href = at('/workspace/settings/appearance'); },
 };
-const act = (name) => commands[name]();
+// What moves about in the chat comes when it is asked for.
+const act = (name) => (commands[name] ? commands[name]() : later('jump').then((m) => m[name]()));
 
 const withMod = {k: 'palette', '/': 'keys', b: 'side', '.': 'files', ',': 'settings'};
-const single = {'/': 'write', j: 'next', k: 'prev', c: 'copy', e: 'edit', r: 'regenerate', t: 'trail', f: 'files'};
+const single = {'/': 'write', j: 'next', k: 'prev', c: 'copy', e: 'edit', r: 'regenerate', t: 'trail', f: 'files', a: 'ask', g: 'first'};
 
 const keydown = (e) => {
   if (e.defaultPrevented || e.isComposing) return;
@@ -64,6 +48,8 @@ const keydown = (e) => {
     // By place, as Alt writes other signs on some keyboards.
     const b = /^Digit[1-3]$/.test(e.code) && !document.querySelector('dialog[open]') && document.querySelectorAll('[data-next]')[e.code[5] - 1];
     if (b) { e.preventDefault(); b.click(); }
+    const to = {ArrowUp: 'before', ArrowDown: 'after'}[e.key];
+    if (to && !e.target.value && !document.querySelector('dialog[open]')) { e.preventDefault(); act(to); }
     return;
   }
   const key = e.key.toLowerCase(), mod = e.ctrlKey || e.metaKey;

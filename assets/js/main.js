@@ -1,7 +1,7 @@
 // The one script of the pages. Everything works without it; it makes things
 // faster and live.
 import './vendor/htmx.js';
-import {on} from './dom.js';
+import {later, on} from './dom.js';
 import * as live from './live.js';
 import * as scroll from './scroll.js';
 import * as compose from './compose.js';
@@ -18,6 +18,7 @@ const page = () => {
   pick.start();
   panel.start();
   live.start();
+  if (document.querySelector('[data-here]')) later('stay').then((m) => m.start(), () => {});
 };
 
 // Back and Forward between a page and one that was entered in place are page loads.

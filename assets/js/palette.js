@@ -15,7 +15,8 @@ const load = async (query) => {
 const press = {
   stop: '#send [data-stop]', model: '[popovertarget=models]', compare: '.cmpmodels summary', rename: '[popovertarget=thread-menu]',
   project: '#thread-menu [href$="/project"]', pin: '#thread-menu [name=pinned][value=true]', unpin: '#thread-menu [name=pinned][value=false]',
-  share: '#share-btn', usage: '#thread-menu [href$="/usage"]', restart: '#thread-menu [action$="/sandbox"] button', delete: '#thread-menu [data-dialog]',
+  keep: '#temporary button', archive: '#thread-menu [name=archived][value=true]', unarchive: '#thread-menu [name=archived][value=false]',
+  tags: '#thread-menu [href$="/tags"]', share: '#share-btn', usage: '#thread-menu [href$="/usage"]', restart: '#thread-menu [action$="/sandbox"] button', delete: '#thread-menu [data-dialog]',
   mode: '[popovertarget=modes]', attach: '#pick', tools: '#tools-btn button, #tools-btn a', memory: '#thread-menu [href$="/memory"]',
   branch: '.turn.last [data-act=branch]', inspect: '.turn.last [data-act=inspect]', raw: '.turn.last [data-act=raw]',
   good: '.turn.last [data-act=thumbs-up]', bad: '.turn.last [data-act=thumbs-down]', zip: '#files-button .count', 'export-pdf': '#thread-menu [href$="export.pdf"]',

@@ -26,13 +26,10 @@ const show = () => {
   for (const s of form.querySelectorAll('[data-mode]')) s.hidden = s.dataset.mode !== mode;
 };
 
-const save = () => {
-  const body = new URLSearchParams();
-  if (one('model')) body.set('model', one('model').value);
-  body.set('mode', wanted || one('mode').value);
-  body.set('effort', all('effort')[0].value);
-  saving = saving.then(() => post(form.dataset.choice, body)).catch(() => toast(word('live-senderror')));
+const keep = (choice) => {
+  saving = saving.then(() => post(form.dataset.choice, new URLSearchParams(choice))).catch(() => toast(word('live-senderror')));
 };
+const save = () => keep({...(one('model') && {model: one('model').value}), mode: wanted || one('mode').value, effort: all('effort')[0].value});
 
 const leave = (menu) => { menu.hidePopover(); $('q').focus({preventScroll: true}); };
 const shown = () => all('model').filter((r) => !r.closest('label').hidden);
@@ -60,12 +57,13 @@ const keydown = (e) => {
 
 export const start = () => {
   form = $('compose');
-  if (!form || !$('modes')) return;
+  if (!form) return;
   for (const menu of form.querySelectorAll('.picks')) {
     on(menu, 'keydown', keydown);
     on(menu, 'pointerdown', () => { mouse = true; });
     on(menu, 'change', (e) => {
-      if (e.target.id === 'model-filter' || e.target.name === 'compare') return;
+      if (e.target.name === 'memory') keep({memory: e.target.checked ? 'on' : 'off'});
+      if (!/^(mode|model|effort)$/.test(e.target.name) || !$('modes')) return;
       if (e.target.name === 'mode') wanted = e.target.value;
       show();
       save();

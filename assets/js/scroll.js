@@ -77,7 +77,9 @@ export const start = () => {
   });
   on(document, 'selectionchange', () => {
     const s = getSelection();
-    if (s && !s.isCollapsed && content.contains(s.anchorNode)) set(false);
+    if (!s || s.isCollapsed || !content.contains(s.anchorNode)) return;
+    set(false);
+    later('ask').then((m) => m.start());
   });
   on(sc, 'scroll', () => {
     const top = sc.scrollTop;

@@ -1,4 +1,4 @@
--- 33
+-- 34
 -- What the migrations make: go test ./store -run TestTheWholeSchemaIsWhatMigrationsMake -update
 CREATE TABLE thread (
   id               TEXT PRIMARY KEY NOT NULL,
@@ -13,7 +13,9 @@ CREATE TABLE thread (
   updated_at       INTEGER NOT NULL,
   state_updated_at INTEGER NOT NULL
 , pinned INTEGER GENERATED ALWAYS AS
-  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.deerflow_pinned') = 'true', 0) ELSE 0 END) VIRTUAL, seen INTEGER NOT NULL DEFAULT 0, deleted_at INTEGER NOT NULL DEFAULT 0, top INTEGER NOT NULL DEFAULT 0, incarnation INTEGER NOT NULL DEFAULT 0, hold INTEGER NOT NULL DEFAULT 0, box INTEGER NOT NULL DEFAULT 0, box_wish INTEGER NOT NULL DEFAULT 0, project TEXT NOT NULL DEFAULT '') STRICT;
+  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.deerflow_pinned') = 'true', 0) ELSE 0 END) VIRTUAL, seen INTEGER NOT NULL DEFAULT 0, deleted_at INTEGER NOT NULL DEFAULT 0, top INTEGER NOT NULL DEFAULT 0, incarnation INTEGER NOT NULL DEFAULT 0, hold INTEGER NOT NULL DEFAULT 0, box INTEGER NOT NULL DEFAULT 0, box_wish INTEGER NOT NULL DEFAULT 0, project TEXT NOT NULL DEFAULT '', temporary INTEGER GENERATED ALWAYS AS
+  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.fawn_temporary') = 'true', 0) ELSE 0 END) VIRTUAL, archived INTEGER GENERATED ALWAYS AS
+  (CASE WHEN json_valid(metadata) THEN coalesce(json_type(metadata, '$.fawn_archived') = 'true', 0) ELSE 0 END) VIRTUAL, leave_at INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE message (
   thread TEXT NOT NULL,
   n      INTEGER NOT NULL,
@@ -535,6 +537,8 @@ CREATE TABLE project_member (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX project_member_by_member ON project_member (member, project);
 CREATE INDEX thread_by_project ON thread (project, owner, updated_at, id) WHERE project <> '';
+CREATE INDEX thread_by_shelf ON thread (owner, archived, pinned, updated_at, id) WHERE deleted_at = 0 AND temporary = 0;
+CREATE INDEX thread_temporary ON thread (id) WHERE temporary = 1;
 CREATE TRIGGER run_used BEFORE DELETE ON run WHEN OLD.created_at > (unixepoch() - 172800) * 1000 BEGIN
   INSERT INTO used(id, owner, at, runs, tokens) SELECT OLD.id, OLD.owner, OLD.created_at, OLD.parent = '',
     coalesce((SELECT sum(total) FROM spent WHERE run = OLD.id AND caller <> 'middleware'), 0)

@@ -34,9 +34,17 @@ func ChatsPage(p views.ChatsPage) templ.Component { return i18n.In(p.Shell.Lang,
 // MenuPage is the menu of a chat, alone or as a whole page.
 func MenuPage(p views.MenuPage) templ.Component {
 	if p.Alone {
-		return i18n.In(p.Shell.Lang, Menu("menu-"+p.Row.ID, p.Row.ID, p.Row.Title, p.Row.Pinned, p.Restart))
+		return i18n.In(p.Shell.Lang, Menu("menu-"+p.Row.ID, p.Row, p.Restart))
 	}
 	return i18n.In(p.Shell.Lang, menuPage(p))
+}
+
+// TagsPage has the tags of a chat: the inside of a dialog or a whole page.
+func TagsPage(p views.TagsPage) templ.Component {
+	if p.Modal {
+		return i18n.In(p.Shell.Lang, tagsModal(p))
+	}
+	return i18n.In(p.Shell.Lang, tagsPage(p))
 }
 
 // ConfirmPage asks before a chat is deleted.

@@ -118,7 +118,7 @@ func TestEveryKeyIsUsedAndEveryUsedKeyExists(t *testing.T) {
 		"files.kind.", "files.document.", "changes.what.", "changes.why.", "settings.", "error.", "network.",
 		"sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.",
 		"usage.for.", "inspect.kind.", "inspect.role.", "inspect.status.", "slash.", "grip.", "turn.", "notify.",
-		"month.", "weekday.", "also.", "personal.", "memory.section.", "memory.category.", "memory.from.",
+		"month.", "weekday.", "also.", "personal.", "memory.pick.", "memory.section.", "memory.category.", "memory.from.",
 		"users.role.", "tokens.scope.", "channels.", "web.move.", "web.problem."}
 	for k := range en {
 		base := strings.TrimSuffix(strings.TrimSuffix(k, ".one"), ".other")

@@ -53,6 +53,14 @@ func theme(s views.Shell) string {
 	return string(views.ThemeSystem)
 }
 
+// stay has the script of the page say that the temporary chat on it is still open.
+func stay(s views.Shell) templ.Attributes {
+	if s.Stay == "" {
+		return nil
+	}
+	return templ.Attributes{"data-here": s.Stay, "data-gone": views.GoneURL}
+}
+
 // reading is the size of text and the widths that the reader chose, where they are not the
 // usual. The style sheet knows each of them by its number, so no page needs a style of its own.
 func reading(s views.Shell) templ.Attributes {
@@ -150,7 +158,7 @@ func words(ctx context.Context) templ.Attributes {
 	for _, k := range []string{"live.offline", "live.disk", "live.back", "live.placeholder", "live.empty", "live.uploading",
 		"live.senderror", "live.loaderror", "live.copied", "live.copyfailed", "live.toobig", "live.toomany",
 		"live.total", "live.uploaderror", "live.paste", "live.pasteshow", "live.pasteback", "live.running", "live.newlines", "live.loaded",
-		"compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
+		"ask.about", "compose.stopping", "compose.remove", "compose.cancel", "compose.drop", "toast.close"} {
 		name := "data-" + k
 		for i := range name {
 			if name[i] == '.' {

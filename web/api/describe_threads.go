@@ -10,10 +10,10 @@ func describeThreads() []o.Op {
 	const tag = "Threads"
 	return []o.Op{
 		{ID: "createThread", Tag: tag, Text: "Create a thread",
-			More: "Under /api, an existing thread is returned unless if_exists is raise.",
+			More: "Under /api, an existing thread is returned unless if_exists is raise. A temporary one is in no list and is deleted after an hour without a run; metadata.fawn_temporary false keeps it.",
 			Body: o.Body(o.Opt("thread_id", o.ID()), o.Opt("metadata", o.Map(nil)), o.Opt("project_id", o.String()),
 				o.Opt("if_exists", o.Enum("raise", "do_nothing")),
-				o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil))),
+				o.Opt("ttl", o.AnyOf(o.Number(), o.Map(nil))), o.Opt("temporary", o.Bool()),
 				o.Opt("supersteps", o.List(o.Body(o.Opt("updates",
 					o.List(o.Body(o.Opt("values", o.Any()), o.Opt("as_node", o.String())))))))),
 			Out: route.Answered("The thread", o.Ref("Thread")), Fail: []int{409}},

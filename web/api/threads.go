@@ -40,6 +40,7 @@ func (m mount) createThread(c echo.Context) error {
 		IfExists   string          `json:"if_exists"`
 		Supersteps []superstep     `json:"supersteps"`
 		TTL        json.RawMessage `json:"ttl"`
+		Temporary  bool            `json:"temporary"`
 	}
 	if err := m.Bind(c, &body); err != nil {
 		return err
@@ -62,8 +63,18 @@ func (m mount) createThread(c echo.Context) error {
 	default:
 		return httpx.Invalid("body", "if_exists", "want raise or do_nothing, got %q", route.Cut(body.IfExists, 40))
 	}
-	if _, err := m.Metadata(body.Metadata); err != nil {
+	meta, err := m.Metadata(body.Metadata)
+	if err != nil {
 		return err
+	}
+	if body.Temporary {
+		if meta == nil {
+			meta = map[string]json.RawMessage{}
+		}
+		meta[store.TemporaryKey] = json.RawMessage("true")
+		if body.Metadata, err = agent.Encode(meta); err != nil {
+			return err
+		}
 	}
 	ctx := c.Request().Context()
 	t := store.Thread{ID: id, Owner: m.Owner(c), Status: runs.Idle, Metadata: route.Object(body.Metadata),
@@ -189,9 +200,12 @@ func (a *API) mergeMetadata(c echo.Context, id string, patch map[string]json.Raw
 	if _, err := a.Metadata(merged); err != nil {
 		return err
 	}
-	// Pinning a thread is no news: it keeps its place among the recent ones.
-	_, pin := patch["deerflow_pinned"]
-	b := store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Touch: ttl != nil || !(pin && len(patch) == 1)}}
+	// Pinning, archiving or tagging a thread is no news: it keeps its place among the recent ones.
+	news := ttl != nil
+	for name := range patch {
+		news = news || !slices.Contains([]string{"deerflow_pinned", store.ArchivedKey, store.TagsKey}, name)
+	}
+	b := store.Batch{ThreadID: id, Patch: &store.ThreadPatch{Touch: news}}
 	if len(patch) > 0 {
 		if b.Patch.Merge, err = agent.Encode(patch); err != nil {
 			return err

@@ -57,6 +57,35 @@ func TestCreateThread(t *testing.T) {
 	}
 }
 
+func TestATemporaryThreadIsInNoList(t *testing.T) {
+	w := open(t, sayAgent("hi"))
+	a := w.send(t, "POST", "/threads", `{"thread_id":"secret","temporary":true,"metadata":{"x":1}}`)
+	if a.status != 200 || !strings.Contains(a.body, `"fawn_temporary":true`) || !strings.Contains(a.body, `"x":1`) {
+		t.Fatal(a.status, a.body)
+	}
+	w.send(t, "POST", "/threads", `{"thread_id":"usual","metadata":{"x":1}}`)
+	listed := func(want bool) {
+		t.Helper()
+		for _, a := range []answer{w.send(t, "POST", "/threads/search", `{}`), w.send(t, "GET", "/threads", ""),
+			w.send(t, "POST", "/threads/search", `{"ids":["secret","usual"]}`),
+			w.send(t, "POST", "/threads/search", `{"metadata":{"x":1}}`)} {
+			if strings.Contains(a.body, `"secret"`) != want || !strings.Contains(a.body, `"usual"`) {
+				t.Errorf("%.400s", a.body)
+			}
+		}
+		count := "1"
+		if want {
+			count = "2"
+		}
+		if a := w.send(t, "POST", "/threads/count", `{}`); strings.TrimSpace(a.body) != count {
+			t.Errorf("there are %s", a.body)
+		}
+	}
+	listed(false)
+	w.send(t, "PATCH", "/threads/secret", `{"metadata":{"fawn_temporary":false}}`)
+	listed(true)
+}
+
 func TestStrangeThreadIDsAreRefusedEverywhere(t *testing.T) {
 	w := open(t, sayAgent("hi"))
 	for _, id := range []string{"..%2F..%2Fetc", "a.b", "%00", "a%20b", strings.Repeat("x", 65), "%E2%80%A8"} {

@@ -190,6 +190,35 @@ func (g *Gateway) memoryStatus(c echo.Context, owner string, _ memory.At) error 
 	return httpx.JSON(c, http.StatusOK, map[string]any{"config": memoryConfigOf(g.Config().File.Memory), "data": d})
 }
 
+// memorySwitchJSON says whether chats of the user have to do with memory.
+type memorySwitchJSON struct {
+	Enabled bool `json:"enabled"`
+}
+
+func (g *Gateway) memorySwitch(c echo.Context, owner string, _ memory.At) error {
+	muted, err := g.Memory.Muted(c.Request().Context(), owner)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, memorySwitchJSON{!muted})
+}
+
+func (g *Gateway) putMemorySwitch(c echo.Context, owner string, at memory.At) error {
+	var b struct {
+		Enabled *bool `json:"enabled"`
+	}
+	if err := g.Bind(c, &b); err != nil {
+		return err
+	}
+	if b.Enabled == nil {
+		return httpx.Invalid("body", "enabled", "must be true or false")
+	}
+	if err := g.Memory.SetMuted(c.Request().Context(), owner, !*b.Enabled); err != nil {
+		return err
+	}
+	return g.memorySwitch(c, owner, at)
+}
+
 // threadMemoryJSON says what a thread has to do with the memory.
 type threadMemoryJSON struct {
 	Enabled bool `json:"enabled"`

@@ -125,6 +125,8 @@ func (g *Gateway) routes() []route.Route {
 		route.On("POST", "/memory/reload", operator, "reloadMemory", g.onMemory(g.reloadMemory)),
 		route.On("GET", "/memory/config", user, "getMemoryConfig", g.onMemory(g.memoryConfig)),
 		route.On("GET", "/memory/status", user, "getMemoryStatus", g.onMemory(g.memoryStatus)),
+		route.On("GET", "/memory/switch", user, "getMemorySwitch", g.onMemory(g.memorySwitch)),
+		route.On("PUT", "/memory/switch", user, "putMemorySwitch", g.onMemory(g.putMemorySwitch)),
 		route.On("GET", "/memory/export", user, "exportMemory", g.onMemory(g.memory)),
 		route.On("POST", "/memory/import", user, "importMemory", g.onMemory(g.importMemory)),
 		route.On("POST", "/memory/facts", user, "addFact", g.onMemory(g.addFact)),

@@ -128,6 +128,12 @@ func (u *UI) choose(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if use := form.Get("memory"); use != "" { // comes by itself
+		if err := u.switchMemory(ctx, id, use == "on"); err != nil {
+			return err
+		}
+		return page.Frame(c, views.Frame{}, views.ThreadURL(id))
+	}
 	t, err := u.OwnThread(ctx, id)
 	switch {
 	case err == nil:

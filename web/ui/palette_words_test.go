@@ -32,7 +32,7 @@ func englishWords() []phrase {
 		{"ollama", "Settings: Models"}, {"deep research", "Mode"}, {"hotkeys", "Keyboard shortcuts"},
 		{"text size", "Settings: Appearance"}, {"telegram", "Settings: Channels"}, {"slack", "Settings: Channels"},
 		{"security", "Settings: Sandbox"}, {"custom instructions", "Settings: Personalization"},
-		{"memories", "Settings: Memory"}, {"temporary", "Memory in this chat"},
+		{"memories", "Settings: Memory"}, {"temporary", "Temporary chat"}, {"incognito", "Temporary chat"}, {"archive", "Archive"}, {"archived", "Archived chats"}, {"label", "Tags"}, {"beginning", "First message"}, {"quote", "Ask about this"},
 		{"export everything", "Settings: Data"}, {"backup", "Settings: Data"}, {"import", "Settings: Data"},
 		{"alerts", "Settings: Notifications"}, {"licence", "Settings: About"}, {"version", "Settings: About"},
 		{"upload", "Attach files"}, {"debug", "Inspect run"}, {"history", "All chats"}, {"swagger", "API reference"},
@@ -54,7 +54,7 @@ func chineseWords() []phrase {
 		{"创建智能体", "新建智能体"}, {"助手", "智能体"}, {"切换模型", "模型"}, {"添加模型", "设置: 模型"}, {"密钥", "设置: 模型"},
 		{"深度研究", "模式"}, {"快捷键", "键盘快捷键"}, {"字号", "设置: 外观"}, {"飞书", "设置: 聊天应用"}, {"微信", "设置: 聊天应用"},
 		{"隔离", "设置: 沙箱"}, {"自定义指令", "设置: 个性化"}, {"记忆", "设置: 记忆"}, {"备份", "设置: 数据"}, {"通知", "设置: 通知"},
-		{"版本", "设置: 关于"}, {"上传文件", "添加附件"}, {"历史记录", "全部对话"},
+		{"版本", "设置: 关于"}, {"上传文件", "添加附件"}, {"历史记录", "全部对话"}, {"无痕", "临时对话"}, {"归档", "归档"}, {"标签", "标签"},
 	}
 }
 

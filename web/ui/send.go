@@ -42,7 +42,12 @@ func (u *UI) create(c echo.Context) error {
 			if at != "" {
 				return page.Frame(c, views.Frame{Location: at}, at)
 			}
-			err = u.start(c, thread, nil, text, form)
+			if form.Get("temporary") != "" {
+				err = u.makeTemporary(c.Request().Context(), thread)
+			}
+			if err == nil {
+				err = u.start(c, thread, nil, text, form)
+			}
 		}
 	}
 	if err != nil {
@@ -57,7 +62,7 @@ func (u *UI) create(c echo.Context) error {
 			thread = uuid.Must(uuid.NewV7()).String()
 		}
 		return u.welcomePage(c, thread, boxDraft{text: text, problem: problem, status: status,
-			project: form.Get("project")})
+			project: form.Get("project"), temporary: form.Get("temporary") != ""})
 	}
 	return page.Frame(c, views.Frame{Location: views.ThreadURL(thread)}, views.ThreadURL(thread))
 }

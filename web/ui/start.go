@@ -70,6 +70,11 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	if err != nil {
 		return err
 	}
+	if form.Has("memory-shown") {
+		if err := u.switchMemory(ctx, req.Thread, form.Has("memory")); err != nil {
+			return err
+		}
+	}
 	run, err := u.Runs.StartTelling(ctx, req, also...)
 	if errors.Is(err, runs.ErrBusy) {
 		return conversation.ErrBusy

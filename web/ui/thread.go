@@ -5,9 +5,11 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -26,11 +28,29 @@ type boxDraft struct {
 	problem string
 	project string // that the chat is to be in
 	status  int    // of the answer; 0 means 200
+
+	temporary bool // the chat that begins with it
 }
 
 // thread is GET /workspace/chats/:id.
 func (u *UI) thread(c echo.Context, t store.Thread) error {
+	if c.QueryParam("at") == "first" {
+		return u.atFirst(c, t)
+	}
 	return u.threadPage(c, boxDraft{text: page.Head(c.QueryParam("q"), page.MaxDraft)})
+}
+
+// atFirst opens a thread at its first message.
+func (u *UI) atFirst(c echo.Context, t store.Thread) error {
+	messages, err := u.messages(c, t.ID)
+	if err != nil {
+		return err
+	}
+	where := views.ThreadURL(t.ID)
+	if i := slices.IndexFunc(messages, (*agent.Message).Genuine); i >= 0 {
+		where += "?at=" + queryEscape(messages[i].ID) + "#u-" + messages[i].ID
+	}
+	return c.Redirect(http.StatusSeeOther, where)
 }
 
 // threadPage shows a thread with what stands in its message box.
@@ -96,6 +116,11 @@ func (u *UI) composer(c echo.Context, thread string, t *store.Thread, sent map[s
 		box.Partner = u.partner(c.Request().Context(), u.talkOf(c.Request().Context(), t))
 	}
 	u.choices(c, t, &box)
+	var err error
+	if box.Memory, err = u.memoryUse(c.Request().Context(), thread, t); err != nil {
+		return box, err
+	}
+	box.Temporary = t != nil && t.Temporary()
 	to, also, err := u.origin(c.Request().Context(), t)
 	if err != nil {
 		return box, err

@@ -32,6 +32,9 @@ func (u *UI) threadMemory(c echo.Context, t store.Thread) error {
 	if p.Off, err = u.Memory.Off(ctx, t.ID); err != nil {
 		return err
 	}
+	if p.Use, err = u.memoryUse(ctx, t.ID, &t); err != nil {
+		return err
+	}
 	facts, err := u.Memory.Known(ctx, t.Owner, t.ID)
 	if err != nil {
 		return err

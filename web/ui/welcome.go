@@ -22,13 +22,20 @@ func (u *UI) welcome(c echo.Context) error {
 	if u.FreeID(c.Request().Context(), id) != nil {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
-	return u.welcomePage(c, id, boxDraft{text: page.Head(c.QueryParam("q"), page.MaxDraft)})
+	return u.welcomePage(c, id, boxDraft{text: page.Head(c.QueryParam("q"), page.MaxDraft),
+		temporary: c.QueryParam("temporary") != ""})
 }
 
 func (u *UI) welcomePage(c echo.Context, thread string, d boxDraft) error {
+	if d.temporary {
+		page.ShowsTemporary(c, thread)
+	}
 	shell, err := u.Shell(c, views.NavNew, "")
 	if err != nil {
 		return err
+	}
+	if c.QueryParam("gone") != "" {
+		shell.Toast = &views.Toast{Kind: views.NoticeInfo, Text: page.Say(c, "temporary.gone")}
 	}
 	p := views.WelcomePage{Shell: shell, Notice: u.ConfigNotice(c)}
 	if p.Composer, err = u.composer(c, thread, nil, nil); err != nil {
@@ -37,6 +44,9 @@ func (u *UI) welcomePage(c echo.Context, thread string, d boxDraft) error {
 	p.Composer.New, p.Composer.Autofocus = true, true
 	if p.Project = page.ProjectIn(shell, cmp.Or(d.project, c.QueryParam("project"))); p.Project != nil {
 		p.Composer.Project, p.Shell.Project = p.Project.ID, p.Project.ID
+	}
+	if p.Composer.Temporary = d.temporary; d.temporary && p.Composer.Memory != views.MemoryNone {
+		p.Composer.Memory = views.MemoryTemporary
 	}
 	p.Composer.Text, p.Composer.Problem = d.text, d.problem
 	snap := u.Config.Current()

@@ -38,8 +38,12 @@ func (h *Handlers) chats(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	tags, err := h.DB.Tags(c.Request().Context(), principal.Owner(c.Request().Context()))
+	if err != nil {
+		return err
+	}
 	return page.HTML(c, http.StatusOK, chat.ChatsPage(views.ChatsPage{Shell: shell, List: list, Total: shell.Total,
-		Apps: h.apps(list)}))
+		Tags: tags, Apps: h.apps(list)}))
 }
 
 // threadList is GET /ui/threads: the side bar's list as a fragment; with q the list of all
@@ -48,9 +52,9 @@ func (h *Handlers) threadList(c echo.Context) error {
 	asked := c.QueryParams()
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther,
-			chatsURL(asked.Get("q"), asked.Get("from"), asked.Get("before")))
+			chatsURL(asked.Get("q"), asked.Get("from"), asked.Get("show"), asked.Get("before")))
 	}
-	if !asked.Has("q") && !asked.Has("from") && !asked.Has("before") {
+	if !asked.Has("q") && !asked.Has("from") && !asked.Has("show") && !asked.Has("before") {
 		shell, err := h.Shell(c, views.NavNone, asked.Get("current"))
 		if err != nil {
 			return err
@@ -72,13 +76,26 @@ func (h *Handlers) threadList(c echo.Context) error {
 func (h *Handlers) findChats(c echo.Context) (views.ChatList, error) {
 	ctx, l := c.Request().Context(), views.ChatList{Now: h.DB.Now(), Restart: h.RunsCommands()}
 	l.Query = strings.TrimSpace(page.Head(page.PlainText(c.QueryParam("q")), maxQuery))
-	words := strings.Fields(l.Query)
+	words, tags := tagged(strings.Fields(l.Query))
 	words = words[:min(len(words), maxWords)]
+	l.Show = c.QueryParam("show")
+	shelf := store.AnyShelf // searches find archived chats, too
+	tag, byTag := strings.CutPrefix(l.Show, views.ShowTag)
+	switch {
+	case byTag && tag != "":
+		tags = append(tags, tag)
+	case l.Show == views.ShowArchived:
+		shelf = store.ArchivedShelf
+	default:
+		if l.Show = ""; len(words)+len(tags) == 0 {
+			shelf = store.OpenShelf
+		}
+	}
 	l.From = sourceOf(c.QueryParam("from"))
 	at := position(c.QueryParam("before"))
 	l.Later = at.ID != ""
 	found, rest, err := h.DB.FindThreads(ctx,
-		store.Find{Owner: principal.Owner(ctx), Words: words, Metadata: begunIn(l.From), Before: at,
+		store.Find{Owner: principal.Owner(ctx), Words: words, Tags: tags, Shelf: shelf, Metadata: begunIn(l.From), Before: at,
 			Limit: chatsPerPage, Within: searchTime,
 			Match: func(body []byte) (string, bool) { return Excerpt(body, words) }})
 	if err != nil {
@@ -96,10 +113,22 @@ func (h *Handlers) findChats(c echo.Context) (views.ChatList, error) {
 		l.Rows = append(l.Rows, views.ChatRow{ThreadRow: rows[i], Message: f.Message, Excerpt: f.Excerpt})
 	}
 	if rest.ID != "" {
-		l.More = chatsURL(l.Query, l.From.Name, positionText(rest))
-		l.MoreRows = "/ui/threads?" + chatsQuery(l.Query, l.From.Name, positionText(rest))
+		l.More = chatsURL(l.Query, l.From.Name, l.Show, positionText(rest))
+		l.MoreRows = "/ui/threads?" + chatsQuery(l.Query, l.From.Name, l.Show, positionText(rest))
 	}
 	return l, nil
+}
+
+// tagged tells tags to look for, as in tag:work, from other words.
+func tagged(words []string) (plain, tags []string) {
+	for _, w := range words {
+		if tag, ok := strings.CutPrefix(w, views.ShowTag); ok && tag != "" {
+			tags = append(tags, tag)
+		} else {
+			plain = append(plain, w)
+		}
+	}
+	return plain, tags
 }
 
 // position reads a place in the list as positionText writes it; anything else is the top.
@@ -122,9 +151,9 @@ func positionText(p store.Position) string {
 	return s
 }
 
-func chatsQuery(q, from, before string) string {
+func chatsQuery(q, from, show, before string) string {
 	v := url.Values{}
-	for name, s := range map[string]string{"q": q, "from": from, "before": before} {
+	for name, s := range map[string]string{"q": q, "from": from, "show": show, "before": before} {
 		if s != "" {
 			v.Set(name, s)
 		}
@@ -132,8 +161,8 @@ func chatsQuery(q, from, before string) string {
 	return v.Encode()
 }
 
-func chatsURL(q, from, before string) string {
-	if s := chatsQuery(q, from, before); s != "" {
+func chatsURL(q, from, show, before string) string {
+	if s := chatsQuery(q, from, show, before); s != "" {
 		return views.ChatsURL + "?" + s
 	}
 	return views.ChatsURL

@@ -17,7 +17,7 @@ const paletteRows = 8
 // words, with keys the list of shortcuts.
 func (h *Handlers) palette(c echo.Context) error {
 	if !page.WantsFragment(c.Request()) {
-		return c.Redirect(http.StatusSeeOther, chatsURL(c.QueryParam("q"), "", ""))
+		return c.Redirect(http.StatusSeeOther, chatsURL(c.QueryParam("q"), "", "", ""))
 	}
 	lang := page.ReadPrefs(c.Request()).Lang
 	if c.QueryParam("keys") != "" {

@@ -92,7 +92,7 @@ func (v *View) Cursor() string {
 
 // Page is the whole thread for a page.
 func (v *View) Page(s Scene) views.Thread {
-	t := views.Thread{ID: v.Thread.ID, Title: s.Title, Pinned: s.Row.Pinned, Turns: s.Turns, Running: s.Running,
+	t := views.Thread{ID: v.Thread.ID, Title: s.Title, Row: v.rowOf(s), Turns: s.Turns, Running: s.Running,
 		Cursor: v.Cursor(), Queue: s.queue, Asks: s.asks, Todos: s.todos, Gauge: s.gauge, Behind: v.behind}
 	for _, p := range slices.Backward(v.Artifacts) {
 		if !strings.HasPrefix(p, "/") {
@@ -102,6 +102,13 @@ func (v *View) Page(s Scene) views.Thread {
 	}
 	t.Files = append(t.Files, v.made()...)
 	return t
+}
+
+// rowOf is the thread as its menu has it.
+func (v *View) rowOf(s Scene) views.ThreadRow {
+	r := page.RowOf(v.Thread)
+	r.Title, r.Pinned = s.Title, s.Row.Pinned
+	return r
 }
 
 // questions are those of a turn as the page shows them: the next turn begins with the

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/threads"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views/markdown"
@@ -25,9 +27,31 @@ func (s *Site) OnThread(h func(c echo.Context, t store.Thread) error) echo.Handl
 		if err != nil {
 			return err
 		}
+		if t.Temporary() {
+			if err := s.stays(c, t); err != nil {
+				return err
+			}
+		}
 		c.SetRequest(c.Request().WithContext(s.KnowingUploads(c.Request().Context())))
 		return h(c, t)
 	}
+}
+
+// temporaryThread is where a request keeps the id of the temporary thread that its page shows.
+const temporaryThread = "temporary thread"
+
+// ShowsTemporary has the page of a request say that the temporary thread on it is still open.
+func ShowsTemporary(c echo.Context, thread string) { c.Set(temporaryThread, thread) }
+
+// stays keeps a temporary thread that is asked for. A page without script says nothing more, so that only silence ends its
+// thread.
+func (s *Site) stays(c echo.Context, t store.Thread) error {
+	ShowsTemporary(c, t.ID)
+	until := s.DB.Now().Add(threads.StayTime)
+	if strings.HasPrefix(c.Path(), "/workspace/") {
+		until = time.Time{}
+	}
+	return s.DB.SetLeave(c.Request().Context(), t.Owner, t.ID, until)
 }
 
 // OnThreadID is the handler of a route whose thread may come later: files and choices can be

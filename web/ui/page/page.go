@@ -108,13 +108,16 @@ func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell
 		Path: c.Request().URL.RequestURI(),
 		Size: p.Size, Columns: p.Widths, NoSide: p.Side == "off", NoKeys: p.Keys == "off"}
 	rows, total, err := s.DB.Threads(c.Request().Context(),
-		store.ThreadQuery{Owner: principal.Owner(c.Request().Context()), Limit: sidebarRows})
+		store.ThreadQuery{Owner: principal.Owner(c.Request().Context()), Shelf: store.OpenShelf, Limit: sidebarRows})
 	if err != nil {
 		return out, err
 	}
 	out.Who = s.Who(c)
 	if out.Banners, err = s.banners(c.Request().Context()); err != nil {
 		return out, err
+	}
+	if id, ok := c.Get(temporaryThread).(string); ok {
+		out.Stay = views.ActionURL(id, "here")
 	}
 	out.Total, out.More = total, total > len(rows)
 	if token := c.QueryParam("undo"); token != "" {

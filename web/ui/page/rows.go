@@ -39,7 +39,8 @@ func (s *Site) Rows(ctx context.Context, list []store.Thread) ([]views.ThreadRow
 
 // RowOf is a thread of a list by its row alone, without the dot.
 func RowOf(t store.Thread) views.ThreadRow {
-	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t), Source: SourceOf(t)}
+	return views.ThreadRow{ID: t.ID, Title: t.Title, UpdatedAt: t.UpdatedAt, Pinned: pinned(t), Source: SourceOf(t),
+		Archived: t.Archived(), Temporary: t.Temporary(), Tags: t.Tags()}
 }
 
 // PinKey is the member of a thread's metadata that keeps it above the others.

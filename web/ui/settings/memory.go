@@ -38,6 +38,9 @@ func (h *Handlers) memorySection(c echo.Context) (m views.Memory, err error) {
 	owner := principal.Owner(ctx)
 	m = views.Memory{Off: !h.Config.Current().File.Memory.Enabled, Edit: c.QueryParam("edit"),
 		Undo: c.QueryParam("changed") != ""}
+	if m.Muted, err = h.Memory.Muted(ctx, owner); err != nil {
+		return m, err
+	}
 	d, err := h.Memory.Document(ctx, owner)
 	if err != nil {
 		return m, err
@@ -129,6 +132,9 @@ func (h *Handlers) changeMemory(c echo.Context) error {
 		_, err = h.Memory.Clear(ctx, owner, 0)
 	case "undo":
 		_, err = h.Memory.Undo(ctx, owner)
+		done = ""
+	case "mute", "unmute":
+		err = h.Memory.SetMuted(ctx, owner, form.Get("do") == "mute")
 		done = ""
 	}
 	if err != nil {

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Members of a thread's metadata that say where it is listed.
+const (
+	// TemporaryKey is true for a thread that is in no list and deleted when it is left.
+	TemporaryKey = "fawn_temporary"
+	// ArchivedKey is true for a thread that only searches and the list of archived threads show.
+	ArchivedKey = "fawn_archived"
+	// TagsKey has the tags of a thread, a list of texts.
+	TagsKey = "fawn_tags"
+)
+
+// Shelf selects threads by whether they are archived.
+type Shelf int
+
+// Any has all threads, Open those that are not archived.
+const (
+	AnyShelf Shelf = iota
+	OpenShelf
+	ArchivedShelf
+)
+
+// condition is what a statement says about the shelf, "" for nothing.
+func (s Shelf) condition() string {
+	switch s {
+	case OpenShelf:
+		return " AND archived = 0"
+	case ArchivedShelf:
+		return " AND archived = 1"
+	}
+	return ""
+}
+
+// Temporary tells whether the thread is deleted when it is left.
+func (t Thread) Temporary() bool { return flagged(t.Metadata, TemporaryKey) }
+
+// Archived tells whether the thread was put away.
+func (t Thread) Archived() bool { return flagged(t.Metadata, ArchivedKey) }
+
+func flagged(metadata []byte, name string) bool {
+	if !bytes.Contains(metadata, []byte(name)) {
+		return false
+	}
+	m, err := members(metadata)
+	return err == nil && string(m[name]) == "true"
+}
+
+// Tags are those of the thread.
+func (t Thread) Tags() []string { return tagsIn(t.Metadata) }
+
+func tagsIn(metadata []byte) (tags []string) {
+	if !bytes.Contains(metadata, []byte(TagsKey)) {
+		return nil
+	}
+	m, err := members(metadata)
+	if err != nil || json.Unmarshal(m[TagsKey], &tags) != nil {
+		return nil
+	}
+	return tags
+}
+
+// hasTags tells whether a thread has all the tags, whatever the case of their letters.
+func hasTags(metadata []byte, want []string) bool {
+	if len(want) == 0 {
+		return true
+	}
+	have := tagsIn(metadata)
+	for _, tag := range want {
+		if !slices.ContainsFunc(have, func(t string) bool { return Fold(t) == Fold(tag) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Tags returns the tags that threads of owner have, in order.
+func (db *DB) Tags(ctx context.Context, owner string) ([]string, error) {
+	var tags []string
+	err := db.each(ctx, `SELECT metadata FROM thread WHERE owner = ? AND deleted_at = 0 AND temporary = 0
+		AND metadata {like} ? ESCAPE '\'`, []any{owner, likePattern([]string{TagsKey})},
+		func(rows *sql.Rows) (bool, error) {
+			var metadata []byte
+			err := rows.Scan(&metadata)
+			tags = append(tags, tagsIn(metadata)...)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list tags: %w", err)
+	}
+	slices.SortFunc(tags, func(a, b string) int { return strings.Compare(Fold(a), Fold(b)) })
+	return slices.CompactFunc(tags, func(a, b string) bool { return Fold(a) == Fold(b) }), nil
+}
+
+// SetLeave says when a temporary thread is to be deleted; the zero time says that this is not known. Nothing happens to a
+// thread that is not temporary, is in the trash or is not owner's.
+func (db *DB) SetLeave(ctx context.Context, owner, thread string, at time.Time) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		_, err := w.change(`UPDATE thread SET leave_at = ? WHERE id = ? AND owner = ? AND temporary = 1 AND deleted_at = 0`,
+			millis(at), thread, owner)
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("keep temporary thread %s: %w", thread, err)
+	}
+	return nil
+}
+
+// Left returns the temporary threads that are to be deleted as of now: those that were left, those that nothing has
+// happened in for so long, unless a run works on them, and those made before a moment.
+func (db *DB) Left(ctx context.Context, now time.Time, silence time.Duration, madeBefore time.Time) ([]string, error) {
+	var ids []string
+	err := db.each(ctx, `SELECT id FROM thread WHERE temporary = 1 AND deleted_at = 0 AND (leave_at > 0 AND leave_at <= ?
+		OR updated_at <= ? AND status <> 'busy' OR created_at < ?) ORDER BY id`,
+		[]any{now.UnixMilli(), now.Add(-silence).UnixMilli(), millis(madeBefore)}, func(rows *sql.Rows) (bool, error) {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list temporary threads: %w", err)
+	}
+	return ids, nil
+}
