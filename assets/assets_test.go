@@ -99,14 +99,17 @@ func TestOtherPathsAreNotFound(t *testing.T) {
 	}
 }
 
-// The budgets of a thread page, in bytes after gzip.
-func TestBudgets(t *testing.T) {
-	for name, most := range map[string]int{assets.Script: 25 << 10, assets.Style: 9 << 10, assets.Sprite: 8 << 10,
-		assets.UIFont: 36 << 10} {
-		body := get(t, assets.URL(name)).Body.Bytes()
-		if n := len(assets.Gzip(body)); n > most {
-			t.Errorf("%s has %d bytes, %d are allowed", name, n, most)
-		}
+// TestBudget holds what every page loads, in bytes after gzip: the first page may take 150 KB with its HTML and the
+// fonts of its language, which web/e2e measures.
+func TestBudget(t *testing.T) {
+	sum := 0
+	for _, name := range []string{assets.Script, assets.Style, assets.Sprite, assets.UIFont} {
+		n := len(assets.Gzip(get(t, assets.URL(name)).Body.Bytes()))
+		sum += n
+		t.Logf("%s: %d bytes", name, n)
+	}
+	if most := 84 << 10; sum > most {
+		t.Errorf("every page loads %d bytes, %d are allowed", sum, most)
 	}
 }
 
