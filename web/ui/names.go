@@ -30,8 +30,6 @@ func (u *UI) names(ctx context.Context) map[access.Kind][]string {
 			out[access.Skill] = append(out[access.Skill], s.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(snap.Extensions.MCPServers)) {
-		out[access.Server] = append(out[access.Server], name)
-	}
+	out[access.Server] = append(out[access.Server], slices.Sorted(maps.Keys(snap.Extensions.MCPServers))...)
 	return out
 }
