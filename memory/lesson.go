@@ -288,10 +288,11 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 		s.drop(ctx, l)
 		return nil
 	}
-	if l.Owner, err = s.Learner(ctx, l.Owner, l.Thread); err != nil {
+	learner, err := s.Learner(ctx, l.Owner, l.Thread)
+	if err != nil {
 		return err
 	}
-	b, err := s.snapshot(ctx, l.Owner)
+	b, err := s.snapshot(ctx, learner)
 	if err != nil {
 		return err
 	}
@@ -321,7 +322,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	}
 	var o outcome
 	learned := store.KV{Owner: store.Global, Space: learnedSpace, Key: l.Thread, Body: []byte(said[len(said)-1].ID)}
-	_, err = s.change(ctx, l.Owner, also{put: []store.KV{learned}, drop: []store.KV{l.row()}}, func(b *snapshot) error {
+	_, err = s.change(ctx, learner, also{put: []store.KV{learned}, drop: []store.KV{l.row()}}, func(b *snapshot) error {
 		o = g.apply(b, a)
 		return nil
 	})

@@ -66,7 +66,6 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM used WHERE owner = ?`,
 		`DELETE FROM comparison_side WHERE comparison IN (SELECT id FROM comparison WHERE owner = ?)`,
 		`DELETE FROM comparison WHERE owner = ?`,
-		`DELETE FROM channel_chat WHERE owner = ?`,
 		`DELETE FROM project_member WHERE member = ?`,
 		`DELETE FROM fact WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 		`DELETE FROM memory WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,

@@ -120,8 +120,7 @@ func (db *DB) SetLeave(ctx context.Context, owner, thread string, at time.Time) 
 // happened in for so long, unless a run works on them, and those made before a moment.
 func (db *DB) Left(ctx context.Context, now time.Time, silence time.Duration, madeBefore time.Time) ([]string, error) {
 	var ids []string
-	err := db.each(ctx, `SELECT id FROM thread WHERE temporary = 1 AND deleted_at = 0 AND (leave_at > 0 AND leave_at <= ?
-		OR updated_at <= ? AND status <> 'busy' OR created_at < ?) ORDER BY id`,
+	err := db.each(ctx, `SELECT id FROM thread WHERE `+isLeft+` ORDER BY id`,
 		[]any{now.UnixMilli(), now.Add(-silence).UnixMilli(), millis(madeBefore)}, func(rows *sql.Rows) (bool, error) {
 			var id string
 			err := rows.Scan(&id)
@@ -132,4 +131,23 @@ func (db *DB) Left(ctx context.Context, now time.Time, silence time.Duration, ma
 		return nil, fmt.Errorf("list temporary threads: %w", err)
 	}
 	return ids, nil
+}
+
+// isLeft is what holds for a temporary thread that is to be deleted: see [DB.Left] for its arguments.
+const isLeft = `temporary = 1 AND deleted_at = 0 AND (leave_at > 0 AND leave_at <= ?
+	OR updated_at <= ? AND status <> 'busy' OR created_at < ?)`
+
+// ClaimLeft marks a thread as deleted, past any undo, if it is still one that [DB.Left] would return, and reports
+// whether it did. A thread that was kept or shown again in the meantime is left alone.
+func (db *DB) ClaimLeft(ctx context.Context, id string, now time.Time, silence time.Duration, madeBefore time.Time) (bool, error) {
+	var n int64
+	err := db.trash(ctx, func(w *writer) (err error) {
+		n, err = w.change(`UPDATE thread SET deleted_at = 1 WHERE id = ? AND `+isLeft, id, now.UnixMilli(),
+			now.Add(-silence).UnixMilli(), millis(madeBefore))
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("claim temporary thread %s: %w", id, err)
+	}
+	return n == 1, nil
 }

@@ -134,8 +134,11 @@ func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 	return nil
 }
 
+// lateRuns is how long before a day runs may have been made whose tokens count in it, as they end in it.
+const lateRuns = 7 * 24 * time.Hour
+
 // Used counts the runs that an owner has started since a moment, and the tokens they and the calls beside them took;
-// deleted ones of the last two days count too. With the id of a run, only runs up to that one count, by the time they
+// deleted ones of the last two days count too, and the tokens of runs that waited or worked past that moment. With the id of a run, only runs up to that one count, by the time they
 // were made.
 func (db *DB) Used(ctx context.Context, owner string, since time.Time, run string) (runs, tokens int64, err error) {
 	err = db.queryRow(ctx, `SELECT
@@ -143,8 +146,11 @@ func (db *DB) Used(ctx context.Context, owner string, since time.Time, run strin
 			OR (created_at, id) <= (SELECT r.created_at, r.id FROM run r WHERE r.id = ?3)))
 		+ (SELECT coalesce(sum(runs), 0) FROM used WHERE owner = ?1 AND at >= ?2){number end},
 		{number}(SELECT coalesce(sum(total), 0) FROM spent WHERE owner = ?1 AND at >= ?2)
+		+ (SELECT coalesce(sum(s.total), 0) FROM spent s WHERE s.caller <> 'middleware' AND s.owner = ?1
+			AND s.at >= ?4 AND s.at < ?2 AND s.run IN (SELECT r.id FROM run r WHERE r.owner = ?1
+				AND r.created_at >= ?4 AND r.created_at < ?2 AND r.updated_at >= ?2))
 		+ (SELECT coalesce(sum(tokens), 0) FROM used WHERE owner = ?1 AND at >= ?2){number end}`,
-		[]any{orDefault(owner, DefaultOwner), millis(since), run}, &runs, &tokens)
+		[]any{orDefault(owner, DefaultOwner), millis(since), run, millis(since.Add(-lateRuns))}, &runs, &tokens)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count what %s used: %w", owner, err)
 	}

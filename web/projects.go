@@ -8,6 +8,7 @@ import (
 	"fawn/agent/lead"
 	"fawn/agent/projects"
 	"fawn/memory"
+	"fawn/sandbox"
 	"fawn/store"
 	"fawn/uploads"
 )
@@ -18,7 +19,17 @@ const maxToldFiles = 50
 // openProjects makes what changes projects.
 func (a *App) openProjects() *projects.Service {
 	return projects.New(projects.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Documents: a.documents,
-		Discarded: func() { a.pages.Discarded() }, Log: a.opts.Log})
+		Discarded: func() { a.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
+}
+
+// endSandboxes ends what runs in the sandboxes of threads, at all servers that share the database.
+func (a *App) endSandboxes(ctx context.Context, threads []string) error {
+	var errs []error
+	for _, thread := range threads {
+		_, err := a.sandbox.Restart(ctx, sandbox.ThreadRef{ID: thread}, "its project changed")
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, a.places.Clear(ctx, threads))...)
 }
 
 // projectOf is the project of a thread for its agent, nil for none.

@@ -35,6 +35,9 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 	if err != nil {
 		return agent.State{}, err
 	}
+	if err := b.unspent(ctx, w.Owner, may); err != nil {
+		return agent.State{}, err
+	}
 	_, entry, err := b.model(snap, runs.Spec{Options: &o}, custom{}, may)
 	if err != nil {
 		return agent.State{}, err

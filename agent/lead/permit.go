@@ -48,6 +48,18 @@ func (b *Builder) left(ctx context.Context, s runs.Spec, may access.Rights) (int
 	return tokens, err
 }
 
+// unspent refuses a call beside runs when the owner has no tokens left today. Errors: *access.Spent.
+func (b *Builder) unspent(ctx context.Context, owner string, may access.Rights) error {
+	if !may.Limited() {
+		return nil
+	}
+	_, err := b.access.Left(ctx, owner, may, "")
+	if spent := new(access.Spent); errors.As(err, &spent) && spent.What != "tokens" { // no run is made
+		return nil
+	}
+	return err
+}
+
 // models returns the configured models that somebody may use, of which the first is the usual one. Errors:
 // access.ErrDenied when they may use none, or not the one they chose.
 func models(snap *config.Snapshot, may access.Rights, chosen string) ([]config.Model, error) {

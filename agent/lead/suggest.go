@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"fawn/agent"
-	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/llm/offline"
 	"fawn/agent/middleware"
@@ -48,7 +47,7 @@ func (b *Builder) Suggest(ctx context.Context, w SuggestWish) ([]string, error) 
 	if len(said) == 0 || w.N <= 0 {
 		return nil, nil
 	}
-	ask, err := b.aside(ctx, w.Model, SideCall{Purpose: "suggestions", Owner: w.Owner, Thread: w.Thread})
+	ask, err := b.aside(ctx, w.Model, w.Model, SideCall{Purpose: "suggestions", Owner: w.Owner, Thread: w.Thread})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +146,7 @@ const polishGrowth = 4
 // Polish gives a draft in better words. The built-in model tidies it by rule. No run is made
 // and none sees the call.
 func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
-	ask, err := b.aside(ctx, b.config().File.InputPolish.ModelName,
+	ask, err := b.aside(ctx, b.config().File.InputPolish.ModelName, "",
 		SideCall{Purpose: "input_polish", Owner: w.Owner, Thread: w.Thread})
 	if err != nil {
 		return "", err
@@ -178,23 +177,18 @@ func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
 
 var errTooMuch = errors.New("the model wrote far more than the draft")
 
-// aside asks the model named, else the first that the owner may use; nil means the built-in one. Errors: access.ErrDenied
+// aside asks the model named by the configuration or chosen by the owner, else the first that the owner may use; nil means the built-in one. Errors: access.ErrDenied
 // where the owner may use no model, or no more tokens today.
-func (b *Builder) aside(ctx context.Context, named string, job SideCall) (middleware.Ask, error) {
+func (b *Builder) aside(ctx context.Context, named, chosen string, job SideCall) (middleware.Ask, error) {
 	snap := b.config()
 	may, err := b.access.Of(ctx, job.Owner)
 	if err != nil {
 		return nil, err
 	}
-	if may.Limited() {
-		if _, err := b.access.Left(ctx, job.Owner, may, ""); err != nil {
-			var spent *access.Spent
-			if !errors.As(err, &spent) || spent.What == "tokens" { // no run is made
-				return nil, err
-			}
-		}
+	if err := b.unspent(ctx, job.Owner, may); err != nil {
+		return nil, err
 	}
-	usable, err := models(snap, may, "")
+	usable, err := models(snap, may, chosen)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,9 @@ type Config struct {
 	Dirs      files.Dirs
 	Documents uploads.Documents // nil converts nothing
 	Discarded func()            // chats have come into the trash; nil is of a server that looks by itself
-	Log       *slog.Logger
+	// Ended ends what runs in the sandboxes of threads that may see a project no longer, or write to it; nil has none.
+	Ended func(ctx context.Context, threads []string) error
+	Log   *slog.Logger
 }
 
 // Service changes projects.
@@ -59,6 +61,9 @@ type Service struct{ Config }
 func New(c Config) *Service {
 	if c.Documents == nil {
 		c.Documents = uploads.NoDocuments{}
+	}
+	if c.Ended == nil {
+		c.Ended = func(context.Context, []string) error { return nil }
 	}
 	if c.Discarded == nil {
 		c.Discarded = func() {}
@@ -124,12 +129,38 @@ func (s *Service) Create(ctx context.Context, owner, name string, settings store
 
 // Change changes a project. Errors: *Invalid, store.ErrNotFound for who may not write it, what change returns.
 func (s *Service) Change(ctx context.Context, person, id string, change func(*store.Project) error) (store.Project, error) {
-	return s.DB.ChangeProject(ctx, person, id, func(p *store.Project) error {
+	closed := false
+	p, err := s.DB.ChangeProject(ctx, person, id, func(p *store.Project) error {
+		was := p.Settings.Writable
 		if err := change(p); err != nil {
 			return err
 		}
+		closed = was && !p.Settings.Writable
 		return Check(p)
 	})
+	if err == nil && closed {
+		err = s.end(ctx, "", id)
+	}
+	return p, err
+}
+
+// Move puts threads of a person into a project, "" for none, and ends what runs in their sandboxes, which show the files
+// of the project they were in. Errors: store.ErrNotFound.
+func (s *Service) Move(ctx context.Context, person, project string, threads ...string) error {
+	if err := s.DB.PutInProject(ctx, person, project, threads...); err != nil {
+		return err
+	}
+	return s.Ended(context.WithoutCancel(ctx), threads)
+}
+
+// end ends what runs in the sandboxes of a person's threads in a project, of everybody's for "".
+func (s *Service) end(ctx context.Context, person, project string) error {
+	ctx = context.WithoutCancel(ctx)
+	list, err := s.DB.ThreadsIn(ctx, person, project)
+	if err != nil {
+		return err
+	}
+	return s.Ended(ctx, list)
 }
 
 // Delete deletes a project of owner's with its files and what was learned in it. Its chats stay as chats of their own;
@@ -153,6 +184,10 @@ func (s *Service) Delete(ctx context.Context, owner, id string, chats bool) (at 
 			return at, fmt.Errorf("end the chats of project %s: %w", id, err)
 		}
 	}
+	inside, err := s.DB.ThreadsIn(ctx, "", id)
+	if err != nil {
+		return at, err
+	}
 	at = s.DB.Now().Truncate(time.Millisecond)
 	shelf := store.ShelfOf(id)
 	if err := s.DB.DeleteProject(ctx, owner, id, chats, at, runs.RemovedFiles(shelf)); err != nil {
@@ -160,6 +195,9 @@ func (s *Service) Delete(ctx context.Context, owner, id string, chats bool) (at 
 	}
 	if chats {
 		s.Discarded()
+	}
+	if err := s.Ended(ctx, inside); err != nil {
+		s.Log.Error("couldn't end sandboxes that show a deleted project", "project", id, "err", err)
 	}
 	if err := s.Runs.ForgetFiles(ctx, shelf); err != nil { // the next start tries again
 		s.Log.Error("the files of a deleted project could not be removed", "project", id, "err", err)

@@ -24,7 +24,13 @@ func (s *Service) Share(ctx context.Context, p store.Project, email string, role
 	if u.ID == p.Owner {
 		return &Invalid{"email", "this is the project's owner"}
 	}
-	return s.DB.ShareProject(ctx, p.Owner, p.ID, u.ID, role)
+	if err := s.DB.ShareProject(ctx, p.Owner, p.ID, u.ID, role); err != nil {
+		return err
+	}
+	if role.Writes() {
+		return nil
+	}
+	return s.end(ctx, u.ID, p.ID)
 }
 
 // Unshare ends a person's role in a project. The chats that they have in it leave it. Errors: store.ErrNotFound for
@@ -33,5 +39,13 @@ func (s *Service) Unshare(ctx context.Context, p store.Project, person string) e
 	if person == p.Owner {
 		return fmt.Errorf("the owner of project %s: %w", p.ID, store.ErrNotFound)
 	}
-	return s.DB.LeaveProject(ctx, person, p.ID)
+	ctx = context.WithoutCancel(ctx)
+	inside, err := s.DB.ThreadsIn(ctx, person, p.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.DB.LeaveProject(ctx, person, p.ID); err != nil {
+		return err
+	}
+	return s.Ended(ctx, inside)
 }

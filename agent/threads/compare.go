@@ -14,6 +14,9 @@ import (
 // MostSides is how many models may answer one question side by side; fewer than two are no comparison.
 const MostSides = 3
 
+// ErrTemporary means that models are to be compared in a temporary thread, whose branches would stay.
+var ErrTemporary = errors.New("models can't be compared in a temporary chat; keep it first")
+
 // ErrSides means that a comparison doesn't name two or three different models.
 var ErrSides = fmt.Errorf("a comparison takes two to %d different models", MostSides)
 
@@ -30,6 +33,13 @@ func (c *Copier) Compare(ctx context.Context, m *runs.Manager, owner, thread str
 	}
 	if len(models) < 2 || len(models) > MostSides || len(seen) != len(models) {
 		return out, ErrSides
+	}
+	t, err := c.DB.Thread(ctx, thread)
+	if err == nil && t.Temporary() {
+		return out, ErrTemporary
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return out, err
 	}
 	if m.Active(thread) != "" {
 		return out, runs.ErrBusy

@@ -16,7 +16,9 @@ const (
 	// StayTime is how long a page that was not heard of counts as open.
 	StayTime = 5 * time.Minute
 	// LeaveTime is how long a page that was left may come back.
-	LeaveTime = 30 * time.Second
+	// It is longer than the minute after which an open page says that it is there, so that closing one of two pages
+	// deletes nothing.
+	LeaveTime = 90 * time.Second
 	// SilenceTime is how long a temporary thread lives in which nothing happens, whoever shows it.
 	SilenceTime = time.Hour
 	// leftEvery is how often temporary threads are looked for that are to be deleted.
@@ -51,7 +53,13 @@ func deleteLeft(ctx context.Context, db *store.DB, m *runs.Manager, madeBefore t
 	}
 	all := true
 	for _, id := range list {
-		err := m.DeleteThread(ctx, id)
+		claimed, err := db.ClaimLeft(ctx, id, db.Now(), SilenceTime, madeBefore)
+		if err == nil && !claimed {
+			continue
+		}
+		if err == nil {
+			err = m.DeleteThread(ctx, id)
+		}
 		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound) {
 			continue
 		}

@@ -126,6 +126,12 @@ func (d Dirs) shelfOf(thread string) (Shelf, error) {
 	return d.Shelf(thread)
 }
 
+// ShelfID is the shelf with the files of the project that a thread is in, "" for none.
+func (d Dirs) ShelfID(thread string) (string, error) {
+	shelf, err := d.shelfOf(thread)
+	return shelf.ID, err
+}
+
 // ProjectDir is the folder of the host that commands of a thread see at [Project], "" for a thread that is in no
 // project. It need not be there yet.
 func (d Dirs) ProjectDir(thread string) (dir string, write bool, err error) {

@@ -38,12 +38,15 @@ type diskWatch struct {
 	thread string
 	limit  int64
 	meter  *files.Meter
+	shelf  string // where the files of the project are, if commands may write to them
+	stored *files.Meter
 
 	mu      sync.Mutex
 	blind   bool            // the box does not know what is open
 	next    int             // guarded by mu, as all here
 	calls   map[int]watched // running commands
 	base    int64           // what there was when the last command started
+	full    int64           // what the project had then
 	deep    bool            // that could not be counted
 	running bool            // the loop
 	notes   []string        // for the next result
@@ -56,8 +59,16 @@ type watched struct {
 }
 
 func (p *Pool) watch(b Box, thread string, policy sandbox.Policy) *diskWatch {
-	return &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.Meter(thread),
+	w := &diskWatch{box: b, pool: p, thread: thread, limit: policy.Limits.Disk, meter: p.quota.Meter(thread),
 		calls: map[int]watched{}}
+	if policy.Project.Dir != "" && !policy.Project.ReadOnly {
+		if shelf, err := p.cfg.Dirs.ShelfID(thread); err != nil {
+			p.cfg.Log.Warn("couldn't find the files of a project; commands aren't held to its size", "thread", thread, "err", err)
+		} else if shelf != "" {
+			w.shelf, w.stored = shelf, p.quota.Meter(shelf)
+		}
+	}
+	return w
 }
 
 // during runs a command and watches meanwhile.
@@ -68,11 +79,12 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (Exit,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	base, deep := w.start(ctx)
+	full := w.startShelf(ctx)
 	w.mu.Lock()
 	w.next++
 	id := w.next
 	w.calls[id] = watched{cancel, time.Now()}
-	w.base, w.deep = base, deep
+	w.base, w.deep, w.full = base, deep, full
 	if !w.running {
 		w.running = true
 		w.pool.work.Go(w.loop)
@@ -138,6 +150,10 @@ func (w *diskWatch) loop() {
 		before := used
 		used, err = w.meter.Count(ctx, w.pool.cfg.Dirs, w.thread)
 		counted, free = time.Now(), now
+		if w.overShelf(ctx) {
+			w.endWriter(ctx, counted)
+			continue
+		}
 		if err != nil && !errors.Is(err, files.ErrNesting) {
 			continue // a file that went away meanwhile
 		}
@@ -155,6 +171,32 @@ func (w *diskWatch) loop() {
 			w.endWriter(ctx, counted)
 		}
 	}
+}
+
+// startShelf is what the project has before a command.
+func (w *diskWatch) startShelf(ctx context.Context) int64 {
+	if w.stored == nil {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, files.CountTime)
+	defer cancel()
+	used, _ := w.stored.Count(ctx, w.pool.cfg.Dirs, w.shelf)
+	return used
+}
+
+// overShelf reports whether commands have given the project more files than it may have.
+func (w *diskWatch) overShelf(ctx context.Context) bool {
+	if w.stored == nil {
+		return false
+	}
+	used, err := w.stored.Recount(ctx, w.pool.cfg.Dirs, w.shelf)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	most := w.limit
+	if w.full > w.limit {
+		most = w.full + min(diskLate, w.limit/8)
+	}
+	return (err == nil || errors.Is(err, files.ErrNesting)) && used > most
 }
 
 // look asks for processes and for what they hold without a name.

@@ -430,7 +430,7 @@ func pickers(c views.Composer) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if len(c.Models) > 1 {
+			if len(c.Models) > 1 && !c.Temporary {
 				templ_7745c5c3_Err = compareModels(c).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -49,7 +49,7 @@ test('the dialog makes a link, copies it, and brings it up to date', { skip }, a
   await visitor.goto(link);
   assert.equal(await visitor.getByText('Said later.').count(), 0);
   await page.click('[popovertarget="thread-menu"]');
-  await page.click('#thread-menu [data-modal]');
+  await page.click('#thread-menu [href$="/share"]');
   await modal.getByText('The chat has newer messages.').waitFor();
   await modal.getByRole('button', { name: 'Update link' }).click();
   await modal.getByRole('button', { name: 'Update link' }).waitFor({ state: 'detached' });

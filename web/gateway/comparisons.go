@@ -94,6 +94,9 @@ func (g *Gateway) compare(c echo.Context) error {
 		_, err = g.Runs.Start(ctx, req)
 		return err
 	})
+	if errors.Is(err, threads.ErrTemporary) {
+		return httpx.Errorf(http.StatusConflict, "Models can't be compared in a temporary chat; keep it first")
+	}
 	if errors.Is(err, threads.ErrSides) {
 		return httpx.Invalid("body", "models", "%s", err.Error())
 	}

@@ -296,7 +296,7 @@ func (g *Gateway) deleteProjectFile(c echo.Context, p store.Project) error {
 // putProjectThread moves a thread into a project.
 func (g *Gateway) putProjectThread(c echo.Context, t store.Thread) error {
 	id := route.Param(c, "project")
-	err := g.DB.PutInProject(c.Request().Context(), g.Owner(c), id, t.ID)
+	err := g.Projects.Move(c.Request().Context(), g.Owner(c), id, t.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return noProject(id)
 	}
@@ -311,7 +311,7 @@ func (g *Gateway) takeProjectThread(c echo.Context, t store.Thread) error {
 	if id := route.Param(c, "project"); t.Project == "" || t.Project != id {
 		return httpx.Errorf(http.StatusNotFound, "Thread %s isn't in project %s", t.ID, route.Cut(id, 80))
 	}
-	if err := g.DB.PutInProject(c.Request().Context(), g.Owner(c), "", t.ID); err != nil {
+	if err := g.Projects.Move(c.Request().Context(), g.Owner(c), "", t.ID); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/mcp"
 	"fawn/store"
 	"fawn/views/i18n"
@@ -48,6 +49,10 @@ func (u *UI) onApp(do func(c echo.Context, t store.Thread, a *mcp.App) error) fu
 				continue
 			}
 			if a := mcp.ReadApp(m.Artifact); a != nil && u.MCP != nil {
+				may := u.Rights(c.Request().Context())
+				if !may.May(access.Server, a.Server) {
+					return may.Deny(access.Server, a.Server)
+				}
 				return do(c, t, a)
 			}
 			break

@@ -43,6 +43,8 @@ func (u *UI) compare(c echo.Context, id string) error {
 	}
 	problem, status := u.refusal(c, err)
 	switch {
+	case errors.Is(err, threads.ErrTemporary):
+		problem, status = page.Say(c, "compare.temporary"), http.StatusConflict
 	case errors.Is(err, threads.ErrSides):
 		problem, status = page.Say(c, "compare.wrong", threads.MostSides), http.StatusUnprocessableEntity
 	case problem == "":
@@ -52,7 +54,8 @@ func (u *UI) compare(c echo.Context, id string) error {
 	case page.Scripted(c.Request()):
 		return page.SendFrame(c, status, views.Frame{Error: problem})
 	case was == nil:
-		return u.welcomePage(c, id, boxDraft{text: text, problem: problem, status: status})
+		return u.welcomePage(c, id, boxDraft{text: text, problem: problem, status: status,
+			project: form.Get("project"), temporary: form.Get("temporary") != ""})
 	}
 	return u.threadPage(c, boxDraft{text: text, problem: problem, status: status})
 }
@@ -63,6 +66,9 @@ func (u *UI) startComparison(c echo.Context, id string, was *conversation.View, 
 	title, models := "", form["compare"]
 	if was != nil {
 		title = was.Thread.Title
+	}
+	if form.Get("temporary") != "" || was != nil && was.Thread.Temporary() {
+		return store.Comparison{}, threads.ErrTemporary
 	}
 	usable := u.Models(ctx)
 	for _, name := range models {
@@ -83,7 +89,7 @@ func (u *UI) startComparison(c echo.Context, id string, was *conversation.View, 
 	made, err := u.Copier.Compare(ctx, u.Runs, principal.Owner(ctx), id, models, named,
 		func(_ context.Context, thread, model string) error {
 			one := url.Values{"model": {model}}
-			for _, key := range []string{"mode", "effort", "agent"} {
+			for _, key := range []string{"mode", "effort", "agent", "project", "memory", "memory-shown"} {
 				if form.Has(key) {
 					one[key] = form[key]
 				}

@@ -349,7 +349,7 @@ func (h *Handlers) moved(c echo.Context, t store.Thread) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	if err := h.DB.PutInProject(ctx, principal.Owner(ctx), form.Get("project"), t.ID); err != nil {
+	if err := h.Projects.Move(ctx, principal.Owner(ctx), form.Get("project"), t.ID); err != nil {
 		return err
 	}
 	return page.Frame(c, views.Frame{Location: views.ThreadURL(t.ID)}, views.ThreadURL(t.ID))
