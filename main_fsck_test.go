@@ -34,7 +34,7 @@ func TestFsckNamesWhatIsBrokenAndMendsWhatIsSafe(t *testing.T) {
 	damage(t, dir)
 	broken := []string{"Thread t1 has head gone, which does not exist.",
 		"needs messages 7 to 9, which are not all there.", "Message 60 of thread t1 cannot be read",
-		"Thread t2 is busy, and no run of it is open.", "Folder threads/nobody belongs to no thread."}
+		"Thread t2 is busy, and no run of it is open.", "Folder threads/nobody belongs to no thread or project."}
 	r := finished(t, program(t, nil, "fsck", "--data", dir))
 	for _, want := range broken {
 		if !strings.Contains(r.stdout, want) {

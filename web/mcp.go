@@ -57,7 +57,9 @@ func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
 		return nil
 	}
 	return &mcp.Following{Book: tasks.Book{DB: a.db}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
-		Leaves: func(cause error) bool { return errors.Is(cause, runs.ErrShutdown) && !mark },
+		Leaves: func(cause error) bool {
+			return (errors.Is(cause, runs.ErrShutdown) || errors.Is(cause, store.ErrFenced)) && !mark
+		},
 		Ended: func(ctx context.Context, id string) (bool, error) {
 			run, err := a.db.Run(ctx, id)
 			if errors.Is(err, store.ErrNotFound) {

@@ -156,7 +156,7 @@ type App struct {
 	server      *http.Server
 	echo        *echo.Echo
 	lost        loss              // of the right to write to the database
-	will        *restart.Handover // what is kept when that is lost, nil for nothing
+	handover    *restart.Handover // what is kept when that is lost, nil for nothing
 	leaving     ending            // when the server begins to stop: pages come back by themselves
 	draining    ending            // when the runs have stopped and whoever still reads should go
 

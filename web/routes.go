@@ -41,7 +41,7 @@ func (a *App) routes() error {
 		return err
 	}
 	pages, err := ui.New(ui.Deps{Site: site, Projects: a.projects, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
-		Backups: a.backupState, Web: a.web, Apps: a.builder.CallForApp, Print: a.browser.Print,
+		Backups: a.backupState, Web: a.web, Apps: a.builder.CallForApp, AppServer: a.builder.AppServer, Print: a.browser.Print,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
 		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,

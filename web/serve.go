@@ -65,14 +65,14 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	opened.Store(a)
 	err = errors.Join(a.Run(ctx), a.Close())
-	if a.will == nil {
+	if a.handover == nil {
 		return err
 	}
 	if ctx.Err() == nil {
 		a.opts.Log.Warn("this server begins anew", "err", err)
-		err = errors.Join(err, a.will.Execute(env))
+		err = errors.Join(err, a.handover.Execute(env))
 	}
-	return errors.Join(err, a.will.Drop())
+	return errors.Join(err, a.handover.Drop())
 }
 
 // Run answers requests until ctx ends or a listener breaks.
@@ -143,7 +143,7 @@ func (a *App) bequeath(err error) bool {
 	if !a.opts.anew || !errors.Is(err, ErrReplaced) {
 		return false
 	}
-	if a.will, err = restart.Prepare(a.opts.Addr, a.listeners); err != nil {
+	if a.handover, err = restart.Prepare(a.opts.Addr, a.listeners); err != nil {
 		a.opts.Log.Warn("this server can't begin anew", "err", err)
 		return false
 	}

@@ -16,7 +16,7 @@ type Ignored struct {
 
 // Reasons that several keys share.
 const (
-	alwaysDelta = "a checkpoint stores only what is new"
+	alwaysDelta = "checkpoints always store only changes"
 	noTasks     = "tools that start, poll and cancel a job are left to the model; tasks of the protocol are followed"
 	oneByOne    = "facts are not merged"
 	oneStore    = "checkpoints are stored with everything else; see database.url"
@@ -51,7 +51,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "summarization.preserve_recent_skill_tokens", Reason: "obsolete, also in DeerFlow"},
 		{Key: "summarization.preserve_recent_skill_tokens_per_skill", Reason: "obsolete, also in DeerFlow"},
 		{Key: "memory.shutdown_flush_timeout_seconds",
-			Reason: "what is still to be learned is stored, and learned after the next start"},
+			Reason: "conversations that haven't been processed yet are stored, and processed after the next start"},
 		{Key: "memory.manager_class", Reason: "Fawn has one memory", Fine: []string{"deermem"}},
 		{Key: "memory.backend_config.token_counting", Reason: "tokens are estimated", Fine: []string{"tiktoken"}},
 		{Key: "memory.backend_config.fact_eviction_policy", Reason: "the least certain facts are removed",
@@ -77,7 +77,7 @@ func IgnoredKeys() []Ignored {
 		{Key: "run_events.max_trace_content", Reason: "events are stored in full"},
 		{Key: "run_events.track_token_usage", Reason: "tokens are always counted", Fine: []string{"true"}},
 		{Key: "agent_storage", Reason: "custom agents are stored as files"},
-		{Key: "dedupe_storage", Reason: "what was delivered before is stored in the database"},
+		{Key: "dedupe_storage", Reason: "deliveries are recorded in the database"},
 		{Key: "scheduler.lease_seconds", Reason: onlyOne},
 		{Key: "mcp_tasks.lease_seconds", Reason: onlyOne},
 		{Key: "run_ownership", Reason: onlyOne},

@@ -5,27 +5,20 @@ import (
 	"fmt"
 
 	"fawn/agent"
+	"fawn/agent/config"
 	"fawn/agent/middleware"
+	"fawn/store"
 )
 
 // CallForApp makes a call that an app of an MCP server asks for. The stages that judge calls of models judge it, too,
 // and what is switched off in the thread or for everybody, or what the person may not use, is refused.
 func (b *Builder) CallForApp(ctx context.Context, t *agent.Turn, tool *agent.Tool, c agent.ToolCall) (agent.Result, error) {
-	snap := b.config()
-	f := snap.File
-	may, err := b.access.Of(ctx, t.Owner)
+	f := b.config().File
+	without, err := b.appsWithout(ctx, f, t.Owner, t.ThreadID)
 	if err != nil {
 		return agent.Result{}, err
 	}
-	without, err := b.lacks(ctx, f, t.ThreadID, may)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	project, err := b.project(ctx, t.ThreadID)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if project.without(without)(tool) {
+	if without(tool) {
 		return agent.ErrorResult(fmt.Sprintf("Error: the tool %q is switched off in this chat.", tool.Native)), nil
 	}
 	call := agent.ToolFunc(tool.Run)
@@ -40,4 +33,31 @@ func (b *Builder) CallForApp(ctx context.Context, t *agent.Turn, tool *agent.Too
 		}
 	}
 	return call(ctx, t, c)
+}
+
+// AppServer refuses a server whose apps a thread may not show: the owner may not use it, its project has not chosen
+// it, or it is switched off. Errors: store.ErrNotFound.
+func (b *Builder) AppServer(ctx context.Context, owner, thread, server string) error {
+	without, err := b.appsWithout(ctx, b.config().File, owner, thread)
+	if err == nil && without(&agent.Tool{Server: server}) {
+		err = fmt.Errorf("app of MCP server %q: %w", server, store.ErrNotFound)
+	}
+	return err
+}
+
+// appsWithout reports which tools apps in a thread do without.
+func (b *Builder) appsWithout(ctx context.Context, f config.File, owner, thread string) (func(*agent.Tool) bool, error) {
+	may, err := b.access.Of(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	without, err := b.lacks(ctx, f, thread, may)
+	if err != nil {
+		return nil, err
+	}
+	project, err := b.project(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return project.without(without), nil
 }

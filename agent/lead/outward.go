@@ -206,16 +206,18 @@ func withMark(e map[string]any, mark bool) map[string]any {
 	return e
 }
 
-// addressesOf are the addresses in what is written of a server, also of where it gets its tokens.
+// addressesOf are the addresses in what is written of a server, also of where it gets its tokens. What names a variable
+// may become any address.
 func addressesOf(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
-		if low := strings.ToLower(v); strings.HasPrefix(low, "http://") || strings.HasPrefix(low, "https://") {
+		low := strings.ToLower(strings.TrimSpace(v))
+		if strings.HasPrefix(low, "http://") || strings.HasPrefix(low, "https://") || strings.Contains(v, "$") {
 			list = append(list, v)
 		}
 	case map[string]any:
 		for key, one := range v {
-			if key != "headers" && key != "env" && key != "args" {
+			if key != "headers" && key != "env" && key != "args" && key != "command" {
 				list = append(list, addressesOf(one)...)
 			}
 		}

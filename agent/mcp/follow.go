@@ -115,6 +115,10 @@ type follower struct {
 
 	heard  time.Time // the last answer
 	stored time.Time
+	over   bool // the server says so; the result may still be on its way
+
+	told       int // bytes of messages shown in the step
+	toldStatus string
 }
 
 // begun follows the task that a server has made of a call.
@@ -152,9 +156,7 @@ const cancelledText = "The task was cancelled before it had a result. Don't star
 func (p *Pool) follow(ctx context.Context, t *agent.Turn, c agent.ToolCall, task tasks.Task, fresh bool) (agent.Result, error) {
 	f := &follower{follows: p.follows, pool: p, turn: t, call: c, task: task, wake: make(chan struct{}, 1), heard: time.Now()}
 	if fresh {
-		if err := f.store(ctx); err != nil {
-			return agent.Result{}, err
-		}
+		f.note(ctx)
 	}
 	f.mu.Lock()
 	f.follows.wake[task.ID] = f.wake
@@ -188,9 +190,10 @@ func (p *Pool) follow(ctx context.Context, t *agent.Turn, c agent.ToolCall, task
 		if ctx.Err() != nil {
 			return f.stopped(ctx)
 		}
-		f.missed(ctx, err)
+		f.missed(ctx, s, err)
 		if time.Since(f.heard) > quietTime {
-			return f.fails(ctx, fmt.Sprintf("the MCP server %q could not be asked about it for %v: %v", task.Server, quietTime, err))
+			return f.fails(ctx, fmt.Sprintf("the MCP server %q could not be asked about it for %v: %s", task.Server, quietTime,
+				s.quoted(err.Error())))
 		}
 		select {
 		case <-time.After(delay):
@@ -273,7 +276,10 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 		case <-ctx.Done():
 			return f.stopped(ctx)
 		}
-		if !f.task.Over() {
+		if time.Since(f.heard) > quietTime {
+			return f.fails(ctx, fmt.Sprintf("the MCP server %q has not answered for %v", s.name, quietTime))
+		}
+		if !f.over {
 			over = time.Time{}
 		} else if over.IsZero() {
 			over = time.Now()
@@ -305,10 +311,10 @@ func (f *follower) look(ctx context.Context, s *server, e *session, refused *int
 			r, err = f.fails(ctx, fmt.Sprintf("the MCP server %q knows nothing of it any more: %s", s.name, s.quoted(err.Error())))
 			return r, true, err
 		}
-		f.missed(ctx, err)
+		f.missed(ctx, s, err)
 		return r, false, nil
 	case err != nil:
-		f.missed(ctx, err)
+		f.missed(ctx, s, err)
 		if !e.alive() {
 			err = errLost
 		} else {
@@ -329,14 +335,13 @@ func (f *follower) look(ctx context.Context, s *server, e *session, refused *int
 		r, err = f.fails(ctx, cmp.Or(f.task.Message, s.quoted(why.Error())))
 		return r, true, err
 	}
-	if !tasks.Over(status) { // its last status is stored with its result
+	f.over = tasks.Over(status)
+	if !f.over { // its last status is stored with its result
 		f.task.Status = status
 	}
 	if f.task.Status != before.Status || f.task.Message != before.Message || before.Misses > 0 || time.Since(f.stored) > noteEvery {
 		f.task.Updated = f.Now().UTC()
-		if err := f.store(ctx); err != nil {
-			return r, false, err
-		}
+		f.note(ctx)
 	}
 	if f.task.Status != before.Status || f.task.Message != before.Message {
 		f.tell()
@@ -351,6 +356,10 @@ func (f *follower) every() time.Duration {
 
 // tell shows the state of the task in its step, and to clients.
 func (f *follower) tell() {
+	if f.told += len(f.task.Message); f.told > progressBytes && f.toldStatus == f.task.Status {
+		return // its row has the message
+	}
+	f.toldStatus = f.task.Status
 	text := f.task.Status
 	if f.task.Message != "" {
 		text += ": " + f.task.Message
@@ -413,9 +422,7 @@ func (f *follower) fails(ctx context.Context, why string) (agent.Result, error) 
 // ends stores the last status of a task.
 func (f *follower) ends(ctx context.Context, status, why string, r agent.Result) (agent.Result, error) {
 	f.task.Status, f.task.Error, f.task.Updated = status, why, f.Now().UTC()
-	if err := f.store(ctx); err != nil {
-		return agent.Result{}, err
-	}
+	f.note(ctx)
 	f.announce()
 	return r, nil
 }
@@ -466,24 +473,27 @@ func (p *Pool) endTask(ctx context.Context, task tasks.Task, why string) {
 	}
 	if err != nil {
 		f.task.CancelTries++
-		f.task.CancelError = agent.Clip(err.Error(), 500)
+		f.task.CancelError = "the server could not be reached"
 	}
-	if _, err := f.ends(ctx, tasks.Cancelled, why, agent.Result{}); err != nil {
-		p.o.Log.Error("couldn't store that a task of an MCP server is cancelled", "server", task.Server, "thread", task.Thread, "err", err)
-	}
+	_, _ = f.ends(ctx, tasks.Cancelled, why, agent.Result{}) // it logs what fails
 }
 
 // missed notes that a question about the task had no answer.
-func (f *follower) missed(ctx context.Context, err error) {
+func (f *follower) missed(ctx context.Context, s *server, err error) {
 	f.task.Misses++
 	if f.task.PollError = "no answer"; err != nil {
-		f.task.PollError = agent.Clip(err.Error(), 500)
+		f.task.PollError = s.quoted(err.Error())
 	}
 	if f.task.Misses == 1 || f.task.Misses == 3 {
-		if err := f.store(ctx); err != nil {
-			f.pool.o.Log.Error("couldn't store the state of a task of an MCP server", "server", f.task.Server, "thread", f.task.Thread,
-				"err", err)
-		}
+		f.note(ctx)
+	}
+}
+
+// note stores the task. Its call goes on without its row: the result is worth more.
+func (f *follower) note(ctx context.Context) {
+	if err := f.store(ctx); err != nil {
+		f.pool.o.Log.Error("couldn't store the state of a task of an MCP server", "server", f.task.Server, "thread", f.task.Thread,
+			"err", err)
 	}
 }
 
@@ -539,8 +549,16 @@ func (p *Pool) tidyOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if over {
-			p.endTask(ctx, t, "its run ended before it did")
+		if !over {
+			continue
+		}
+		// Tasks before it took time to end.
+		switch now, err := p.follows.Book.Get(ctx, t.Thread, t.ID); {
+		case errors.Is(err, tasks.ErrNotFound):
+		case err != nil:
+			return err
+		case !now.Over():
+			p.endTask(ctx, now, "its run ended before it did")
 		}
 	}
 	return nil

@@ -99,8 +99,9 @@ class Host {
       case 'ping': return {};
       case 'ui/request-display-mode': return {mode: 'inline'};
       case 'tools/call': return this.call(p);
-      case 'ui/open-link': return this.link(String(p.url));
+      case 'ui/open-link': this.attended(); return this.link(String(p.url));
       case 'ui/message': {
+        this.attended();
         const parts = [p.content].flat().filter((c) => c?.type === 'text').map((c) => String(c.text));
         if (!parts.length || !draft(parts.join('\n').slice(0, 20000))) throw new Denied(-32000, 'Message sending denied');
         return {};
@@ -127,11 +128,14 @@ class Host {
   }
 
   // A person sees where a link leads, and opens it.
+  // Only an app that the reader works with, and that waits for no answer of theirs, may ask for their attention.
+  attended() {
+    if (document.activeElement !== this.frame || this.frame.closest('figure').querySelector('.ask')) throw new Denied(-32000, 'Denied: the reader is elsewhere');
+  }
   link(address) {
     const url = URL.canParse(address) ? new URL(address) : null;
     if (!url || !/^https?:$/.test(url.protocol)) throw new Denied(-32000, 'Invalid URL');
     const {link, open, no} = this.frame.dataset, figure = this.frame.closest('figure');
-    figure.querySelector('.ask')?.querySelector('button').click();
     return new Promise((done, denied) => {
       const ask = document.createElement('div');
       ask.className = 'ask';
@@ -158,6 +162,7 @@ export const take = (e) => {
   if (!h) {
     const frame = [...document.querySelectorAll('iframe[data-app]')].find((f) => f.contentWindow === e.source);
     if (!frame) return;
+    for (const [win, old] of hosts) if (!old.frame.isConnected) hosts.delete(win);
     hosts.set(e.source, h = new Host(frame));
   }
   h.take(e.data);

@@ -171,8 +171,8 @@ func TestWhatIsScheduledStartsOnce(t *testing.T) {
 	once(t, last.db, ids)
 }
 
-// TestTwoCaretakersDoNothingTwice: two servers that both believe to have the duty.
-func TestTwoCaretakersDoNothingTwice(t *testing.T) {
+// TestTwoServersDoNothingTwice: two servers that both believe to have the duty.
+func TestTwoServersDoNothingTwice(t *testing.T) {
 	url := pgtest.URL(t)
 	a, b := join(t, url), join(t, url)
 	ctx, stop := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 )
 
 // Metrics are all counters of one server, in a registry of their own. Its methods may be called by
-// many goroutines. It is a observe.Observer.
+// many goroutines. It is a trace.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	handler  http.Handler

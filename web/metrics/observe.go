@@ -13,7 +13,7 @@ import (
 	"fawn/store"
 )
 
-// Run implements observe.Observer.
+// Run implements trace.Observer.
 func (m *Metrics) Run(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
 	kind, began := "run", time.Now()
 	if run.Parent != "" {

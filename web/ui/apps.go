@@ -11,7 +11,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
-	"fawn/agent/access"
 	"fawn/agent/mcp"
 	"fawn/store"
 	"fawn/views/i18n"
@@ -49,9 +48,8 @@ func (u *UI) onApp(do func(c echo.Context, t store.Thread, a *mcp.App) error) fu
 				continue
 			}
 			if a := mcp.ReadApp(m.Artifact); a != nil && u.MCP != nil {
-				may := u.Rights(c.Request().Context())
-				if !may.May(access.Server, a.Server) {
-					return may.Deny(access.Server, a.Server)
+				if err := u.AppServer(c.Request().Context(), t.Owner, t.ID, a.Server); err != nil {
+					return err
 				}
 				return do(c, t, a)
 			}
@@ -125,6 +123,9 @@ func (u *UI) appCall(c echo.Context, t store.Thread, a *mcp.App) error {
 	turn := &agent.Turn{Owner: t.Owner, ThreadID: t.ID, Log: u.Log}
 	call := agent.ToolCall{ID: "app-" + uuid.NewString(), Name: tool.Name, Args: b.Arguments}
 	got, err := u.Apps(mcp.ForApp(r.Context()), turn, tool, call)
+	if err == nil {
+		err = u.Dirs.Save(r.Context(), t.ID) // it may have written files
+	}
 	if err != nil {
 		return err
 	}

@@ -66,24 +66,26 @@ type Deps struct {
 	// Pictures makes thumbnails; nil makes none.
 	Pictures uploads.Pictures
 	Version  string
-	Memory   *memory.Service                 // what is known about people; may be nil
-	Spec     func() openapi.Spec             // what the API page shows; nil means no such page
-	Schedule *schedule.Scheduler             // starts scheduled tasks; nil means no such page
-	Agents   *profile.Library                // the custom agents; nil has none
-	Projects *service.Service                // changes projects; nil makes one
-	Skills   *skills.Library                 // nil has no skills
-	Fetch    *http.Client                    // for skills at an address; nil reaches the public internet only
-	Web      *community.Service              // searches the web for agents; nil has none
-	MCP      *mcp.Pool                       // nil has no MCP servers
-	Bots     *bots.Service                   // of chat apps; nil has none
-	Apps     AppCalls                        // makes the calls of apps of MCP servers; nil with MCP
-	Media    tools.Models                    // read aloud and transcribe; nil functions do neither
-	Switches *switches.Service               // which of their tools are off in which threads; nil with MCP
-	Aside    Aside                           // suggests what to say next; may be nil
-	Outward  lead.Outward                    // judges addresses that people have tried; nil judges none
-	Window   func(name, provider string) int // tokens a model reads; nil = as configured
-	Compact  Compactor                       // shortens conversations; may be nil
-	Inspect  *tracestore.Service             // what calls of runs took; nil has no such pages
+	Memory   *memory.Service     // what is known about people; may be nil
+	Spec     func() openapi.Spec // what the API page shows; nil means no such page
+	Schedule *schedule.Scheduler // starts scheduled tasks; nil means no such page
+	Agents   *profile.Library    // the custom agents; nil has none
+	Projects *service.Service    // changes projects; nil makes one
+	Skills   *skills.Library     // nil has no skills
+	Fetch    *http.Client        // for skills at an address; nil reaches the public internet only
+	Web      *community.Service  // searches the web for agents; nil has none
+	MCP      *mcp.Pool           // nil has no MCP servers
+	Bots     *bots.Service       // of chat apps; nil has none
+	// AppServer refuses the pages of apps of a server that the owner may not use, or that is off in the thread.
+	AppServer func(ctx context.Context, owner, thread, server string) error
+	Apps      AppCalls                        // makes the calls of apps of MCP servers; nil with MCP
+	Media     tools.Models                    // read aloud and transcribe; nil functions do neither
+	Switches  *switches.Service               // which of their tools are off in which threads; nil with MCP
+	Aside     Aside                           // suggests what to say next; may be nil
+	Outward   lead.Outward                    // judges addresses that people have tried; nil judges none
+	Window    func(name, provider string) int // tokens a model reads; nil = as configured
+	Compact   Compactor                       // shortens conversations; may be nil
+	Inspect   *tracestore.Service             // what calls of runs took; nil has no such pages
 	// Backups says how the server backs itself up; nil says nothing.
 	Backups func() views.Backups
 	// Print makes PDFs of chats; nil leaves that to the reader's browser.
