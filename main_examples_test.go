@@ -68,6 +68,9 @@ func pages() map[string]manual {
 				t.Fatal(err)
 			}
 		}},
+		"docs/projects.md": {serves: true, needs: func(t *testing.T, _ string, s *server) {
+			call[any](t, s, "POST", "/api/projects", `{"name": "Annual report"}`)
+		}},
 		"docs/observability.md": {serves: true, needs: chat, words: map[string]func(*testing.T, *server) string{
 			"THREAD/runs/RUN/trace/ID": func(t *testing.T, s *server) string { return traced(t, s, true) },
 			"THREAD/runs/RUN/trace":    func(t *testing.T, s *server) string { return traced(t, s, false) },
