@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fawn/web/webtest"
 )
 
 // notRunHere are the blocks of the shell in README and docs that the test below doesn't run, by
@@ -69,7 +72,10 @@ func pages() map[string]manual {
 			}
 		}},
 		"docs/projects.md": {serves: true, needs: func(t *testing.T, _ string, s *server) {
-			call[any](t, s, "POST", "/api/projects", `{"name": "Annual report"}`)
+			res, text := webtest.Send(t, s.client, "POST", s.url+"/api/projects", strings.NewReader(`{"name": "Annual report"}`))
+			if res.StatusCode != http.StatusCreated {
+				t.Fatalf("create project: %d %s", res.StatusCode, text)
+			}
 		}},
 		"docs/observability.md": {serves: true, needs: chat, words: map[string]func(*testing.T, *server) string{
 			"THREAD/runs/RUN/trace/ID": func(t *testing.T, s *server) string { return traced(t, s, true) },
