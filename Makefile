@@ -67,7 +67,7 @@ test: ## unit tests and those of the whole program, a few minutes; needs nothing
 
 race: ## the race detector on the packages that changed since BASE, and those that import them; needs a C compiler
 	@packages=$$(.ci/changed $(BASE)); [ -n "$$packages" ] || { echo "no package changed"; exit 0; }; \
-	  go run ./.ci/report $(GORACE) -json -timeout 20m $$packages
+	  go run ./.ci/report $(GORACE) -json -timeout 40m $$packages
 
 fuzz: ## each fuzz target for FUZZTIME, with new questions each time
 	@.ci/fuzz $(FUZZTIME)

@@ -30,6 +30,12 @@ func TestModelsAnswerSideBySide(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
+	if a := s.send(t, "POST", "/threads", `{"thread_id":"passing","temporary":true}`); a.status != http.StatusOK {
+		t.Fatal(a.body)
+	}
+	if a := s.send(t, "POST", "/api/comparisons", `{"thread_id":"passing",`+question+`,"models":["script","other"]}`); a.status != http.StatusConflict {
+		t.Errorf("branches of a temporary chat would stay: %d %s", a.status, a.body)
+	}
 	for _, thread := range []string{`"thread_id":"base",`, ""} {
 		a := s.send(t, "POST", "/api/comparisons", `{`+thread+question+`,"models":["script","other"]}`)
 		if a.status != http.StatusCreated {

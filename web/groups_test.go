@@ -67,6 +67,9 @@ func TestAGroupLimitsModelsAtEveryDoor(t *testing.T) {
 	if a := zoe.do(t, "GET", "/api/models/other", ""); a.status != http.StatusNotFound {
 		t.Errorf("the model: %d", a.status)
 	}
+	if a := zoe.do(t, "POST", "/api/threads/any/suggestions", `{"model_name":"other","messages":[{"role":"user","content":"hello"}]}`); a.status != http.StatusForbidden {
+		t.Errorf("suggestions by another model: %d %s", a.status, a.body)
+	}
 	// A page says it in the reader's language.
 	a := zoe.do(t, "POST", "/ui/threads", "text=hello&model=other&thread=", "Content-Type", "application/x-www-form-urlencoded",
 		"Accept", "text/html", "Accept-Language", "zh-CN")

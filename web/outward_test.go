@@ -163,6 +163,13 @@ func TestMCPServersOfAdministratorsStayOutside(t *testing.T) {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 	}
+	// An address that comes of a variable is judged where it is called.
+	if got := zoe.do(t, "PUT", "/api/mcp/config", `{"mcp_servers":{"v":{"type":"http","enabled":false,"url":"${NONE_SUCH:-`+at.URL+`}"}}}`); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := ann.do(t, "GET", "/api/mcp/config", ""); !strings.Contains(strings.ReplaceAll(got.body, " ", ""), `"public_only":true`) {
+		t.Errorf("an address of a variable is not marked: %s", got.body)
+	}
 	put(zoe, "/opened", "")
 	if got := <-reached; got != "/opened" {
 		t.Errorf("reached is %s", got)

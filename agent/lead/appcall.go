@@ -7,7 +7,6 @@ import (
 	"fawn/agent"
 	"fawn/agent/config"
 	"fawn/agent/middleware"
-	"fawn/store"
 )
 
 // CallForApp makes a call that an app of an MCP server asks for. The stages that judge calls of models judge it, too,
@@ -35,14 +34,11 @@ func (b *Builder) CallForApp(ctx context.Context, t *agent.Turn, tool *agent.Too
 	return call(ctx, t, c)
 }
 
-// AppServer refuses a server whose apps a thread may not show: the owner may not use it, its project has not chosen
-// it, or it is switched off. Errors: store.ErrNotFound.
-func (b *Builder) AppServer(ctx context.Context, owner, thread, server string) error {
+// AppServer reports whether a thread may show apps of a server: the owner may use it, its project has chosen it, and it
+// is not switched off.
+func (b *Builder) AppServer(ctx context.Context, owner, thread, server string) (bool, error) {
 	without, err := b.appsWithout(ctx, b.config().File, owner, thread)
-	if err == nil && without(&agent.Tool{Server: server}) {
-		err = fmt.Errorf("app of MCP server %q: %w", server, store.ErrNotFound)
-	}
-	return err
+	return err == nil && !without(&agent.Tool{Server: server}), err
 }
 
 // appsWithout reports which tools apps in a thread do without.

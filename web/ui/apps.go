@@ -48,8 +48,10 @@ func (u *UI) onApp(do func(c echo.Context, t store.Thread, a *mcp.App) error) fu
 				continue
 			}
 			if a := mcp.ReadApp(m.Artifact); a != nil && u.MCP != nil {
-				if err := u.AppServer(c.Request().Context(), t.Owner, t.ID, a.Server); err != nil {
+				if may, err := u.AppServer(c.Request().Context(), t.Owner, t.ID, a.Server); err != nil {
 					return err
+				} else if !may {
+					return store.ErrNotFound
 				}
 				return do(c, t, a)
 			}

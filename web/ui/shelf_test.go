@@ -118,6 +118,35 @@ func TestATemporaryChatGoesWhenItIsLeft(t *testing.T) {
 	w.shows(w.page("/workspace/chats/new?gone=1"), "The temporary chat has been deleted.")
 }
 
+// TestAChatThatWasKeptMeanwhileStays: between the list of chats that are due and the deletion of one, its reader keeps it,
+// or is back.
+func TestAChatThatWasKeptMeanwhileStays(t *testing.T) {
+	w := open(t, hello(3))
+	now := time.Now()
+	for _, id := range []string{"kept", "back", "gone"} {
+		w.post("/ui/threads", url.Values{"thread": {id}, "text": {"x"}, "temporary": {"1"}})
+		w.settle(id)
+		if err := w.db.SetLeave(t.Context(), principal.Default, id, now.Add(-time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := w.db.Left(t.Context(), now, time.Hour, time.Time{})
+	if err != nil || !slices.Equal(left, []string{"back", "gone", "kept"}) {
+		t.Fatal(left, err)
+	}
+	w.post("/ui/threads/kept/keep", nil)
+	w.post("/ui/threads/back/here", nil)
+	for _, id := range left {
+		claimed, err := w.db.ClaimLeft(t.Context(), id, now, time.Hour, time.Time{})
+		if err != nil || claimed != (id == "gone") {
+			t.Errorf("%s: claimed is %v, %v", id, claimed, err)
+		}
+	}
+	if a := w.post("/ui/threads/gone/keep", nil); a.StatusCode != http.StatusNotFound {
+		t.Error("a chat that is being deleted was kept:", a.StatusCode)
+	}
+}
+
 func TestTheNextStartDeletesTemporaryChats(t *testing.T) {
 	w := open(t, hello(2))
 	w.post("/ui/threads", url.Values{"thread": {"before"}, "text": {"x"}, "temporary": {"1"}})

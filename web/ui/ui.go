@@ -76,8 +76,8 @@ type Deps struct {
 	Web      *community.Service  // searches the web for agents; nil has none
 	MCP      *mcp.Pool           // nil has no MCP servers
 	Bots     *bots.Service       // of chat apps; nil has none
-	// AppServer refuses the pages of apps of a server that the owner may not use, or that is off in the thread.
-	AppServer func(ctx context.Context, owner, thread, server string) error
+	// AppServer reports whether the apps of a server may be shown in a thread.
+	AppServer func(ctx context.Context, owner, thread, server string) (bool, error)
 	Apps      AppCalls                        // makes the calls of apps of MCP servers; nil with MCP
 	Media     tools.Models                    // read aloud and transcribe; nil functions do neither
 	Switches  *switches.Service               // which of their tools are off in which threads; nil with MCP
