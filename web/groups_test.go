@@ -67,7 +67,7 @@ func TestAGroupLimitsModelsAtEveryDoor(t *testing.T) {
 	if a := zoe.do(t, "GET", "/api/models/other", ""); a.status != http.StatusNotFound {
 		t.Errorf("the model: %d", a.status)
 	}
-	if a := zoe.do(t, "POST", "/api/threads/any/suggestions", `{"model_name":"other","messages":[{"role":"user","content":"hello"}]}`); a.status != http.StatusForbidden {
+	if a := zoe.do(t, "POST", "/api/threads/before/suggestions", `{"model_name":"other","messages":[{"role":"user","content":"hello"}]}`); a.status != http.StatusForbidden {
 		t.Errorf("suggestions by another model: %d %s", a.status, a.body)
 	}
 	// A page says it in the reader's language.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/lead"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -56,6 +58,9 @@ func (g *Gateway) suggest(c echo.Context, thread string) error {
 		ctx, done := g.UntilDrained(c.Request().Context())
 		defer done()
 		found, err := g.Aside.Suggest(ctx, wish)
+		if errors.Is(err, access.ErrDenied) {
+			return err
+		}
 		if err != nil && ctx.Err() == nil {
 			g.Log.Warn("no suggestions could be made", "thread", wish.Thread, "err", err)
 		}
