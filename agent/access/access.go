@@ -1,5 +1,5 @@
 // Package access decides what people may use: models, agents, skills and MCP servers, and how many runs and tokens a
-// day. Groups of accounts say so; whoever is in none is not limited, nor are owners and servers without accounts.
+// day, by the rules of their groups. Owners, accounts in no group and servers without accounts are not limited.
 package access
 
 import (
@@ -156,7 +156,7 @@ type Denied struct {
 	Ask    string   // address of an administrator, or ""
 }
 
-// Error says what was refused, why, and whom to ask.
+// Error names the refused thing, the reason and the person to ask.
 func (e *Denied) Error() string {
 	what := fmt.Sprintf("the %s %q", e.Kind, clip(e.Name))
 	if e.Name == "" {

@@ -221,7 +221,7 @@ func (s *Service) finish(ctx context.Context, t *agent.Turn, c agent.ToolCall, a
 	}
 	v, err := s.Browsers.Act(ctx, t.ThreadID, a)
 	defer func() {
-		if err := v.Discard(); err != nil { // those that were not saved
+		if err := v.Discard(); err != nil { // downloads without a file
 			s.Log.Warn("a download can't be removed", "thread", t.ThreadID, "err", err)
 		}
 	}()

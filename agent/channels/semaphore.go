@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// semaphore are places of which there are only so many. Who waits for one is served in order of arrival. The zero value has
-// none.
+// semaphore limits how many hold a place at once and serves waiters in order of arrival. The zero value has no
+// places.
 type semaphore struct {
 	mu   sync.Mutex
 	max  int
