@@ -33,10 +33,16 @@ type report struct {
 	out                     io.Writer
 	output                  map[name][]string // of tests and packages that haven't ended; of builds by their import path
 	parents                 map[name]bool     // tests with subtests
-	failures                []string
+	failures                []failure
 	passed, failed, skipped int
 	reasons                 map[string]int // of skipped tests
 	slowest                 []ended
+}
+
+// failure is a failed test, or a package that wasn't built or ended in the middle of a test.
+type failure struct {
+	name string
+	said []string // the last lines that it logged from its own files
 }
 
 type ended struct {
@@ -126,7 +132,7 @@ func (r *report) add(e event) {
 	switch {
 	case e.Action == "fail":
 		r.failed++
-		r.failures = append(r.failures, e.Package+" "+e.Test)
+		r.failures = append(r.failures, failure{e.Package + " " + e.Test, logged(said)})
 		if !strings.Contains(e.Test, "/") {
 			fmt.Fprint(r.out, strings.Join(said, ""))
 		}
@@ -142,9 +148,9 @@ func (r *report) add(e event) {
 func (r *report) endPackage(e event, said []string) {
 	switch e.Action {
 	case "fail":
-		if !slices.ContainsFunc(r.failures, func(f string) bool { return strings.HasPrefix(f, e.Package+" ") }) {
+		if !slices.ContainsFunc(r.failures, func(f failure) bool { return strings.HasPrefix(f.name, e.Package+" ") }) {
 			r.failed++ // it was not built, or ended in the middle of a test
-			r.failures = append(r.failures, e.Package)
+			r.failures = append(r.failures, failure{name: e.Package})
 			for at, rest := range r.output {
 				if at.pkg == e.Package {
 					fmt.Fprint(r.out, strings.Join(rest, ""))
@@ -163,6 +169,20 @@ func (r *report) endPackage(e event, said []string) {
 }
 
 var place = regexp.MustCompile(`^\s*[\w./-]+\.go:\d+: `)
+
+// logged returns the lines of t.Error and t.Log, the last of them last: the output of a failed test may end with pages
+// of a server's log.
+func logged(said []string) (list []string) {
+	for _, line := range said {
+		if place.MatchString(line) {
+			list = append(list, fmt.Sprintf("%.400s", strings.TrimSpace(line)))
+		}
+	}
+	return list[max(0, len(list)-maxLogged):]
+}
+
+// maxLogged is how many lines of a failed test are repeated at the end.
+const maxLogged = 25
 
 // reason returns the words that a test gave to Skip.
 func reason(said []string) string {
@@ -190,7 +210,10 @@ func (r *report) close(took time.Duration, err error) {
 		fmt.Fprintf(r.out, "skipped %4d: %s\n", r.reasons[why], why)
 	}
 	for _, f := range r.failures {
-		fmt.Fprintln(r.out, "failed:", f)
+		fmt.Fprintln(r.out, "failed:", f.name)
+		for _, line := range f.said {
+			fmt.Fprintln(r.out, "    ", line)
+		}
 	}
 	if err != nil && r.failed == 0 {
 		fmt.Fprintln(r.out, "failed:", err)
