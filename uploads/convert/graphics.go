@@ -91,18 +91,22 @@ func diagram(t *node) (lines []string) {
 	return lines
 }
 
-// chart writes a chart's title, and the values of its series that the document keeps.
-func chart(d *draft, t *node) {
-	c := t.kid("chartSpace", "chart")
+// chartTitle returns a chart's title in brackets.
+func chartTitle(t *node) string {
 	var title []string
-	for _, p := range c.kid("title").all("p") {
+	for _, p := range t.kid("chartSpace", "chart", "title").all("p") {
 		title = append(title, slideText(p, relations{}))
 	}
 	if text := oneLine(strings.Join(title, " ")); text != "" {
-		d.block("[chart: " + text + "]")
-	} else {
-		d.block("[chart]")
+		return "[chart: " + text + "]"
 	}
+	return "[chart]"
+}
+
+// chart writes a chart's title, and the values of its series that the document keeps.
+func chart(d *draft, t *node) {
+	d.block(chartTitle(t))
+	c := t.kid("chartSpace", "chart")
 	rows := [][]string{{""}}
 	put := func(row, column int, text string) {
 		for len(rows) <= row {

@@ -104,3 +104,21 @@ func TestManualsAreReadWithoutTheirNavigation(t *testing.T) {
 		}
 	}
 }
+
+func TestShapesAndNotesOfSheetsAreText(t *testing.T) {
+	got := rawBook(t, `<row><c r="A1"><v>7</v></c></row>`, map[string]string{
+		"xl/worksheets/_rels/s.xml.rels": relHead + `<Relationship Id="d" Type="x/drawing" Target="../drawings/d.xml"/><Relationship Id="n" Type="x/comments" Target="../c.xml"/></Relationships>`,
+		"xl/drawings/d.xml": `<xdr:wsDr xmlns:xdr="xdr" xmlns:a="a"><xdr:twoCellAnchor><xdr:sp><xdr:txBody><a:p><a:r><a:t>Read me first</a:t></a:r></a:p></xdr:txBody></xdr:sp></xdr:twoCellAnchor>
+			<xdr:twoCellAnchor><xdr:graphicFrame><a:graphic><a:graphicData><c:chart xmlns:c="c" xmlns:r="r" r:id="c"/></a:graphicData></a:graphic></xdr:graphicFrame></xdr:twoCellAnchor>
+			<xdr:oneCellAnchor><xdr:graphicFrame><a:graphic><a:graphicData><dgm:relIds xmlns:dgm="dgm" xmlns:r="r" r:dm="s"/></a:graphicData></a:graphic></xdr:graphicFrame></xdr:oneCellAnchor></xdr:wsDr>`,
+		"xl/drawings/_rels/d.xml.rels": relHead + `<Relationship Id="c" Type="x/chart" Target="/x/chart1.xml"/><Relationship Id="s" Type="x/diagramData" Target="/x/data1.xml"/></Relationships>`,
+		"x/data1.xml":                  diagramData, "x/chart1.xml": chartData,
+		"xl/c.xml": `<comments><commentList><comment ref="A1"><text><r><t>Ann: </t></r><r><t>ask
+			again</t></r></text></comment><comment ref="B9"><text><t> </t></text></comment></commentList></comments>`,
+	})
+	title := chartText[:strings.Index(chartText, "\n")]
+	want := "| 7 |\n| --- |\n\nRead me first\n\n" + title + "\n\n" + diagramText + "\nNotes:\n\n- A1: Ann: ask again\n"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("%q doesn't end with %q", got, want)
+	}
+}

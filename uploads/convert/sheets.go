@@ -53,6 +53,9 @@ func workbookOf(d *draft, a *archive) error {
 			return err
 		}
 		d.table(rows)
+		if err := besideCells(d, a, s.Part); err != nil {
+			return err
+		}
 		d.step(i+1, len(b.Sheets))
 	}
 	if b.Cut {
@@ -84,4 +87,76 @@ func shownRow(d *draft, cells []workbook.Cell) (row []string) {
 		row[c.Column] = text
 	}
 	return row
+}
+
+// besideCells writes what a sheet has above its cells: text boxes, diagrams, the titles of charts, whose values are in
+// cells, and notes with the cells that they belong to.
+func besideCells(d *draft, a *archive, sheet string) error {
+	rel, err := a.relations(sheet)
+	if err != nil {
+		return err
+	}
+	if part := rel.byKind["drawing"]; part != "" {
+		if err := drawing(d, a, part); err != nil {
+			return err
+		}
+	}
+	var notes []string
+	// Newer programs write notes twice: as threads with their answers, and as a text about these for older ones.
+	part, name := rel.byKind["threadedComment"], "threadedComment"
+	if part == "" {
+		part, name = rel.byKind["comments"], "comment"
+	}
+	if part == "" {
+		return nil
+	}
+	t, err := a.tree(part)
+	if err != nil {
+		return err
+	}
+	for _, c := range t.all(name) {
+		text := c.kid("text")
+		words := text.content()
+		if runs := text.all("t"); len(runs) > 0 {
+			words = ""
+			for _, r := range runs {
+				words += r.content()
+			}
+		}
+		if words = oneLine(words); words != "" {
+			notes = append(notes, "- "+oneLine(c.attr("ref"))+": "+words)
+		}
+	}
+	if len(notes) > 0 {
+		d.block("Notes:\n\n" + strings.Join(notes, "\n"))
+	}
+	return nil
+}
+
+// drawing writes the shapes of a sheet's drawing in their order.
+func drawing(d *draft, a *archive, part string) error {
+	t, err := a.tree(part)
+	if err != nil {
+		return err
+	}
+	rel, err := a.relations(part)
+	if err != nil {
+		return err
+	}
+	for _, anchor := range t.kid("wsDr").kids {
+		charts := anchor.all("chart")
+		for _, c := range charts {
+			if t, err = a.tree(rel.byID[c.attr("r:id")]); err != nil {
+				return err
+			}
+			d.block(chartTitle(t))
+		}
+		if len(charts) > 0 {
+			continue
+		}
+		if err := shapes(d, a, anchor, rel); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -61,7 +61,7 @@ func Zip(z *zip.Reader, limit int64) Source {
 type Sheet struct {
 	Name   string
 	Hidden bool
-	part   string
+	Part   string // its path in the archive
 }
 
 // Book is an opened workbook.
@@ -103,7 +103,7 @@ func Open(open Source) (*Book, error) {
 			b.stale = v == "1" || v == "true"
 		case "sheet":
 			if state := attr(e, "state"); len(b.Sheets) < maxSheets {
-				b.Sheets = append(b.Sheets, Sheet{Name: attr(e, "name"), part: ids[attr(e, "id")],
+				b.Sheets = append(b.Sheets, Sheet{Name: attr(e, "name"), Part: ids[attr(e, "id")],
 					Hidden: state != "" && state != "visible"})
 			}
 		}
@@ -210,7 +210,7 @@ type Cell struct {
 // Rows calls do with the cells of each row of a sheet that has some, in order, until do returns false.
 // do does not keep the cells.
 func (b *Book) Rows(s Sheet, do func(cells []Cell) bool) error {
-	if s.part == "" {
+	if s.Part == "" {
 		return nil
 	}
 	var (
@@ -220,7 +220,7 @@ func (b *Book) Rows(s Sheet, do func(cells []Cell) bool) error {
 		taking, spoken, inFormula bool
 		next                      int
 	)
-	return b.stream(s.part, func(tok xml.Token) bool {
+	return b.stream(s.Part, func(tok xml.Token) bool {
 		switch t := tok.(type) {
 		case xml.StartElement:
 			switch t.Name.Local {
