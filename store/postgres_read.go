@@ -87,7 +87,7 @@ func (w aheadWire) Connect(ctx context.Context) (driver.Conn, error) {
 	return aheadConn{c.(wireConn)}, nil
 }
 
-// wireConn is what connections to PostgreSQL and to a pooler can do.
+// wireConn is the common interface of connections to PostgreSQL and to a pooler.
 type wireConn interface {
 	driver.Conn
 	driver.ConnBeginTx
