@@ -372,7 +372,7 @@ func (m *mover) number(tables []movable) error {
 		if !slices.Contains([]string{"audit", "spending", "passage", "fact", "channel_in"}, t.name) {
 			continue
 		}
-		if err := to.goOn(t.name, key); err != nil {
+		if err := to.advanceSequence(t.name, key); err != nil {
 			return fmt.Errorf("number rows of %s: %w", t.name, err)
 		}
 	}

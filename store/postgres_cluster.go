@@ -22,7 +22,7 @@ type pgCluster struct {
 	e     *postgresEngine
 	gone  chan struct{} // gets a value when a node was evicted
 	pulse chan Pulse    // has the last one, until somebody takes it
-	seen  atomic.Pointer[sight]
+	seen  atomic.Pointer[polled]
 	stop  context.CancelFunc
 	ctx   context.Context // ends with stop
 	work  sync.WaitGroup

@@ -199,7 +199,7 @@ func MigrateTables(ctx context.Context, cfg Config) (from, to int, err error) {
 		e.drop()
 		err = errors.Join(err, e.pool.Close())
 	}()
-	if err := e.takeTurn(ctx, true); err != nil {
+	if err := e.lockStart(ctx, true); err != nil {
 		return 0, 0, err
 	}
 	others, err := e.clear(ctx, "")

@@ -201,7 +201,7 @@ func (n *pgNode) leave() {
 func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 	seen := map[int64]time.Time{}
 	for first := true; ; first = false {
-		if err := e.takeTurn(ctx, cfg.Cluster); err != nil {
+		if err := e.lockStart(ctx, cfg.Cluster); err != nil {
 			return err
 		}
 		others, err := e.clear(ctx, cfg.folder)

@@ -211,7 +211,7 @@ func (e *postgresEngine) first(ctx context.Context, fit func(context.Context, *p
 		if poolerSays(err) {
 			return errPooler
 		}
-		if err == nil || !silent(err) && !lostConnection(err) || time.Since(began) > patience {
+		if err == nil || !unanswered(err) && !lostConnection(err) || time.Since(began) > patience {
 			return err
 		}
 		if time.Since(began) < pgPause {
@@ -226,8 +226,8 @@ func (e *postgresEngine) first(ctx context.Context, fit func(context.Context, *p
 	}
 }
 
-// silent reports whether an error means that no server answers, or not yet.
-func silent(err error) bool {
+// unanswered reports whether an error means that no server answers, or not yet.
+func unanswered(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(pg.Code, "57P") || pg.Code == codeCrowded
 	}
@@ -236,9 +236,9 @@ func silent(err error) bool {
 	return connecting && !(ok && dns.IsNotFound)
 }
 
-// takeTurn serialises starts, and keeps out old programs without leases: they hold this lock while they run. Whoever
+// lockStart serialises starts, and keeps out old programs without leases: they hold this lock while they run. Whoever
 // was killed a moment ago may still have it.
-func (e *postgresEngine) takeTurn(ctx context.Context, cluster bool) error {
+func (e *postgresEngine) lockStart(ctx context.Context, cluster bool) error {
 	patience := pgLeaving
 	if cluster { // several that start together do so one after the other
 		patience = statementTime
@@ -327,8 +327,8 @@ func translatePostgres(err error) error {
 	return nil
 }
 
-// goOn advances a table's sequence past existing numbers.
-func (e *postgresEngine) goOn(table, column string) error {
+// advanceSequence advances a table's sequence past existing numbers.
+func (e *postgresEngine) advanceSequence(table, column string) error {
 	_, err := e.raw.Exec(context.Background(), fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'),
 		(SELECT coalesce(max(%s), 0) + 1 FROM %s), false)`, table, column, column, table))
 	return err

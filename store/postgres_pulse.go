@@ -27,8 +27,8 @@ func (db *DB) Pulses() <-chan Pulse {
 	return nil
 }
 
-// sight is the result of a node's last poll.
-type sight struct {
+// polled is the result of a node's last poll.
+type polled struct {
 	expired bool     // another node's lease has ended
 	servers []int64  // all nodes
 	taken   []string // duties that others have
@@ -98,7 +98,7 @@ func (c *pgCluster) beat(w *wakes, conn **pgx.Conn) error {
 }
 
 // look asks for everything at once.
-func (c *pgCluster) look(conn **pgx.Conn) (s sight, err error) {
+func (c *pgCluster) look(conn **pgx.Conn) (s polled, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, sideTime)
 	defer cancel()
 	if err := reopen(ctx, c.e.direct, conn); err != nil {

@@ -60,7 +60,7 @@ func lostConnection(err error) bool {
 		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P0") || pg.Code == codeCrowded
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return silent(err)
+		return unanswered(err)
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok || pgconn.SafeToRetry(err) {
 		return true

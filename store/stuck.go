@@ -25,9 +25,9 @@ type outage struct {
 	err  error
 }
 
-// goAway lets go whoever waits for a commit of something that can be asked for again, and refuses more of them until
+// failWaiting fails waiting commits that callers can repeat, and refuses more of them until
 // the database is back. Runs go on waiting.
-func (w *writer) goAway(err error) {
+func (w *writer) failWaiting(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.outage.err != nil {

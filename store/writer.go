@@ -122,7 +122,7 @@ func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, 
 	}
 	w.slow.busy, w.slow.origin, w.copied = w.busy, time.Now(), time.Now()
 	if pg, ok := e.(*postgresEngine); ok {
-		pg.unreachable = w.goAway
+		pg.unreachable = w.failWaiting
 	}
 	var err error
 	if w.span, w.oldTail, err = e.tail(ctx); err != nil {

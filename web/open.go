@@ -155,7 +155,7 @@ type App struct {
 	tls         *tls.Config // nil speaks plain HTTP
 	server      *http.Server
 	echo        *echo.Echo
-	lost        loss              // of the right to write to the database
+	lost        leaseLoss         // of the right to write to the database
 	handover    *restart.Handover // what is kept when that is lost, nil for nothing
 	leaving     ending            // when the server begins to stop: pages come back by themselves
 	draining    ending            // when the runs have stopped and whoever still reads should go
@@ -195,7 +195,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, dirs: files.Dirs{Root: dir}, unused: before, lost: make(loss, 1), leaving: newEnding(),
+	a := &App{opts: o, dirs: files.Dirs{Root: dir}, unused: before, lost: make(leaseLoss, 1), leaving: newEnding(),
 		draining: newEnding()}
 	defer func() {
 		if err != nil {

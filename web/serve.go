@@ -114,7 +114,7 @@ func (a *App) Run(ctx context.Context) error {
 	g.Go(func() error {
 		<-gctx.Done()
 		most := anewTime
-		if !a.bequeath(context.Cause(gctx)) {
+		if !a.keepSockets(context.Cause(gctx)) {
 			most = a.drainTime()
 			a.manage(a.opts.Manager.Stopping())
 		}
@@ -138,8 +138,8 @@ func (a *App) Run(ctx context.Context) error {
 // drainTime is how long requests may go on at a stop.
 func (a *App) drainTime() time.Duration { return cmp.Or(a.opts.patience, drainTime) }
 
-// bequeath keeps the sockets if this server can restart after the loss of its lease.
-func (a *App) bequeath(err error) bool {
+// keepSockets keeps the sockets if this server can restart after the loss of its lease.
+func (a *App) keepSockets(err error) bool {
 	if !a.opts.anew || !errors.Is(err, ErrReplaced) {
 		return false
 	}
@@ -150,11 +150,11 @@ func (a *App) bequeath(err error) bool {
 	return true
 }
 
-// loss tells that another server has taken over, or may have: what this one goes on with would be in vain.
-type loss chan error
+// leaseLoss reports that another server has taken over, or may have, so that this one must not go on.
+type leaseLoss chan error
 
 // tell never blocks, and the first one counts.
-func (l loss) tell(err error) {
+func (l leaseLoss) tell(err error) {
 	select {
 	case l <- err:
 	default:
@@ -162,7 +162,7 @@ func (l loss) tell(err error) {
 }
 
 // wait returns the loss that ends the server, or nil when ctx ends.
-func (l loss) wait(ctx context.Context) error {
+func (l leaseLoss) wait(ctx context.Context) error {
 	select {
 	case err := <-l:
 		return err
