@@ -74,7 +74,7 @@ func TestAServerOfAServiceManagerBeginsAnew(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("it goes on without its database")
 	}
-	if code := s.cmd.ProcessState.ExitCode(); code != exitReplaced || strings.Count(s.stderr, "begins anew") != 3 {
+	if code := s.cmd.ProcessState.ExitCode(); code != exitReplaced || strings.Count(s.stderr, "restarting in place") != 3 {
 		t.Errorf("exit code %d: %s", code, s.stderr)
 	}
 }

@@ -70,7 +70,7 @@ func TestAnEndKeepsWhatWasShown(t *testing.T) {
 // warned says that there is a warning that this machine is no reason for: not all have a sandbox.
 func warned(log string) bool {
 	for line := range strings.Lines(log) {
-		if strings.Contains(line, "level=WARN") && !strings.Contains(line, `msg="sandbox provider not available"`) {
+		if strings.Contains(line, "level=WARN") && !strings.Contains(line, `msg="sandbox provider unavailable"`) {
 			return true
 		}
 	}

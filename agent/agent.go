@@ -22,9 +22,8 @@ type Agent struct {
 	Toolset func() *Toolset
 }
 
-// Toolset is what a model is offered in one step: tools, and the system prompt that speaks of
-// them. It never changes; another one takes its place. The calls of an answer run with the set
-// the answer was asked with.
+// Toolset is the model's offer in one step: tools, and the system prompt that describes them. It never changes; another
+// one takes its place. The calls of an answer run with the set the answer was asked with.
 type Toolset struct {
 	System string
 	Tools  []*Tool
@@ -192,7 +191,7 @@ func (l *loop) step(ctx context.Context, node string, next []string, last bool) 
 	return nil
 }
 
-// fail ends the run with cause, after storing what is pending as a step of node.
+// fail ends the run with cause, after storing pending changes as a step of node.
 func (l *loop) fail(ctx context.Context, node string, next []string, cause error) error {
 	if ctx.Err() != nil {
 		cause = context.Cause(ctx)
@@ -290,13 +289,13 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 	return to, nil
 }
 
-// stepLimitNote is what a model reads when a run has used up its steps.
+// stepLimitNote tells the model that the run has used up its steps.
 const stepLimitNote = "The step limit of this run is reached and tools are off now. Answer with what you have found so far, and say what is still open."
 
 // errNoMessage means that a stage swallowed the answer.
 var errNoMessage = errors.New("no message came back from the model call")
 
-// broken stores what a failed or cancelled model call had shown, then returns the cause.
+// broken stores the shown part of a failed or cancelled model call, then returns the cause.
 func (l *loop) broken(ctx context.Context, partial *Message, cause error) error {
 	if partial != nil && (partial.Content.String() != "" || partial.Kwargs["reasoning_content"] != nil) {
 		c := *partial

@@ -54,7 +54,7 @@ func (l *loop) toolStep(ctx context.Context) (string, error) {
 	}
 	for _, d := range done {
 		if err := l.apply(d.result.Patch); err != nil {
-			t.Log.Warn("a tool's state change was refused", "tool", d.call.Name, "err", err)
+			t.Log.Warn("tool's state change rejected", "tool", d.call.Name, "err", err)
 		}
 	}
 	next := Next(&t.State, NodeTools)

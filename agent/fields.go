@@ -42,8 +42,7 @@ func (f Field) Set(s *State) bool { return f.set(s) }
 // Encode is the field's stored and shown form.
 func (f Field) Encode(s *State) ([]byte, error) { return marshal(f.get(s)) }
 
-// Decode reads a stored form back into s, in place of what was there. null leaves the
-// field unwritten; on an error s is untouched.
+// Decode replaces s with its stored form. null leaves the field unwritten; on an error s is untouched.
 func (f Field) Decode(s *State, b []byte) error {
 	if err := f.read(s, b); err != nil {
 		return fmt.Errorf("field %s: %w", f.Name, err)

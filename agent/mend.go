@@ -41,7 +41,7 @@ func Mend(text string, whole bool) (json.RawMessage, error) {
 	return compact([]byte(out))
 }
 
-// unfenced is what stands between a code fence that encloses all of the text.
+// unfenced removes a code fence that encloses all of the text.
 func unfenced(s string) string {
 	inner, ok := strings.CutPrefix(s, "```")
 	if !ok {
@@ -118,7 +118,7 @@ func (m *mender) value(depth int) error {
 	return m.word()
 }
 
-// members reads what stands between two brackets; a comma too many is left out.
+// members reads the members between two brackets; a trailing comma is ignored.
 func (m *mender) members(from, to byte, one func() error) error {
 	m.at++
 	m.out.WriteByte(from)

@@ -65,7 +65,7 @@ func (c ToolCall) MarshalJSON() ([]byte, error) {
 	return marshal(wire{c.Name, args, c.ID, "tool_call"})
 }
 
-// InvalidCall is a tool call whose arguments could not be read; Args holds them verbatim.
+// InvalidCall is a tool call with unreadable arguments; Args holds them verbatim.
 type InvalidCall struct {
 	Name  string `json:"name"`
 	Args  string `json:"args"`
@@ -249,7 +249,7 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 	return marshal(w)
 }
 
-// UnmarshalJSON reads what [ParseMessage] reads.
+// UnmarshalJSON reads the forms of [ParseMessage].
 func (m *Message) UnmarshalJSON(b []byte) error {
 	p, err := ParseMessage(b)
 	if err != nil {
@@ -311,8 +311,7 @@ func LastGenuine(msgs []*Message) *Message {
 	return nil
 }
 
-// marshal is json.Marshal without HTML escaping, so that stored bodies stay short and
-// equal to what was said.
+// marshal is json.Marshal without HTML escaping, so that stored bodies stay short and equal to the original.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

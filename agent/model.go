@@ -103,7 +103,7 @@ func (c *Collector) Empty() bool {
 // Text is the visible text so far.
 func (c *Collector) Text() string { return c.text.String() }
 
-// Reasoning is what was thought so far.
+// Reasoning returns the reasoning so far.
 func (c *Collector) Reasoning() string { return c.reasoning.String() }
 
 // Message is the AI message of all chunks so far. With complete false the answer was cut

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Observer is told what the calls of runs took. Its methods are called by many goroutines, once or
-// twice for each call and never for a token, and must not block.
+// Observer measures the calls of runs. Its methods are called by many goroutines, once or twice for each call and never
+// for a token, and must not block.
 type Observer interface {
 	// Model is told of a call of a model that has ended. Each attempt is one.
 	Model(ctx context.Context, t *Turn, c *ModelCall)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// InterruptedResult is what a model reads for a call that never came back.
+// InterruptedResult is the model's result for a call that never returned.
 const InterruptedResult = "[Tool call was interrupted and did not return a result.]"
 
 // PairToolCalls makes a list every provider accepts from any prefix of any log: results
@@ -98,7 +98,7 @@ func appendCaller(out []*Message, m *Message, at int, answers map[callSlot]*Mess
 	return append(append(out, &c), results...)
 }
 
-// InvalidArguments is the result of a call whose arguments could not be read.
+// InvalidArguments is the result of a call with unreadable arguments.
 func InvalidArguments(c InvalidCall) string {
 	reason := c.Error
 	if len(reason) > 500 {

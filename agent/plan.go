@@ -13,7 +13,7 @@ const (
 	MaxTodoID    = 64
 )
 
-// PlanEdit is what a person made of a plan.
+// PlanEdit is a person's change of a plan.
 type PlanEdit struct {
 	Before []Todo `json:"before"`
 	After  []Todo `json:"after"`

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Request is what one model call sends. It is built from the state for every call; stages
-// change it, never the state.
+// Request is the content of one model call. It is built from the state for every call; stages change it, never the
+// state.
 type Request struct {
 	System   string
 	Messages []*Message

@@ -23,8 +23,8 @@ func unlined(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
 }
 
-// Visible puts signs in place of control characters, such as the one that begins commands
-// to a terminal: what a tool brings is only ever text. Line ends and tabs stay.
+// Visible replaces control characters by visible signs, such as the one that begins terminal commands: tool output is
+// only ever text. Line ends and tabs stay.
 func Visible(s string) string {
 	if !strings.ContainsFunc(s, commands) {
 		return s
@@ -58,7 +58,7 @@ func EscapeLines(s string) string {
 
 var plain = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// Unescape undoes what Escape does to brackets, for answers made of such text.
+// Unescape undoes the escaping of brackets, for answers made of such text.
 func Unescape(s string) string { return plain.Replace(s) }
 
 // Head is the first n characters of a text.
@@ -87,8 +87,7 @@ func Clip(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// WithoutThoughts leaves out what a model thinks aloud in tags; text behind a tag that is
-// never closed is all thought.
+// WithoutThoughts removes reasoning in tags; text behind a tag that is never closed counts as reasoning.
 func WithoutThoughts(text string) string {
 	for {
 		from := strings.Index(text, "<think>")

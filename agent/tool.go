@@ -24,13 +24,13 @@ type Tool struct {
 	Run         func(ctx context.Context, t *Turn, c ToolCall) (Result, error)
 }
 
-// Preference says for what a tool should be used rather than others.
+// Preference tells models when to use a tool rather than others.
 type Preference struct {
 	Priority int      // higher ones first
 	Keywords []string // of texts that ask for it; none means always
 }
 
-// Result is what a tool hands back.
+// Result is a tool's result.
 type Result struct {
 	Content  Content
 	IsError  bool
@@ -73,7 +73,7 @@ func (w *Whole) Note() string {
 // TextResult is a plain result.
 func TextResult(s string) Result { return Result{Content: Text(s)} }
 
-// ErrorResult tells the model what went wrong.
+// ErrorResult tells the model about a failure.
 func ErrorResult(s string) Result { return Result{Content: Text(s), IsError: true} }
 
 // Message is the tool message that answers call c.

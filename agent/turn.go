@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Options are what a caller may choose for a run.
+// Options are a caller's choices for a run.
 type Options struct {
 	ModelName              string
 	Thinking               bool
@@ -87,7 +87,7 @@ func (t *Turn) Note(key, text string) {
 	}
 }
 
-// Sink stores what happens in a run and shows it to readers.
+// Sink stores the events of a run and shows them to readers.
 type Sink interface {
 	// Emit takes a delta or notice. Safe for concurrent use; it may block while storage is
 	// behind, and never fails: a storage error cancels the run.

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Lines between which a request holds what a person wrote.
+// Lines that enclose a person's text in a request.
 const (
 	beginInput = "--- BEGIN USER INPUT ---"
 	endInput   = "--- END USER INPUT ---"
 )
 
-// inputMarks finds the lines, and what a model could take for them.
+// inputMarks finds the lines, and lookalikes that a model could take for them.
 var inputMarks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+USER[ \t]+INPUT[ \t]*-{2,}`)
 })

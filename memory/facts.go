@@ -204,7 +204,7 @@ func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err 
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("forget what thread %s taught: %w", thread, err)
+		return 0, fmt.Errorf("delete facts of thread %s: %w", thread, err)
 	}
 	return n, nil
 }

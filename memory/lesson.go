@@ -92,7 +92,7 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 		return nil
 	}
 	if s.pending.full(l.Thread, rules.QueueDepth) && len(hints(l.Said)) == 0 {
-		s.Log.Warn("too much waits to be learned; a conversation is left out", "thread", l.Thread,
+		s.Log.Warn("memory queue full; skipped a conversation", "thread", l.Thread,
 			"waiting", rules.QueueDepth)
 		return nil
 	}
@@ -117,7 +117,7 @@ func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 	}
 	body, err := encode(l)
 	if err != nil {
-		s.Log.Warn("couldn't store what a conversation has to teach", "thread", l.Thread, "err", err)
+		s.Log.Warn("couldn't queue a conversation for memory", "thread", l.Thread, "err", err)
 		return nil, func() {}
 	}
 	return []store.KV{{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: body}}, func() {
@@ -158,7 +158,7 @@ func (s *Service) lessons(ctx context.Context) ([]Lesson, error) {
 	for _, kv := range rows {
 		var l Lesson
 		if err := json.Unmarshal(kv.Body, &l); err != nil {
-			s.Log.Warn("a lesson can't be read; it is left out", "thread", kv.Key, "err", err)
+			s.Log.Warn("couldn't read a queued conversation; skipped it", "thread", kv.Key, "err", err)
 			continue
 		}
 		l.Thread, l.body = kv.Key, kv.Body
@@ -216,7 +216,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 	list, err := s.lessons(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.Log.Warn("couldn't look for what is to be learned", "err", err)
+			s.Log.Warn("couldn't read the memory queue", "err", err)
 		}
 		return s.Now().Add(pause)
 	}
@@ -245,7 +245,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 			s.pending.done(l.Thread)
 			continue
 		}
-		s.Log.Warn("couldn't learn from a conversation", "thread", l.Thread, "attempt", was.times+1, "err", err)
+		s.Log.Warn("couldn't update memory from a conversation", "thread", l.Thread, "attempt", was.times+1, "err", err)
 		if was.times++; was.times >= maxAttempts {
 			s.drop(ctx, l)
 			continue
@@ -263,7 +263,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 func (s *Service) drop(ctx context.Context, l Lesson) {
 	_, err := s.change(ctx, l.Owner, also{drop: []store.KV{l.row()}}, func(*snapshot) error { return nil })
 	if err != nil && ctx.Err() == nil {
-		s.Log.Warn("couldn't give a lesson up", "thread", l.Thread, "err", err)
+		s.Log.Warn("couldn't drop a queued conversation", "thread", l.Thread, "err", err)
 	}
 }
 
@@ -300,7 +300,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	a, err := s.extract(ctx, l, said, b, stale)
 	if errors.Is(err, ErrNoModel) || err != nil && last && ctx.Err() == nil {
 		if err != nil && !errors.Is(err, ErrNoModel) {
-			s.Log.Warn("no model could learn from a conversation; only explicit wishes are remembered",
+			s.Log.Warn("no model for memory; storing explicit requests only",
 				"thread", l.Thread, "err", err)
 		}
 		a, err = answer{}, nil
@@ -327,7 +327,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 		return nil
 	})
 	if err == nil {
-		s.Log.Debug("learned from a conversation", "thread", l.Thread, "new", o.added, "confirmed", o.confirmed,
+		s.Log.Debug("updated memory from a conversation", "thread", l.Thread, "new", o.added, "confirmed", o.confirmed,
 			"removed", o.removed, "rejected", o.rejected)
 	}
 	return err

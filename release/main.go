@@ -86,7 +86,7 @@ func read(path string) (program, error) {
 		}
 	}
 	if p.system == "" || p.arch == "" {
-		return p, errors.New("it doesn't say what it was built for")
+		return p, errors.New("it doesn't name its platform")
 	}
 	return p, nil
 }

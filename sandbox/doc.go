@@ -1,9 +1,9 @@
-// Package sandbox says what runs the programs of a thread apart from everything else: the contract
-// of providers, what they are told, and what they answer.
+// Package sandbox is the contract of programs that run apart from everything else: requests, results, limits, reports.
 //
-// A [Provider] runs commands in the [Sandbox] of a thread. Package providers chooses one; the
-// providers themselves are ns, landlock, docker, seatbelt and host, and what they share is package
-// pool. The files of threads are package files, below. What commands may do is decided above, by
-// agent/command and the guardrails; how a network request is judged, in package egress. No code that
-// runs anything belongs here.
+// A [Provider] runs commands in the [Sandbox] of a thread. Package providers chooses one; the providers are ns,
+// landlock, docker, seatbelt and host, and their common part is package pool. The files of threads are package files.
+// Which commands are allowed is decided above, by agent/command and the guardrails; network requests are judged in
+// package egress. No code that runs anything belongs here.
+//
+// Begin with provider.go and request.go, then pool/pool.go, then ns.
 package sandbox

@@ -36,7 +36,7 @@ func (db *DB) Announcements(ctx context.Context) ([]Announcement, error) {
 	return db.announcements(ctx, `ORDER BY created_at DESC, id`)
 }
 
-// AnnouncementsFor returns those that have not ended and that somebody has not dismissed, the newest first.
+// AnnouncementsFor returns current announcements that a user has not dismissed, newest first.
 func (db *DB) AnnouncementsFor(ctx context.Context, owner string) ([]Announcement, error) {
 	return db.announcements(ctx, `WHERE (ends_at = 0 OR ends_at > ?) AND NOT EXISTS (SELECT 1 FROM announcement_seen s
 		WHERE s.owner = ? AND s.announcement = announcement.id) ORDER BY created_at DESC, id`, db.Now().UnixMilli(), owner)

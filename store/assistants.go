@@ -119,8 +119,8 @@ func (db *DB) ChangeAssistant(ctx context.Context, owner, id string, change func
 	return a, nil
 }
 
-// UseAssistantVersion makes an older version of an assistant the one that runs use.
-// ErrNotFound when there is no such assistant or version.
+// UseAssistantVersion makes an older version of an assistant the current one. ErrNotFound when there is no such
+// assistant or version.
 func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version int) (Assistant, error) {
 	var a Assistant
 	err := db.w.do(ctx, &job{apply: func(w *writer) (err error) {

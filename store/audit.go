@@ -13,7 +13,7 @@ const (
 	AuditBytes = 64 << 20
 )
 
-// auditCosts is about what a row takes up beside its body.
+// auditCosts is the approximate size of a row besides its body.
 const auditCosts = 128
 
 // AuditRow tells of one thing that happened in a thread's sandbox.

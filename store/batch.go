@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 )
 
-// Batch is what changes together: it is written all or nothing, in the order of
-// the fields, and empty parts are skipped. The thread that rows are written to
-// must exist or be the batch's own, else ErrNotFound. Slices in a batch must not
-// change until the commit has returned without a context error.
+// Batch is a set of changes that are written together or not at all, in the order of the fields; empty parts are
+// skipped. The thread that rows are written to must exist or be the batch's own, else ErrNotFound. Slices in a batch
+// must not change until the commit has returned without a context error.
 type Batch struct {
 	Thread      *Thread      // written whole, in place of what is there
 	NewThread   bool         // with Thread: ErrExists when the id is taken
@@ -86,7 +85,7 @@ func (p *batch) putFields() {
 	}
 }
 
-// remove deletes what p.Delete names.
+// remove applies p.Delete.
 func (p *batch) remove() {
 	d, thread := p.Delete, p.ThreadID
 	if d == nil {

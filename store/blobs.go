@@ -15,9 +15,8 @@ import (
 // minBlob is how long base64 in a row must be to be stored beside it, in bytes.
 const minBlob = 4 << 10
 
-// blobMark stands in a stored row before the hash, in hexadecimal, of what was there as base64.
-// The rows stay valid JSON. A client's own text that looks like it is written with another
-// escape, so that only references are taken for such.
+// blobMark precedes, in a stored row, the hash that replaces a base64 value. The rows stay valid JSON. A client's own
+// text that looks like it is written with another escape, so that only references are taken for such.
 const (
 	blobMark  = `\u0000blob:`
 	otherMark = `\u0000\u0062lob:`
@@ -131,7 +130,7 @@ func isBase64(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '+' || c == '/'
 }
 
-// putBlobs writes what the rows of p refer to.
+// putBlobs writes the blobs of a plan.
 func (p *batch) putBlobs() {
 	for _, b := range p.blobs {
 		p.add("write blob of thread", b.thread, `INSERT INTO blob(thread, hash, data) VALUES (?, ?, ?)
@@ -143,7 +142,7 @@ func (p *batch) putBlobs() {
 	}
 }
 
-// unusedUses selects what rows that are gone referred to, unusedBlobs what nothing refers to.
+// unusedUses selects references of deleted rows, unusedBlobs blobs without references.
 const (
 	unusedUses = ` FROM blob_use WHERE CASE kind
 		WHEN 'message' THEN NOT EXISTS (SELECT 1 FROM message m WHERE m.thread = blob_use.thread AND m.n = blob_use.n)
@@ -220,7 +219,7 @@ func (db *DB) fill(ctx context.Context, thread string, body *[]byte, query strin
 	})
 }
 
-// fillRuns puts base64 back into what runs were asked. Runs deleted meanwhile are left out.
+// fillRuns puts base64 back into the requests of runs. Runs deleted meanwhile are left out.
 func (db *DB) fillRuns(ctx context.Context, runs []Run) ([]Run, error) {
 	out := runs[:0]
 	for _, r := range runs {

@@ -112,7 +112,7 @@ func (db *DB) ForgetChannelChat(ctx context.Context, provider, chat string) erro
 	return nil
 }
 
-// ChannelTurn is what is stored before a run of a chat starts, all or nothing.
+// ChannelTurn is stored before a run of a chat starts, all or nothing.
 type ChannelTurn struct {
 	Run     string
 	Numbers []int64     // the messages it answers

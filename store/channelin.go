@@ -44,8 +44,8 @@ func scanInbound(row interface{ Scan(...any) error }) (in Inbound, err error) {
 	return in, translate(err)
 }
 
-// TakeInbound stores what a platform delivered and how far it was read, and returns what is new. A message
-// that was stored before is left out.
+// TakeInbound stores messages of a platform with its read cursor, and returns the new ones. A message that was stored
+// before is left out.
 func (db *DB) TakeInbound(ctx context.Context, provider string, list []Inbound,
 	cursor map[string]string) (fresh []Inbound, err error) {
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -75,7 +75,7 @@ func (db *DB) TakeInbound(ctx context.Context, provider string, list []Inbound,
 		return w.putKV(kv)
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("store what %s delivered: %w", provider, err)
+		return nil, fmt.Errorf("store messages of %s: %w", provider, err)
 	}
 	return fresh, nil
 }
@@ -84,7 +84,7 @@ func (db *DB) TakeInbound(ctx context.Context, provider string, list []Inbound,
 func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers ...int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.settleInbound(state, reason, numbers) }})
 	if err != nil {
-		return fmt.Errorf("note what became of received messages: %w", err)
+		return fmt.Errorf("settle received messages: %w", err)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (db *DB) EndInbound(ctx context.Context, state, reason, run string) error {
 			WHERE run = ? AND run <> '' AND state = 'started'`, state, reason, run)
 	}})
 	if err != nil {
-		return fmt.Errorf("note what became of the messages of run %s: %w", run, err)
+		return fmt.Errorf("settle messages of run %s: %w", run, err)
 	}
 	return nil
 }
@@ -129,8 +129,8 @@ func (db *DB) RunInbound(ctx context.Context, run string) ([]Inbound, error) {
 // A ChannelLine names the messages of one chat and topic. Run is the run that works on some of them.
 type ChannelLine struct{ Provider, Chat, Topic, Run string }
 
-// OpenLines returns the lines of a provider that have open messages, once for each run that has taken
-// some, and once more with those that none has.
+// OpenLines returns the chats of a provider that have open messages, once per run that took some and once for messages
+// without a run.
 func (db *DB) OpenLines(ctx context.Context, provider string) ([]ChannelLine, error) {
 	var list []ChannelLine
 	err := db.each(ctx, `SELECT chat, topic, run FROM channel_in WHERE provider = ?

@@ -61,7 +61,7 @@ func (db *DB) PutOutbound(ctx context.Context, list []Outbound, names ...Channel
 		return nil
 	}})
 	if err != nil {
-		return fmt.Errorf("note what was sent to a chat: %w", err)
+		return fmt.Errorf("store a sent message: %w", err)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (db *DB) LostBefore(ctx context.Context, o Outbound) (lost bool, err error)
 		ORDER BY at DESC, run DESC LIMIT 1)`,
 		[]any{o.Provider, o.Chat, o.Topic, millis(o.At), millis(o.At), o.Run}, &lost)
 	if err != nil {
-		err = fmt.Errorf("what became of the answer before, in a chat of %s: %w", o.Provider, err)
+		err = fmt.Errorf("look up the previous answer on %s: %w", o.Provider, err)
 	}
 	return lost, err
 }
@@ -135,7 +135,7 @@ func (db *DB) Undelivered(ctx context.Context, limit int) ([]Outbound, error) {
 		ORDER BY at DESC, run, piece LIMIT ?`, limit)
 }
 
-// EndAnswer gives up what is left to send of an answer.
+// EndAnswer drops the unsent rest of an answer.
 func (db *DB) EndAnswer(ctx context.Context, run, reason string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE channel_out SET state = 'failed', error = ?, tries = 0, next_at = 0
@@ -174,7 +174,7 @@ func (db *DB) outbound(ctx context.Context, query string, args ...any) ([]Outbou
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what was sent to chats: %w", err)
+		return nil, fmt.Errorf("read sent messages: %w", err)
 	}
 	return list, nil
 }

@@ -44,8 +44,8 @@ func scanConnection(row interface{ Scan(...any) error }) (c Connection, err erro
 	return c, translate(err)
 }
 
-// AddChannelCode stores the hash of a code that connects whoever sends it to owner. ErrConflict when
-// open ones of this owner and provider are there already.
+// AddChannelCode stores the hash of a code that connects its sender to owner. ErrConflict when open ones of this owner
+// and provider are there already.
 func (db *DB) AddChannelCode(ctx context.Context, owner, provider, hash string, until time.Time, open int) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		now := db.Now().UnixMilli()
@@ -82,7 +82,7 @@ func (db *DB) OpenChannelCodes(ctx context.Context, owner, provider string) (n i
 	return n, err
 }
 
-// useCode takes a code out of use and says whose it is. ErrNotFound when it cannot be used.
+// useCode consumes a code and returns its owner. ErrNotFound when it cannot be used.
 func (w *writer) useCode(provider, hash string, now time.Time) (owner string, err error) {
 	s, err := w.stmt(`UPDATE channel_code SET used_at = ? WHERE hash = ? AND provider = ? AND used_at = 0 AND
 		expires_at > ? RETURNING owner`)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Self is the number of this server among those that ever had the database.
+// Self is this server's number in the database.
 func (db *DB) Self() int64 { return db.w.node }
 
 // Shared says that other servers can reach the database, too.

@@ -11,7 +11,7 @@ type clock struct {
 	told atomic.Pointer[reading]
 }
 
-// reading is what time it was at the database when it was a moment here, which is from the clock that never jumps.
+// reading is the database's time at a moment of the local monotonic clock.
 type reading struct{ here, there time.Time }
 
 // Now is the time by the clock that all servers of the database share. What is stored for others, and what they have
@@ -38,8 +38,8 @@ func (c *clock) now() time.Time {
 	return r.there.Add(time.Since(r.here))
 }
 
-// hear takes what the database said between two moments. As long as it could have said what we think, nothing changes,
-// so that the clock doesn't waver with how long answers take.
+// hear updates the clock from a time that the database reported between two local moments. As long as it could have
+// said what we think, nothing changes, so that the clock doesn't waver with how long answers take.
 func (c *clock) hear(sent, got, said time.Time) {
 	if r := c.told.Load(); r != nil {
 		least, most := r.there.Add(sent.Sub(r.here)), r.there.Add(got.Sub(r.here))

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Totals are what an owner has and has used.
+// Totals are the counts and usage of an owner.
 type Totals struct {
 	Threads, Assistants      int
 	Runs, ActiveRuns, Failed int
 	Tokens                   int64
 }
 
-// Totals counts what belongs to owner.
+// Totals counts an owner's rows and usage.
 func (db *DB) Totals(ctx context.Context, owner string) (Totals, error) {
 	owner = orDefault(owner, DefaultOwner)
 	var t Totals

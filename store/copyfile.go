@@ -42,7 +42,7 @@ func Copy(ctx context.Context, dir, path string) error {
 	return errors.Join(copyInto(ctx, pool, path), pool.Close())
 }
 
-// Copied is what a copy of a database holds.
+// Copied describes the contents of a copy of a database.
 type Copied struct {
 	Schema  int
 	Threads int

@@ -171,7 +171,7 @@ func (db *DB) DeleteCron(ctx context.Context, owner, id string) error {
 // ofEnabled leaves out the crons of disabled accounts. They keep their times, and are due once the account is enabled.
 const ofEnabled = `NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = cron.owner AND u.disabled <> 0)`
 
-// DueCrons returns crons of all owners but disabled ones whose time has come, the longest due first.
+// DueCrons returns due crons of enabled owners, the longest due first.
 func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, error) {
 	due := []Cron{}
 	err := db.each(ctx, `SELECT `+cronColumns+` FROM cron

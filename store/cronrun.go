@@ -73,8 +73,8 @@ func (db *DB) ClaimCron(ctx context.Context, r CronRun, was, next time.Time) err
 	return nil
 }
 
-// PutCronRun stores how a start goes on, together with what a chat is told about it. One whose cron was
-// deleted is forgotten.
+// PutCronRun stores the progress of a start, together with messages to a chat about it. One whose cron was deleted is
+// forgotten.
 func (db *DB) PutCronRun(ctx context.Context, r CronRun, told ...Outbound) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, o := range told {

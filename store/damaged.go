@@ -19,7 +19,7 @@ type DamagedError struct {
 	Err    error
 }
 
-// Error says what is wrong and what to do.
+// Error says how the file is damaged and how to repair it.
 func (e *DamagedError) Error() string {
 	kept := "It is left as it is"
 	if errors.Is(e.Err, errMissing) {
@@ -57,8 +57,7 @@ var errMissing = errors.New("the file is missing although thread folders exist b
 	"it was probably deleted or moved. " +
 	"To begin anew, move the folder threads away")
 
-// checkPresent refuses a data folder where a new database would take the place of one that
-// threads were in.
+// checkPresent refuses to create a new database in a data folder that had one.
 func checkPresent(dir string) error {
 	info, err := os.Stat(filepath.Join(dir, fileName))
 	lost := errEmpty
@@ -75,8 +74,8 @@ func checkPresent(dir string) error {
 	return err
 }
 
-// damaged makes a failure to open the database one that says what to do. Other failures, such
-// as a schema that is too new or a missing permission, say that themselves.
+// damaged adds advice to an error of opening the database. Other failures, such as a schema that is too new or a
+// missing permission, say that themselves.
 func damaged(dir string, err error) error {
 	switch code(err) {
 	case codeCorrupt, codeNotADB, codeCantOpen, codeIOErr:

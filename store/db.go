@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// What can go wrong, for errors.Is. Every error of this package that has one of
-// these causes wraps it.
+// Causes of errors, for errors.Is. Every error of this package that has one of these causes wraps it.
 var (
 	// ErrNotFound means the row asked for, or the thread written to, is not there.
 	ErrNotFound = errors.New("not found")
@@ -33,7 +32,7 @@ var (
 	ErrClosed = errors.New("store closed")
 )
 
-// DefaultOwner owns what is written without an owner.
+// DefaultOwner owns rows that are written without an owner.
 const DefaultOwner = "default"
 
 // Config says where the data are and how careful writes are.
@@ -92,8 +91,8 @@ type DB struct {
 	closeErr  error
 }
 
-// Close stops taking work, writes what is queued, moves the log into the
-// database file, and releases the lock. Later calls return the first's error.
+// Close stops accepting work, writes the queue, moves the log into the database file, and releases the lock. Later
+// calls return the first's error.
 func (db *DB) Close() error {
 	db.closeOnce.Do(func() {
 		errs := []error{db.w.close()}

@@ -41,7 +41,7 @@ var sqliteWords = strings.NewReplacer(
 // noLimit is for a LIMIT that takes all rows.
 const noLimit = math.MaxInt
 
-// postgresWords are those of PostgreSQL. Its functions with names of ours are in its migrations.
+// postgresWords are PostgreSQL's words. Its functions with names of ours are in its migrations.
 var postgresWords = strings.NewReplacer(
 	"{greatest}", "greatest",
 	"{list}", "(SELECT json_array_elements_text(as_json(?)))",

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// engine is what kinds of databases do differently; everything else in this package is written
-// once. What writes is called by the writer's goroutine only.
+// engine is the part that differs between databases; everything else in this package is written once. What writes is
+// called by the writer's goroutine only.
 type engine interface {
 	// reads are the connections that read.
 	reads() *sql.DB

@@ -97,8 +97,8 @@ func (db *DB) seqHere(thread string) (last, old int64, all bool) {
 	return max(last, w.oldSeqs[thread]), w.oldTail, w.oldRead || w.oldTail == 0 && !db.Shared()
 }
 
-// lastSeq looks into memory first, then into the tail of the process before, and
-// then at what is folded, because that is the way a number goes.
+// lastSeq finds the last event number in memory, then in the tail of the previous process, then in folded events,
+// because a number moves in this order.
 func (db *DB) lastSeq(ctx context.Context, thread string) (int64, error) {
 	last, old, all := db.seqHere(thread)
 	if !all {

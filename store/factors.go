@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Link is the right to do something once, for whoever has it.
+// Link grants its bearer the right to do something once.
 type Link struct {
 	Hash      []byte // of what the address carries
 	Kind      string // setup, invite or reset
@@ -18,7 +18,7 @@ type Link struct {
 	ExpiresAt time.Time
 }
 
-// Identity is who a user is to a service that vouches for it.
+// Identity is a user's identity at a sign-in service.
 type Identity struct {
 	Issuer, Subject string
 	User            string
@@ -26,7 +26,7 @@ type Identity struct {
 	CreatedAt       time.Time
 }
 
-// Factor is what proves a user besides a password.
+// Factor is a second proof of a user besides the password.
 type Factor struct {
 	ID        string
 	User      string
@@ -60,7 +60,7 @@ func (db *DB) PutLink(ctx context.Context, l Link, keep int) error {
 	return nil
 }
 
-// LinkByHash returns a link, also one that is over, or ErrNotFound.
+// LinkByHash returns a link, expired or not, or ErrNotFound.
 func (db *DB) LinkByHash(ctx context.Context, hash []byte) (l Link, err error) {
 	var created, expires int64
 	err = db.queryRow(ctx, `SELECT hash, kind, "user", email, role, created_at, expires_at FROM link WHERE hash = ?`,
@@ -192,8 +192,8 @@ func (db *DB) factors(ctx context.Context, query string, args ...any) (list []Fa
 	return list, err
 }
 
-// UseFactor stores what a use of a factor changes: its data, step, confirmation and time of use.
-// ErrConflict when before is not its step any more: of two that use the same one only one may.
+// UseFactor stores a use of a factor: its data, step, confirmation and time. ErrConflict when before is not its step
+// any more: of two that use the same one only one may.
 func (db *DB) UseFactor(ctx context.Context, f Factor, before int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`UPDATE factor SET data = ?, step = ?, confirmed = ?, used_at = ?

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Feedback is what somebody thinks of a run, or of one message of it.
+// Feedback is a user's opinion of a run, or of one of its messages.
 type Feedback struct {
 	ID        string
 	Owner     string // "" is written as [DefaultOwner]
@@ -47,8 +47,7 @@ func (db *DB) AddFeedback(ctx context.Context, f Feedback, replace bool) (Feedba
 	return f, nil
 }
 
-// Feedback returns what owner said about a run, or with an empty run about all of a thread,
-// oldest first.
+// Feedback returns an owner's feedback on a run, or with an empty run on a whole thread, oldest first.
 func (db *DB) Feedback(ctx context.Context, owner, thread, run string) ([]Feedback, error) {
 	list := []Feedback{}
 	err := db.each(ctx, `SELECT `+feedbackColumns+

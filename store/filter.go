@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// Filter says what the members of an item's value must be.
+// Filter is a condition on members of an item's value.
 type Filter map[string]any
 
-// operators compare a member with what a filter says.
+// operators compare a member with a value of a filter.
 func operators() []string { return []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} }
 
-// ParseFilter reads an object whose members name members of a value: with a plain value
-// (objects member by member), or with an object of operators such as {"$gte": 3}. Null and
-// nothing match everything.
+// ParseFilter reads a filter: an object whose members are plain values (objects compare member by member) or objects of
+// operators such as {"$gte": 3}. Null and nothing match everything.
 func ParseFilter(raw json.RawMessage) (Filter, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -69,7 +68,7 @@ func (f Filter) Match(value []byte) bool {
 	return true
 }
 
-// matches compares one member, which may be absent, with what is wanted of it.
+// matches compares one member, which may be absent, with a filter.
 func matches(have any, there bool, want any) bool {
 	conditions, ok := want.(map[string]any)
 	if !ok {

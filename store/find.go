@@ -39,7 +39,7 @@ type Position struct {
 	ID        string // empty is the top
 }
 
-// Found is a thread with what was found in it.
+// Found is a thread with its search hits.
 type Found struct {
 	Thread
 	Position Position

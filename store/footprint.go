@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Footprint is what the checkpoints of a thread and the rows they are made of take, in bytes
-// as stored.
+// Footprint is the stored size of a thread's checkpoints and of their rows, in bytes.
 type Footprint struct {
 	Checkpoints Rows
 	Messages    Rows

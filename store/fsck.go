@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// maxFindings bounds what Check returns: a damaged file can break everything.
+// maxFindings bounds the result of Check, as a damaged file can break everything. A damaged file can break everything.
 const maxFindings = 1000
 
 // Check looks for broken references, one sentence each, at most 1,000: rows that
@@ -82,7 +82,7 @@ func (c *checker) heads() error {
 		})
 }
 
-// numbers of messages must be below those that are still to be given.
+// numbers checks that messages are below the next number to be given.
 func (c *checker) numbers() error {
 	return c.each(`SELECT t.id, t.top, m.n FROM thread t JOIN (SELECT thread, max(n) AS n FROM message GROUP BY thread) m
 		ON m.thread = t.id WHERE m.n > t.top`, nil, func(rows *sql.Rows) error {

@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// owned are the tables whose rows belong to a thread. Those of loose ones may belong to
-// none, with an empty name.
+// owned are the tables whose rows belong to a thread. Those of loose ones may belong to none, with an empty name.
 var owned = [...]struct {
 	table string
 	loose bool
@@ -16,7 +15,7 @@ var owned = [...]struct {
 	{"audit", true}, {"spending", true}, {"cron", true}, {"share", false}, {"blob", false}, {"blob_use", false},
 	{"span", false}, {"prompt", false}, {"channel_chat", true}}
 
-// without selects the rows of an owned table whose thread does not exist.
+// without selects rows of an owned table without a thread.
 func without(table string, loose bool) string {
 	where := ` FROM ` + table + ` WHERE thread NOT IN (SELECT id FROM thread)`
 	if loose {
@@ -94,8 +93,7 @@ func (c *checker) lines() error {
 		})
 }
 
-// events checks that what ended runs say about their numbers is so, and that no thread
-// could give a number a second time.
+// events checks the event numbers in ended runs, and that no thread could give a number twice.
 func (c *checker) events() error {
 	type ended struct {
 		thread, id  string
@@ -162,7 +160,7 @@ func (c *checker) gap(thread, run string, from, to int64) {
 	c.add("Run %s of thread %s: %s missing.", run, thread, numbers)
 }
 
-// blobs must be there and be what their names say.
+// blobs checks that blobs exist and match their hashes.
 func (c *checker) blobs() error {
 	err := c.each(`SELECT thread, hash FROM blob_use u
 		WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.thread = u.thread AND b.hash = u.hash)`, nil,

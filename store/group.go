@@ -57,7 +57,7 @@ func (j *job) stmts() []stmt {
 	return j.batch.stmts
 }
 
-// rest does what j is beside its statements, inside the open transaction.
+// rest runs the part of a job that isn't a statement, inside the open transaction.
 func (w *writer) rest(j *job) error {
 	if j.apply != nil {
 		return j.use(w)
@@ -88,8 +88,8 @@ func (j *job) use(w *writer) error {
 	return j.apply(w)
 }
 
-// soundFrames returns the deltas of g without those of lanes that have lost
-// earlier ones: a stream with a hole is worse than a shorter one.
+// soundFrames returns the deltas of a group without lanes that lost earlier ones: a shorter stream is better than one
+// with a hole.
 func (w *writer) soundFrames(g *group) []byte {
 	w.mu.Lock()
 	var broken []laneSlot
@@ -185,7 +185,7 @@ func (w *writer) finish(g *group, err error) {
 	w.mu.Unlock()
 
 	if failed {
-		w.log.Error("the store cannot write", "dir", w.dir, "err", err)
+		w.log.Error("store can't write", "dir", w.dir, "err", err)
 		w.probed = time.Time{}
 		if errors.Is(err, ErrFull) {
 			w.engine.relieve()
@@ -211,8 +211,7 @@ func (w *writer) finish(g *group, err error) {
 	w.recycle(g)
 }
 
-// settle notes what a job's outcome means for lanes and tail. Called with mu
-// held.
+// settle records the outcome of a job in lanes and tail. Called with mu held.
 func (w *writer) settle(j *job, err error) {
 	if err != nil {
 		j.err = err

@@ -25,7 +25,7 @@ type Item struct {
 
 const itemLive = `(expires_at = 0 OR expires_at > ?)`
 
-// PutItem writes an item of owner in place of what has its namespace and key.
+// PutItem writes an item of owner, replacing one with the same namespace and key.
 func (db *DB) PutItem(ctx context.Context, owner string, it Item) error {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -102,7 +102,7 @@ func (db *DB) DeleteItem(ctx context.Context, owner string, namespace []string, 
 	return nil
 }
 
-// ExpireItems removes items whose time is over.
+// ExpireItems removes expired items.
 func (db *DB) ExpireItems(ctx context.Context) error {
 	now := db.Now().UnixMilli()
 	var one int

@@ -23,7 +23,7 @@ func (db *DB) ThreadKV(ctx context.Context, thread, first, second string) (metad
 	err = db.queryRow(db.brief(ctx), `SELECT (SELECT metadata FROM thread WHERE id = ?), `+one+`, `+one,
 		[]any{thread, Global, first, thread, Global, second, thread}, &metadata, &a, &b)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("read what thread %s keeps: %w", thread, err)
+		return nil, nil, nil, fmt.Errorf("read stored values of thread %s: %w", thread, err)
 	}
 	return metadata, a, b, nil
 }
@@ -44,7 +44,7 @@ func (db *DB) Keys(ctx context.Context, owner, space string) ([]string, error) {
 	return keys, nil
 }
 
-// KVs returns the values of a space whose keys begin with prefix, in the order of keys.
+// KVs returns the values of a space by key prefix, in the order of keys.
 func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error) {
 	out := []KV{}
 	err := db.each(ctx, `SELECT key, body FROM kv

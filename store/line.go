@@ -13,7 +13,7 @@ import (
 // and the next one comes to the front in the same. Whoever changes a line has the thread's row
 // first, so that two changes of it never meet halfway.
 
-// Line is what a batch does to the line of its thread, beside what follows from its runs.
+// Line is a batch's change to its thread's queue of runs, besides the effect of the runs it writes.
 type Line struct {
 	// Strategy is how the new run Run, or Enter, takes its place: "reject" gives ErrBusy when others
 	// are in line, "interrupt" and "rollback" leave that wish with them. Run stays aside when it is due
@@ -50,8 +50,8 @@ const (
 	asNode  = ` AS BIGINT) END`
 )
 
-// near is the server that is to have what p brings to the front unless another one has the thread's sandbox, 0 when
-// that doesn't matter.
+// near is the preferred server for the run that p brings to the front, unless another one has the thread's sandbox; 0
+// means any.
 func (p *batch) near() int64 {
 	if p.Line != nil && p.Line.Here {
 		return 0
@@ -94,7 +94,7 @@ func (p *batch) joinLine() {
 	}
 }
 
-// moveLine comes behind everything that may take runs out of the line.
+// moveLine comes after everything that may remove runs from the queue.
 func (p *batch) moveLine() {
 	threads := map[string]bool{}
 	if p.Run != nil && p.Run.Parent == "" && !p.Run.open() {
@@ -213,7 +213,7 @@ func (db *DB) DueRuns(ctx context.Context, until time.Time, limit int) (due []Ru
 	var at int64
 	err = db.one(ctx, `SELECT coalesce(min(due_at), 0) FROM run WHERE due_at > ?`, until.UnixMilli()).Scan(&at)
 	if err != nil {
-		return nil, next, fmt.Errorf("next run that is due: %w", err)
+		return nil, next, fmt.Errorf("find the next due run: %w", err)
 	}
 	return due, fromMillis(at), nil
 }

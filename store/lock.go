@@ -16,7 +16,7 @@ type LockedError struct {
 	Addr string // "" when the holder serves no address or it could not be read
 }
 
-// Error says who has the folder and what to do.
+// Error names the holder of the folder and the way out.
 func (e *LockedError) Error() string {
 	who := "another process"
 	if e.PID != 0 {
@@ -69,7 +69,7 @@ func lockDir(dir, addr string) (*dirLock, error) {
 	return l, nil
 }
 
-// write says who has the lock.
+// write stores the holder of the lock.
 func (l *dirLock) write() error {
 	b, err := json.Marshal(l.holder)
 	if err == nil {
@@ -97,7 +97,7 @@ func databaseNumber(dir string) uint64 {
 	return fileNumber(f)
 }
 
-// readHolder reads who has the lock, as far as it can be read.
+// readHolder reads the holder of the lock, as far as it is readable.
 func readHolder(path string) (h lockHolder) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// errSharing is what the system answers when another process has a file open
-// in a way that does not allow ours.
+// errSharing is the system's error for a file that another process has open exclusively.
 const errSharing = syscall.Errno(32)
 
 // lockFile opens path for writing by this process alone, others may read it.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Memory is what is remembered about an owner.
+// Memory is the stored memory of an owner.
 type Memory struct {
 	Revision int64 // counts the changes; 0 before the first
 	Updated  time.Time
@@ -48,7 +48,7 @@ type MemoryChange struct {
 	Drop   []KV // deleted as long as they have this body
 }
 
-// Memory returns what is remembered about an owner.
+// Memory returns an owner's memory.
 func (db *DB) Memory(ctx context.Context, owner string) (m Memory, err error) {
 	queries := []string{`SELECT revision, updated_at, body FROM memory WHERE owner = ?`,
 		`SELECT agent, id, content, category, confidence, source, message, revision, created_at, updated_at, extra
@@ -83,8 +83,8 @@ func (db *DB) Memory(ctx context.Context, owner string) (m Memory, err error) {
 	return m, nil
 }
 
-// ChangeMemory changes what is remembered about an owner and returns its revision, which is a new
-// one unless only values change. What is deleted is not in the file any more.
+// ChangeMemory changes an owner's memory and returns its revision, a new one unless only values change. What is deleted
+// is not in the file any more.
 func (db *DB) ChangeMemory(ctx context.Context, c MemoryChange) (revision int64, err error) {
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
 		facts := c.Clear || len(c.Delete)+len(c.Put) > 0

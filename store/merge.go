@@ -45,8 +45,7 @@ var mergeFunction = sync.OnceValue(func() error {
 		})
 })
 
-// mergedMembers is the object have with the members of over, and with those of fresh it does not
-// have.
+// mergedMembers merges over into have, and fills in absent members from fresh.
 func mergedMembers(have, fresh, over []byte) (string, error) {
 	all, err := members(fresh)
 	if err != nil {
@@ -68,7 +67,7 @@ func mergedMembers(have, fresh, over []byte) (string, error) {
 	return string(bytes.TrimSpace(out.Bytes())), nil
 }
 
-// members are those of a JSON object; nothing and null have none.
+// members decodes the members of a JSON object; nothing and null have none.
 func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	m := map[string]json.RawMessage{}
 	if len(raw) == 0 {

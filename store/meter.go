@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Meter is told what a server does with a database that others can reach, too. Its methods must be quick; they are
-// called for groups and claims, never for a token.
+// Meter observes this server's work on a shared database. Its methods must be quick; they are called for groups and
+// claims, never for a token.
 type Meter interface {
 	// Group is a group of changes that was committed: how many there were, how long the commit took, and how long
 	// its oldest token waited until it was durable, 0 for a group without one.
@@ -25,7 +25,7 @@ type Meter interface {
 	Missed()
 }
 
-// noMeter is for nobody who wants to know.
+// noMeter observes nothing.
 type noMeter struct{}
 
 func (noMeter) Group(int, time.Duration, time.Duration) {}
@@ -147,7 +147,7 @@ func (s *strain) look(now time.Time) bool {
 // database that has one server.
 func (db *DB) Strained() bool { return db.Clustered() && db.w.strain.heavy(time.Now()) }
 
-// meterOf is whom a database tells what it does; a file tells nobody.
+// meterOf returns the observer of a database; a file has none.
 func meterOf(e engine, cfg Config) Meter {
 	if _, file := e.(*sqliteEngine); file {
 		return nil
@@ -206,7 +206,7 @@ func (t *tailReads) note(server int64, now time.Time) {
 	t.at[server] = now
 }
 
-// TailLags are, by server, how long ago its tail was last read to its end, for those whose runs are read here.
+// TailLags returns, per server whose runs are read here, the time since its tail was last read to the end.
 func (db *DB) TailLags() map[int64]time.Duration {
 	t := &db.tails
 	t.mu.Lock()

@@ -23,14 +23,13 @@ const (
 	moveBytes = 4 << 20 // most bytes of them, but for the last
 )
 
-// movedSpace has, in a database whose rows have been moved, where to.
+// movedSpace holds the destination of moved rows.
 const movedSpace = "moved"
 
-// MovedError says that the rows of a database have been moved to another, so that going on with this one
-// would make two of what was one.
+// MovedError refuses a database whose rows were moved to another, so that the two don't diverge.
 type MovedError struct{ To string }
 
-// Error says what to do.
+// Error names the destination and the way out.
 func (e *MovedError) Error() string {
 	return fmt.Sprintf("everything has been moved to %s. Set database.url accordingly", e.To)
 }
@@ -69,7 +68,7 @@ func Move(ctx context.Context, from, to Config, name string, dry bool) (tables [
 	return tables, err
 }
 
-// openTarget opens a database to move to, whose folder may be that of the source.
+// openTarget opens the destination of a move, which may be in the folder of the source.
 func openTarget(ctx context.Context, cfg Config, held string) (engine, func() error, error) {
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
@@ -129,7 +128,7 @@ type mover struct {
 	from, to engine
 }
 
-// movable is a table with its columns, those of its key first, in the key's order.
+// movable is a table with its columns: those of the key first, in the key's order.
 type movable struct {
 	name    string
 	columns []string
@@ -362,7 +361,7 @@ func (m *mover) index() error {
 	return errors.Join(rows.Err(), w.flush())
 }
 
-// number lets PostgreSQL go on with numbers behind those that are there.
+// number advances PostgreSQL's sequences past existing numbers.
 func (m *mover) number(tables []movable) error {
 	to, ok := m.to.(*postgresEngine)
 	if !ok {
@@ -373,7 +372,7 @@ func (m *mover) number(tables []movable) error {
 		if !slices.Contains([]string{"audit", "spending", "passage", "fact", "channel_in"}, t.name) {
 			continue
 		}
-		if err := to.goOn(t.name, key); err != nil {
+		if err := to.advanceSequence(t.name, key); err != nil {
 			return fmt.Errorf("number rows of %s: %w", t.name, err)
 		}
 	}

@@ -67,7 +67,7 @@ func (e *TakenError) Error() string {
 // Unwrap is for errors.Is.
 func (e *TakenError) Unwrap() error { return errTaken }
 
-// NodeStatus is how this process stands among those that may have the database.
+// NodeStatus is this process's lease.
 type NodeStatus struct {
 	ID     int64
 	Lease  time.Duration // how long it is still good without being renewed, never negative

@@ -19,7 +19,7 @@ const noteRest = time.Hour
 // noteHead is how many bytes say until when a note counts, before its body.
 const noteHead = 8
 
-// Note is what one server leaves for whichever of them has use for it, such as a login that is under way.
+// Note is a small value that servers share, such as a sign-in in progress.
 type Note struct {
 	Name  string
 	Body  []byte
@@ -60,7 +60,7 @@ func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error
 	return nil
 }
 
-// Notes are those that count and whose names begin with prefix, in the order of names.
+// Notes returns valid notes by name prefix, in the order of names.
 func (db *DB) Notes(ctx context.Context, prefix string) ([]Note, error) {
 	var out []Note
 	now := db.Now()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Owned counts what somebody owns.
+// Owned counts an owner's rows.
 type Owned struct {
 	Threads int // also those in the trash
 	Crons   int
@@ -15,13 +15,13 @@ type Owned struct {
 	Projects int
 }
 
-// Owned counts what an owner has.
+// Owned counts the rows of an owner.
 func (db *DB) Owned(ctx context.Context, owner string) (o Owned, err error) {
 	err = db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ?1), (SELECT count(*) FROM cron WHERE owner = ?1),
 		(SELECT count(*) FROM fact WHERE owner = ?1 OR substr(owner, 1, length(?1) + 1) = ?1 || '/'),
 		(SELECT count(*) FROM project WHERE owner = ?1)`, []any{owner}, &o.Threads, &o.Crons, &o.Facts, &o.Projects)
 	if err != nil {
-		return Owned{}, fmt.Errorf("count what %s owns: %w", owner, err)
+		return Owned{}, fmt.Errorf("count rows of %s: %w", owner, err)
 	}
 	return o, nil
 }
@@ -48,7 +48,7 @@ func (db *DB) RemoveOwned(ctx context.Context, owner string) error {
 		return w.overwriting(func() error { return w.removeOwned(owner) })
 	}})
 	if err != nil {
-		return fmt.Errorf("delete what %s owns: %w", owner, err)
+		return fmt.Errorf("delete rows of %s: %w", owner, err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// What a search looks at, at most.
+// Bounds of a search.
 const (
 	maxTerms      = 32 // words of a query
 	maxRanked     = 8  // of them, the rarest, that decide the order

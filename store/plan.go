@@ -32,7 +32,7 @@ func (s *stmt) told(rows int64) error {
 	return nil
 }
 
-// setting is what a plan depends on beside its batch.
+// setting is the context of a plan besides its batch.
 type setting struct {
 	now                   time.Time
 	incarnation           int64 // of a thread that the batch makes
@@ -184,7 +184,7 @@ func (p *batch) askThreads() {
 // lockThread also keeps others from changing the thread's line.
 const lockThread = `SELECT 1 FROM thread WHERE id = ?{lock}`
 
-// askThread refuses what follows when there is no such thread.
+// askThread fails the batch when the thread does not exist.
 func askThread(id string) stmt {
 	return stmt{what: "thread", of: id, sql: `SELECT 1 FROM thread WHERE id = ?`, args: []any{clean(id)},
 		must: ErrNotFound}

@@ -110,7 +110,7 @@ func (e *postgresEngine) write(g *group, rest func(*job) error) error {
 	}
 }
 
-// fenced is err, or what it means where the fence stopped it.
+// fenced translates an error caused by the write fence.
 func fenced(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == codeFenced {
 		return errEvicted
@@ -118,7 +118,7 @@ func fenced(err error) error {
 	return err
 }
 
-// passing says that what failed may succeed when it is tried again.
+// passing reports whether an error may go away on a retry.
 func (e *postgresEngine) passing(err error) bool {
 	if errors.Is(err, errWritten) {
 		return true

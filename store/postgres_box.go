@@ -45,7 +45,7 @@ func (db *DB) TakeBox(ctx context.Context, thread string) (bool, error) {
 		AND EXISTS (SELECT 1 FROM run WHERE thread = $2 AND front = 1 AND node = $1) RETURNING 1`, thread)
 }
 
-// LeaveBox writes down that this server has no sandbox of a thread any more, and wakes those up who wait for that.
+// LeaveBox releases a thread's sandbox and wakes the servers that wait for it.
 func (db *DB) LeaveBox(ctx context.Context, thread string) error {
 	_, err := db.changeBox(ctx, `UPDATE thread SET box = 0, box_wish = 0 WHERE id = $2 AND box = $1 RETURNING 1`,
 		thread)
@@ -77,15 +77,15 @@ func (db *DB) WishBoxAway(ctx context.Context, thread string) error {
 	return err
 }
 
-// BarBoxes has servers end the sandboxes of threads of a user who was disabled.
+// BarBoxes asks servers to end the sandboxes of a disabled user.
 func (db *DB) BarBoxes(threads []string) {
 	if len(threads) > 0 {
 		db.Say(WakeBox, 0, threads...)
 	}
 }
 
-// UnwantedBoxes are the threads whose sandboxes this server has and another one wishes away that has their run, and those
-// of disabled users for whom nothing runs.
+// UnwantedBoxes returns threads whose sandboxes on this server should end: another server asked for them, or their user
+// is disabled and has no runs.
 func (db *DB) UnwantedBoxes(ctx context.Context) (threads []string, err error) {
 	err = db.each(ctx, `SELECT id FROM thread WHERE box = ? AND (box_wish > 0 AND EXISTS (SELECT 1 FROM run
 			WHERE run.thread = thread.id AND run.front = 1 AND run.node = thread.box_wish)

@@ -16,13 +16,13 @@ import (
 
 const sideTime = 5 * time.Second // of one claim or look, at most
 
-// pgCluster is what a node needs that is one of several: it looks for what others have done, and claims runs beside
-// the group that is being written.
+// pgCluster is the cluster part of a node: it polls the changes of other servers, and claims runs beside the group
+// being written.
 type pgCluster struct {
 	e     *postgresEngine
 	gone  chan struct{} // gets a value when a node was evicted
 	pulse chan Pulse    // has the last one, until somebody takes it
-	seen  atomic.Pointer[sight]
+	seen  atomic.Pointer[polled]
 	stop  context.CancelFunc
 	ctx   context.Context // ends with stop
 	work  sync.WaitGroup
@@ -38,7 +38,7 @@ func (e *postgresEngine) joinCluster() {
 	e.cluster = &pgCluster{e: e, gone: make(chan struct{}, 1), pulse: make(chan Pulse, 1), ctx: ctx, stop: stop}
 }
 
-// leave ends what goes on, before the node's row is taken away.
+// leave stops background work before the node's row is removed.
 func (c *pgCluster) leave() {
 	c.stop()
 	c.work.Wait()
@@ -63,7 +63,7 @@ func reopen(ctx context.Context, conf *pgx.ConnConfig, conn **pgx.Conn) (err err
 	return nil
 }
 
-// claim carries out a claim, and scans what it returns. When it fails, whether it took effect is not known.
+// claim executes a claim and scans its result. When it fails, whether it took effect is not known.
 func (c *pgCluster) claim(ctx context.Context, query string, args []any, scan func(pgx.Rows) error) error {
 	return c.beside(ctx, c.e.meter.Claim, indexesOnly, query, args, scan)
 }
@@ -138,8 +138,8 @@ const goneNodes = `WITH RECURSIVE had(node) AS ((SELECT node FROM run WHERE node
 	gone AS (SELECT had.node FROM had
 		WHERE had.node IS NOT NULL AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = had.node))`
 
-// indexesOnly has a claim walk along indexes, and stop when it has enough, whatever the database thinks of how many
-// rows there are: it would sort all that wait, again and again, as long as it believes that there are few.
+// indexesOnly makes a claim walk along indexes and stop early, whatever the planner thinks of the number of rows: it
+// would sort all waiting rows, again and again, while it believes they are few.
 const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
 	set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true),
 	set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
@@ -281,7 +281,7 @@ func (db *DB) LetGo(ctx context.Context, thread string) error {
 // PlanSpace has the changes that servers want of plans of runs which other servers have.
 const PlanSpace = "plan_edit"
 
-// Duties are what there is for a server to look after.
+// Duties are the pending jobs of a server.
 type Duties struct {
 	Fronts  []AtFront // of its own
 	Wishes  []Wished  // in lines at whose front it is, also of runs that work for others
@@ -329,7 +329,7 @@ func (db *DB) Duties(ctx context.Context) (d Duties, err error) {
 		return true, nil
 	})
 	if err != nil {
-		return d, fmt.Errorf("look for what a server is to do: %w", err)
+		return d, fmt.Errorf("read pending duties: %w", err)
 	}
 	return d, nil
 }

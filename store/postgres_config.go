@@ -13,7 +13,7 @@ type NodeConfig struct {
 	Sum        string // of its text, "" for one that has not said
 }
 
-// NodeConfigs are those of all servers that have a database in PostgreSQL.
+// NodeConfigs returns the configuration hashes of all servers of a database.
 func (db *DB) NodeConfigs(ctx context.Context) (list []NodeConfig, err error) {
 	const query = `SELECT id, host, address, settings FROM node ORDER BY id`
 	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {
@@ -23,7 +23,7 @@ func (db *DB) NodeConfigs(ctx context.Context) (list []NodeConfig, err error) {
 		return true, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look which configurations servers have: %w", err)
+		return nil, fmt.Errorf("read configurations of servers: %w", err)
 	}
 	return list, nil
 }

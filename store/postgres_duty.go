@@ -49,8 +49,7 @@ func (db *DB) LeaveDuty(ctx context.Context, name string) error {
 	return nil
 }
 
-// ServersSeen are the ids of those that had the database when this server looked last, about a second ago, in their
-// order.
+// ServersSeen returns the servers as of the last poll, about a second ago, in the order of their ids.
 func (db *DB) ServersSeen(ctx context.Context) ([]int64, error) {
 	if c := db.cluster(); c != nil {
 		if s := c.seen.Load(); s != nil {
@@ -60,7 +59,7 @@ func (db *DB) ServersSeen(ctx context.Context) ([]int64, error) {
 	return db.Servers(ctx)
 }
 
-// Servers are the ids of those that have the database at this moment, in their order.
+// Servers returns the current servers in the order of their ids.
 func (db *DB) Servers(ctx context.Context) ([]int64, error) {
 	var list []int64
 	err := db.each(ctx, `SELECT id FROM node ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {

@@ -17,7 +17,7 @@ import (
 // those of servers that failed at the same time, which nobody can ask. With another incarnation nobody takes a row for
 // one that it remembers.
 
-// errBehind means that the database has not what it said was stored.
+// errBehind means that the database lacks commits it had confirmed.
 var errBehind = fmt.Errorf("%w: commits are lost, as a standby has taken over that lacks them", ErrFenced)
 
 const (
@@ -43,7 +43,7 @@ var moveOn = fmt.Sprintf(`, moved AS (UPDATE thread SET seq = seq + %[1]d, top =
 				* 1000)::bigint::text, 15, '0')))`, Leap, failoverSpace,
 	int(failoverRecent.Seconds()))
 
-// noFailover forgets what was seen, so that rows of another database can be moved in.
+// noFailover forgets the last seen position, so that rows of another database can be moved in.
 var noFailover = stmt{what: "forget", of: "failover", sql: `DELETE FROM kv WHERE owner = '' AND space = ?`,
 	args: []any{failoverSpace}}
 

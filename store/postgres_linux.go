@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitWire lets the system give up a connection when what was sent goes unanswered: keep-alives alone are not sent
-// while something is under way.
+// limitWire sets a timeout for unacknowledged data, because keep-alives aren't sent while data is in flight.
+// Keep-alives alone are not sent while something is under way.
 func limitWire(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

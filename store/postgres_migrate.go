@@ -35,7 +35,7 @@ type SchemaError struct {
 	InTheWay *Node
 }
 
-// Error names both versions, and what to do.
+// Error names both versions and the way out.
 func (e *SchemaError) Error() string {
 	switch {
 	case e.InTheWay != nil:
@@ -49,7 +49,7 @@ func (e *SchemaError) Error() string {
 		"say so: fawn migrate", e.Schema, e.Tables, e.Binary)
 }
 
-// migrations are the files of a program, and what they lead to.
+// migrations are the migrations of a program and the schema they lead to.
 type migrations struct {
 	files fs.FS
 	names []string // sorted
@@ -69,8 +69,7 @@ func (m migrations) number(i int) int {
 	return n
 }
 
-// least is the oldest schema version whose programs can use the tables after the migrations that follow have, at
-// which it was before.
+// least computes the oldest schema version whose programs can use the tables after the given migrations.
 func (m migrations) least(have, before int) (int, error) {
 	for i, name := range m.names {
 		if m.number(i) <= have {
@@ -87,7 +86,8 @@ func (m migrations) least(have, before int) (int, error) {
 	return before, nil
 }
 
-// tables are what a database says about its tables: their version, and the oldest one whose programs can use them.
+// tables is the schema version of a database, and the oldest program version that can use it. Their version, and the
+// oldest one whose programs can use them.
 func (e *postgresEngine) tables(ctx context.Context) (have, least int, err error) {
 	var there bool
 	if err := e.raw.QueryRow(ctx, `SELECT to_regclass('migration') IS NOT NULL`).Scan(&there); err != nil || !there {
@@ -98,7 +98,7 @@ func (e *postgresEngine) tables(ctx context.Context) (have, least int, err error
 	return have, least, translate(err)
 }
 
-// outdated finds among the living who could not go on after the migrations that this program brings.
+// outdated finds live servers that couldn't use the tables after this program's migrations.
 func (e *postgresEngine) outdated(ctx context.Context, others []Node) error {
 	have, least, err := e.tables(ctx)
 	if err == nil {
@@ -126,7 +126,7 @@ func (e *postgresEngine) migrate(ctx context.Context, hands bool) error {
 	case have > newest && least > newest:
 		return &SchemaError{Schema: e.schema, Tables: have, Least: least, Binary: newest}
 	case have > newest:
-		e.log.Info("the tables are newer than this program, and it can use them", "tables", have, "program", newest)
+		e.log.Info("schema is newer than this program, but compatible", "tables", have, "program", newest)
 		return nil
 	case have < newest && hands:
 		return &SchemaError{Schema: e.schema, Tables: have, Binary: newest}
@@ -152,12 +152,12 @@ func (e *postgresEngine) migrate(ctx context.Context, hands bool) error {
 		if err := e.migrateOne(ctx, name, number, &least); err != nil {
 			return fmt.Errorf("migration %s: %w", name, err)
 		}
-		e.log.Debug("the tables were changed", "migration", name)
+		e.log.Debug("schema migrated", "migration", name)
 	}
 	return nil
 }
 
-// migrateOne waits a moment only for those who use a table, as whoever comes later waits behind it, and tries again.
+// migrateOne waits only briefly for users of a table, because everybody later waits behind it, and retries.
 func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int, least *int) error {
 	script, err := fs.ReadFile(e.known.files, name)
 	if err != nil {
@@ -199,7 +199,7 @@ func MigrateTables(ctx context.Context, cfg Config) (from, to int, err error) {
 		e.drop()
 		err = errors.Join(err, e.pool.Close())
 	}()
-	if err := e.takeTurn(ctx, true); err != nil {
+	if err := e.lockStart(ctx, true); err != nil {
 		return 0, 0, err
 	}
 	others, err := e.clear(ctx, "")
@@ -218,7 +218,7 @@ func MigrateTables(ctx context.Context, cfg Config) (from, to int, err error) {
 	return from, to, cmp.Or(err, e.endTurn(ctx))
 }
 
-// versions are those of tables unless something failed before.
+// versions returns the versions of tables unless an earlier error is set.
 func (e *postgresEngine) versions(ctx context.Context, before error) (have, least int, err error) {
 	if before != nil {
 		return 0, 0, before

@@ -24,8 +24,8 @@ const (
 	codeLocked = "55P03"
 )
 
-// pgNode is this process as one of those that may write: it renews the lease of its row, on a connection of its
-// own, and knows by its own clock when it must count as gone.
+// pgNode is this process's lease: it renews its row on a connection of its own, and knows by its own clock when the
+// lease counts as expired.
 type pgNode struct {
 	id    int64
 	lease time.Duration
@@ -157,7 +157,7 @@ func (n *pgNode) giveUp(err error) {
 		return
 	}
 	n.wires.cut()
-	n.log.Error("this server may not write any more, and ends", "self", n.id, "err", err)
+	n.log.Error("lost the write lease; shutting down", "self", n.id, "err", err)
 	if n.lost != nil {
 		n.lost(err)
 	}
@@ -187,7 +187,7 @@ func (n *pgNode) leave() {
 			_, err = n.conn.Exec(ctx, `DELETE FROM node WHERE id = $1`, n.id)
 		}
 		if err != nil {
-			n.log.Warn("another server can take over when the lease has ended", "self", n.id, "err", err)
+			n.log.Warn("couldn't renew the lease; another server may take over", "self", n.id, "err", err)
 			n.wires.cut() // nobody waits for a database that doesn't answer
 		}
 	}
@@ -201,7 +201,7 @@ func (n *pgNode) leave() {
 func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 	seen := map[int64]time.Time{}
 	for first := true; ; first = false {
-		if err := e.takeTurn(ctx, cfg.Cluster); err != nil {
+		if err := e.lockStart(ctx, cfg.Cluster); err != nil {
 			return err
 		}
 		others, err := e.clear(ctx, cfg.folder)
@@ -225,7 +225,7 @@ func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 			seen[n.ID] = n.Expires
 		}
 		if first {
-			e.log.Info("waiting whether the lease of another server is renewed", "server", others[0].String(), "ends",
+			e.log.Info("waiting for another server's lease to expire", "server", others[0].String(), "ends",
 				others[0].Left.Round(time.Second))
 		}
 		select {
@@ -246,7 +246,7 @@ func (e *postgresEngine) enter(ctx context.Context, cfg Config) error {
 	return e.endTurn(ctx)
 }
 
-// clear evicts who is gone, and says who is not.
+// clear evicts expired nodes and returns the others.
 func (e *postgresEngine) clear(ctx context.Context, folder string) (others []Node, err error) {
 	list, err := nodes(ctx, e.raw)
 	for _, n := range list {
@@ -256,7 +256,7 @@ func (e *postgresEngine) clear(ctx context.Context, folder string) (others []Nod
 				return nil, fmt.Errorf("evict %v: %w", n, err)
 			}
 			if gone {
-				e.log.Warn("what another server has left is taken over", "evicted", n.ID, "server", n.String())
+				e.log.Warn("taking over from another server", "evicted", n.ID, "server", n.String())
 				continue
 			}
 		}
@@ -265,7 +265,7 @@ func (e *postgresEngine) clear(ctx context.Context, folder string) (others []Nod
 	return others, err
 }
 
-// foreign are those of others with whom this process cannot have the database at the same time.
+// foreign returns nodes that can't share the database with this process.
 func (e *postgresEngine) foreign(ctx context.Context, others []Node) (list []Node, why string, err error) {
 	for _, n := range others {
 		if !n.cluster {
@@ -309,8 +309,8 @@ func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 	})
 }
 
-// evict takes the row of a node away whose lease has ended, or that had the folder which we hold. It waits for what
-// that node is just writing; connections on which a transaction does not end are ended.
+// evict removes the row of an expired node, or of one that had the folder held by this process. It waits for what that
+// node is just writing; connections on which a transaction does not end are ended.
 func evict(ctx context.Context, conn *pgx.Conn, id int64, folder string) (gone bool, err error) {
 	for range evictTries {
 		err = conn.QueryRow(ctx, `SELECT evict($1, $2)`, id, folder).Scan(&gone)

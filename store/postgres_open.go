@@ -181,7 +181,7 @@ func (e *postgresEngine) drop() {
 	e.conn, e.raw, e.stmts = nil, nil, map[string]*sql.Stmt{}
 }
 
-// rawOf is what a connection of the pool is made of.
+// rawOf is the configuration of a pool's connections.
 func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
 	err = c.Raw(func(driver any) error {
 		switch c := driver.(type) {
@@ -211,11 +211,11 @@ func (e *postgresEngine) first(ctx context.Context, fit func(context.Context, *p
 		if poolerSays(err) {
 			return errPooler
 		}
-		if err == nil || !silent(err) && !lostConnection(err) || time.Since(began) > patience {
+		if err == nil || !unanswered(err) && !lostConnection(err) || time.Since(began) > patience {
 			return err
 		}
 		if time.Since(began) < pgPause {
-			e.log.Warn("the database cannot be reached, trying again", "for", patience, "err", err)
+			e.log.Warn("database unreachable; retrying", "for", patience, "err", err)
 		}
 		e.drop()
 		select {
@@ -226,8 +226,8 @@ func (e *postgresEngine) first(ctx context.Context, fit func(context.Context, *p
 	}
 }
 
-// silent says that there is nobody who answers, or not yet.
-func silent(err error) bool {
+// unanswered reports whether an error means that no server answers, or not yet.
+func unanswered(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(pg.Code, "57P") || pg.Code == codeCrowded
 	}
@@ -236,9 +236,9 @@ func silent(err error) bool {
 	return connecting && !(ok && dns.IsNotFound)
 }
 
-// takeTurn is one after the other for those who start, and keeps out programs that know no leases: they hold this
-// lock as long as they run. Whoever was killed a moment ago may still have it.
-func (e *postgresEngine) takeTurn(ctx context.Context, cluster bool) error {
+// lockStart serialises starts, and keeps out old programs without leases: they hold this lock while they run. Whoever
+// was killed a moment ago may still have it.
+func (e *postgresEngine) lockStart(ctx context.Context, cluster bool) error {
 	patience := pgLeaving
 	if cluster { // several that start together do so one after the other
 		patience = statementTime
@@ -269,7 +269,7 @@ func (e *postgresEngine) endTurn(ctx context.Context) error {
 	return translate(err)
 }
 
-// holder says who has the lock of those who start: a program that knows no leases put itself down in node.
+// holder names the holder of the start lock. A program that knows no leases put itself down in node.
 func (e *postgresEngine) holder(ctx context.Context) error {
 	taken := &TakenError{Schema: e.schema}
 	var old bool
@@ -304,7 +304,7 @@ func fit(ctx context.Context, conn *pgx.Conn) error {
 	case encoding != "UTF8":
 		return fmt.Errorf("the database has the encoding %s, and must have UTF8", encoding)
 	case commit == "off":
-		return errors.New("synchronous_commit is off: what was shown could be lost")
+		return errors.New("synchronous_commit is off: confirmed commits could be lost")
 	}
 	return nil
 }
@@ -327,8 +327,8 @@ func translatePostgres(err error) error {
 	return nil
 }
 
-// goOn lets the numbers that a table gives by itself begin behind those that are there.
-func (e *postgresEngine) goOn(table, column string) error {
+// advanceSequence advances a table's sequence past existing numbers.
+func (e *postgresEngine) advanceSequence(table, column string) error {
 	_, err := e.raw.Exec(context.Background(), fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'),
 		(SELECT coalesce(max(%s), 0) + 1 FROM %s), false)`, table, column, column, table))
 	return err

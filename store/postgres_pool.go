@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// errPooler means that somebody stands between us and PostgreSQL who does not hand on what belongs to a connection.
+// errPooler means that a pooler doesn't preserve the state of connections.
 var errPooler = errors.New("database.url leads to a connection pooler, which must not stand between the leases of " +
 	"servers and PostgreSQL: set database.listen_url to the address of PostgreSQL itself")
 
@@ -36,8 +36,7 @@ func pooled(direct *pgx.ConnConfig, cfg Config) (*pgx.ConnConfig, error) {
 	return conf, nil
 }
 
-// settings are those of the connections to PostgreSQL that hold for statements, as calls that set them for one
-// transaction.
+// settings are connection settings as statements that apply them to one transaction.
 func (e *postgresEngine) settings(idle string) string {
 	var calls []string
 	for _, name := range []string{"search_path", "statement_timeout", "jit", "idle_in_transaction_session_timeout"} {
@@ -52,7 +51,7 @@ func (e *postgresEngine) settings(idle string) string {
 
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// goPooled lets everything that is a transaction go through the pooler from now on.
+// goPooled sends all transactions through the pooler from now on.
 func (e *postgresEngine) goPooled(ctx context.Context, cfg Config) (err error) {
 	if e.cfg, err = pooled(e.direct, cfg); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (e *postgresEngine) goPooled(ctx context.Context, cfg Config) (err error) {
 	})
 }
 
-// poolerFit refuses a pooler through which transactions would not be what they must be.
+// poolerFit refuses a pooler that breaks transactions.
 func poolerFit(ctx context.Context, conn *pgx.Conn) error {
 	var level, commit string
 	err := conn.QueryRow(ctx, `SELECT current_setting('default_transaction_isolation'),
@@ -94,7 +93,7 @@ func poolerFit(ctx context.Context, conn *pgx.Conn) error {
 			"read committed: ALTER ROLE %s SET default_transaction_isolation TO 'read committed'", level,
 			quoteName(conn.Config().User))
 	case commit == "off":
-		return errors.New("synchronous_commit is off: what was shown could be lost")
+		return errors.New("synchronous_commit is off: confirmed commits could be lost")
 	}
 	return nil
 }
@@ -110,7 +109,7 @@ func behindPooler(ctx context.Context, conn *pgx.Conn) (lost, other bool, err er
 	return path != conn.Config().RuntimeParams["search_path"], pid != conn.PgConn().PID(), translate(err)
 }
 
-// poolerSays finds in an error that a pooler refused what PostgreSQL would not.
+// poolerSays recognises errors of a pooler.
 func poolerSays(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "08P01" && strings.Contains(pg.Message, "startup parameter")
@@ -222,7 +221,7 @@ func (c *poolConn) QueryContext(ctx context.Context, query string, args []driver
 	return newPoolRows(rows, results, err)
 }
 
-// both sends what sets things for a transaction and a statement, and reads how the first went.
+// both sends the settings of a transaction and a statement, and reads the result of the first.
 func (c *poolConn) both(ctx context.Context, query string, args []driver.NamedValue) (pgx.BatchResults, error) {
 	var both pgx.Batch
 	both.Queue("SELECT " + c.before)
@@ -271,7 +270,7 @@ func (s *poolStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (
 	return s.conn.QueryContext(ctx, s.query, args)
 }
 
-// poolRows are rows whose values are what database/sql knows.
+// poolRows are rows with values that database/sql accepts.
 type poolRows struct {
 	rows    pgx.Rows
 	results pgx.BatchResults // that they belong to, or nil

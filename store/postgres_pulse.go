@@ -9,11 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pulseEvery is how often a node looks for what others have done, about. It is one question for all that somebody in
-// this process would look for by itself, so that a server that has nothing to do asks little.
+// pulseEvery is the approximate interval of a node's poll. It is one question for all that somebody in this process
+// would look for by itself, so that a server that has nothing to do asks little.
 const pulseEvery = time.Second
 
-// Pulse says what there is to do for a server that has looked by itself, about every second. Hints only make it sooner.
+// Pulse is the result of a poll: pending work of a server. Hints only make it sooner.
 type Pulse struct {
 	Duties bool // [DB.Duties] finds something
 	Due    bool // [DB.DueRuns] finds something
@@ -27,8 +27,8 @@ func (db *DB) Pulses() <-chan Pulse {
 	return nil
 }
 
-// sight is what a node saw when it looked last.
-type sight struct {
+// polled is the result of a node's last poll.
+type polled struct {
 	expired bool     // another node's lease has ended
 	servers []int64  // all nodes
 	taken   []string // duties that others have
@@ -51,7 +51,7 @@ const lookQuery = goneNodes + `SELECT EXISTS (SELECT 1 FROM node WHERE expires <
 		OR EXISTS (SELECT 1 FROM run WHERE node = 0 AND front = 1 AND status = 'running')
 		OR EXISTS (SELECT 1 FROM kv WHERE owner = '' AND space = '` + PlanSpace + `')`
 
-// watch looks again and again, tells those in this process what there is to do, and evicts nodes whose lease has ended.
+// watch polls, notifies this process of pending work, and evicts nodes with expired leases.
 func (c *pgCluster) watch(w *wakes) {
 	var conn *pgx.Conn
 	defer func() {
@@ -69,7 +69,7 @@ func (c *pgCluster) watch(w *wakes) {
 			return
 		}
 		if err := c.beat(w, &conn); err != nil && c.ctx.Err() == nil {
-			c.e.log.Warn("could not look for what other servers have done", "err", err)
+			c.e.log.Warn("couldn't poll other servers", "err", err)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (c *pgCluster) beat(w *wakes, conn **pgx.Conn) error {
 }
 
 // look asks for everything at once.
-func (c *pgCluster) look(conn **pgx.Conn) (s sight, err error) {
+func (c *pgCluster) look(conn **pgx.Conn) (s polled, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, sideTime)
 	defer cancel()
 	if err := reopen(ctx, c.e.direct, conn); err != nil {
@@ -127,7 +127,7 @@ func (c *pgCluster) evictExpired(conn *pgx.Conn) error {
 			return fmt.Errorf("evict %v: %w", n, err)
 		}
 		if gone {
-			c.e.log.Warn("a server that is gone was evicted", "evicted", n.ID, "server", n.String())
+			c.e.log.Warn("evicted a lost server", "evicted", n.ID, "server", n.String())
 			poke(c.gone) // unless it has not seen the last one
 		}
 	}

@@ -60,7 +60,7 @@ func lostConnection(err error) bool {
 		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P0") || pg.Code == codeCrowded
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return silent(err)
+		return unanswered(err)
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok || pgconn.SafeToRetry(err) {
 		return true
@@ -87,7 +87,7 @@ func (w aheadWire) Connect(ctx context.Context) (driver.Conn, error) {
 	return aheadConn{c.(wireConn)}, nil
 }
 
-// wireConn is what connections to PostgreSQL and to a pooler can do.
+// wireConn is the common interface of connections to PostgreSQL and to a pooler.
 type wireConn interface {
 	driver.Conn
 	driver.ConnBeginTx

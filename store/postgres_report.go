@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Report is what there is to say about a PostgreSQL before a server starts with it.
+// Report describes a PostgreSQL before a server starts with it.
 type Report struct {
 	Address string // host:port of the server, or its socket
 	Name    string // of the database
@@ -61,7 +61,7 @@ func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 		return r, nil
 	}
 	if r.Nodes, err = nodes(ctx, conn); err != nil {
-		return nil, fmt.Errorf("ask who has the database: %w", err)
+		return nil, fmt.Errorf("read the database's servers: %w", err)
 	}
 	return r, nil
 }
@@ -95,7 +95,7 @@ func pgAddress(conf *pgx.ConnConfig) (network, address string) {
 	return "tcp", conf.Host
 }
 
-// rights says whether the user may make the schema, or change what is in it.
+// rights checks whether the user may create the schema or change it.
 func rights(ctx context.Context, conn *pgx.Conn, schema string) (owned bool, err error) {
 	var owner, user *string
 	var mine, create *bool

@@ -24,7 +24,7 @@ type queue struct {
 	from string    // the owner with whom the next look begins
 }
 
-// waiter is an owner whose runs wait for a server with room.
+// waiter is an owner with waiting runs.
 type waiter struct {
 	owner   string
 	waiting int64 // runs, as far as they were counted
@@ -49,7 +49,7 @@ const waitersQuery = `WITH RECURSIVE
 // waits is the condition of the index run_waiting_of.
 const waits = `r.front = 1 AND r.node = 0 AND r.status = 'pending'`
 
-// shares are how many of the next n runs are whose, none where at most one owner's wait.
+// shares distributes the next n runs among owners; nil where at most one owner has waiting runs.
 func (q *queue) shares(ctx context.Context, c *pgCluster, n int) (owners []string, counts []int64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,7 +76,7 @@ func (q *queue) shares(ctx context.Context, c *pgCluster, n int) (owners []strin
 		err = look("")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("whose runs wait: %w", err)
+		return nil, nil, fmt.Errorf("list owners of waiting runs: %w", err)
 	}
 	if len(list) < 2 {
 		q.lone = time.Now()
@@ -86,8 +86,8 @@ func (q *queue) shares(ctx context.Context, c *pgCluster, n int) (owners []strin
 	return owners, counts, nil
 }
 
-// shareOut hands out n places, each to the owner of whom the fewest runs are at work by then; of those to who has waited
-// for the longest time.
+// shareOut assigns n places, each to the owner with the fewest runs at work by then, and among those to the one that
+// has waited longest. Of those to who has waited for the longest time.
 func shareOut(list []waiter, n int) (owners []string, counts []int64) {
 	given := make([]int64, len(list))
 	for range n {

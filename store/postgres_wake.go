@@ -48,7 +48,7 @@ type wakeWire struct {
 	retuned context.CancelFunc // of who waits for a notification
 }
 
-// saying is what is to be said about a topic.
+// saying is a pending notification on a topic.
 type saying struct {
 	since time.Time
 	ids   []string
@@ -97,14 +97,14 @@ func poke(c chan struct{}) {
 	}
 }
 
-// wrote tells those who read our tail.
+// wrote notifies readers of this server's tail.
 func (w *wakeWire) wrote() {
 	if w != nil && time.Since(w.node.origin) < time.Duration(w.followed.Load()) {
 		w.say(wakeTopic{WakeTail, w.node.id}, nil)
 	}
 }
 
-// say notes what is to be said, unless nobody else is there.
+// say queues a notification, unless there is no other server.
 func (w *wakeWire) say(topic wakeTopic, ids []string) {
 	if w == nil || w.node.others.Load() == 0 {
 		return
@@ -130,7 +130,7 @@ func (w *wakeWire) say(topic wakeTopic, ids []string) {
 	poke(w.spoken)
 }
 
-// speak says what is to be said, until the end.
+// speak sends queued notifications until the end.
 func (w *wakeWire) speak() {
 	for {
 		select {
@@ -139,7 +139,7 @@ func (w *wakeWire) speak() {
 		case <-w.spoken:
 		}
 		if err := w.sayAll(); err != nil && w.ctx.Err() == nil {
-			w.log.Warn("other servers could not be woken up, and look by themselves", "err", err)
+			w.log.Warn("couldn't notify other servers; they poll", "err", err)
 		}
 		select {
 		case <-w.ctx.Done():
@@ -199,7 +199,7 @@ func (w *wakeWire) retune() {
 	}
 }
 
-// listen hears what others say, until the end. It connects again when the connection is lost.
+// listen receives notifications until the end. It connects again when the connection is lost.
 func (w *wakeWire) listen() {
 	for w.ctx.Err() == nil && w.node.ended() == nil {
 		conn, err := pgx.ConnectConfig(w.ctx, w.conf)
@@ -212,7 +212,7 @@ func (w *wakeWire) listen() {
 		if w.ctx.Err() != nil || w.node.ended() != nil {
 			return
 		}
-		w.log.Warn("other servers are not heard for a moment", "err", err)
+		w.log.Warn("lost notifications of other servers; reconnecting", "err", err)
 		select {
 		case <-w.ctx.Done():
 		case <-time.After(wakeAgain):

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// wires are the open connections to a database, below whoever uses them.
+// wires are the open connections to a database, beneath their users.
 type wires struct {
 	dial pgconn.DialFunc
 
@@ -42,7 +42,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// cut ends in an error whatever waits for the database, on connections that are there now.
+// cut fails everything that currently waits for the database.
 func (a *wires) cut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

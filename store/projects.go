@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Role is what somebody may do with a project.
+// Role is a user's role in a project.
 type Role string
 
-// The roles, each of which may do what the one before it may.
+// The roles, each with the rights of the one before it.
 const (
 	Viewer       Role = "viewer"   // read it, and have chats in it
 	Editor       Role = "editor"   // change its files and settings
@@ -43,7 +43,7 @@ type Project struct {
 	Chats     int  // that who asked has in it; not written
 }
 
-// ProjectSettings are what the chats of a project have in common. Empty ones leave the choice to the chat.
+// ProjectSettings are shared by the chats of a project. Empty ones leave the choice to the chat.
 type ProjectSettings struct {
 	Icon         string   `json:"icon,omitempty"`
 	Color        string   `json:"color,omitempty"`
@@ -56,7 +56,7 @@ type ProjectSettings struct {
 	Writable     bool     `json:"writable,omitempty"` // chats may change the files
 }
 
-// Member is somebody whom a project is shared with.
+// Member is a user that a project is shared with.
 type Member struct {
 	ID   string
 	Role Role
@@ -66,7 +66,7 @@ type Member struct {
 // threads. No thread can have it.
 func ShelfOf(project string) string { return shelfPrefix + project }
 
-// ProjectMemory is whose memory has the facts that somebody's chats in a project teach.
+// ProjectMemory names the owner of the facts learned from a user's chats in a project.
 func ProjectMemory(person, project string) string {
 	return orDefault(person, DefaultOwner) + "/" + project
 }
@@ -124,7 +124,7 @@ func (db *DB) ProjectOf(ctx context.Context, thread string) (Project, error) {
 	return list[0], nil
 }
 
-// Projects returns what a person owns or shares, by name, with how many chats they have in each.
+// Projects returns the projects that a user owns or shares, by name, with the number of the user's chats in each.
 func (db *DB) Projects(ctx context.Context, person string) ([]Project, error) {
 	person = orDefault(person, DefaultOwner)
 	list := []Project{}
@@ -319,7 +319,7 @@ func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool,
 	return nil
 }
 
-// Members are those whom a project is shared with.
+// Members returns the members of a project.
 func (db *DB) Members(ctx context.Context, project string) ([]Member, error) {
 	list := []Member{}
 	err := db.each(ctx, `SELECT member, role FROM project_member WHERE project = ? ORDER BY member`, []any{project},

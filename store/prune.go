@@ -4,14 +4,14 @@ package store
 // a thread's id, or that, a space and more, and their owner is [Global]. They go with the thread.
 const threadSpaces = "thread_"
 
-// ChangesSpace has what runs did to the files of their threads, by [ChangesKey].
+// ChangesSpace holds the file changes of runs, by [ChangesKey].
 const ChangesSpace = threadSpaces + "changes"
 
 // ChangesKey is where the changes of a run are.
 func ChangesKey(thread, run string) string { return thread + " " + run }
 
-// DocumentSpace has what is known of a thread's documents, by the thread's id, a space and the
-// name of the upload. The thread need not exist yet.
+// DocumentSpace holds the state of a thread's documents, by the thread's id, a space and the name of the upload. The
+// thread need not exist yet.
 const DocumentSpace = threadSpaces + "document"
 
 // removeThread deletes every row of the thread. What the rows held is overwritten, not only

@@ -80,14 +80,14 @@ func (c *rows) keep(thread string, incarnation int64, fresh []MessageRow) {
 	}
 }
 
-// Rest drops what only makes the next reads quicker. Call it when the server has no work.
+// Rest drops caches. Call it when the server has no work.
 func (db *DB) Rest() {
 	db.rows.mu.Lock()
 	defer db.rows.mu.Unlock()
 	db.rows.threads, db.rows.bytes = nil, 0
 }
 
-// dropOldest forgets the thread whose last use is longest ago. Called with mu held.
+// dropOldest forgets the least recently used thread. Called with mu held.
 func (c *rows) dropOldest() {
 	oldest, least := threadKey{}, ^uint64(0)
 	for key, r := range c.threads {

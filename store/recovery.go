@@ -163,7 +163,7 @@ type standing struct {
 	elsewhere bool  // at another server that lives
 }
 
-// standings are those of the threads that exist.
+// standings returns the states of existing threads.
 func (db *DB) standings(ctx context.Context, threads map[string][]Delta) (map[string]standing, error) {
 	ids := make([]string, 0, len(threads))
 	for id := range threads {

@@ -69,7 +69,7 @@ func (db *DB) Repair(ctx context.Context) ([]string, error) {
 	return did, nil
 }
 
-// mend runs one statement and notes what it changed.
+// mend runs one statement and records its changes.
 func (w *writer) mend(did *[]string, what, query string) error {
 	n, err := w.change(query)
 	if err == nil && n > 0 {

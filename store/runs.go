@@ -37,7 +37,7 @@ type Run struct {
 const runColumns = `id, thread, assistant, owner, status, multitask, stop_reason, error, base_checkpoint,
 	metadata, kwargs, usage, first_seq, last_seq, attempt, created_at, updated_at, parent, held, due_at`
 
-// readRun selects what scanRun takes.
+// readRun selects the columns of scanRun.
 var readRun = `SELECT ` + runColumns + `, wish, ` + helperSums("run.id")
 
 func scanRun(row interface{ Scan(...any) error }) (r Run, err error) {
@@ -71,7 +71,7 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 	return whole[0], nil
 }
 
-// ChildRuns returns the ids of the runs that work for a run, and of those that work for them.
+// ChildRuns returns the ids of a run's children, and of theirs.
 func (db *DB) ChildRuns(ctx context.Context, run string) ([]string, error) {
 	ids := []string{}
 	err := db.each(ctx, `WITH RECURSIVE child(id) AS (SELECT id FROM run WHERE parent = ?1 AND parent <> ''
@@ -110,8 +110,8 @@ func (db *DB) ChildrenAtWork(ctx context.Context, thread string) ([]Run, error) 
 		thread)
 }
 
-// Runs returns a page of a thread's runs, newest first, without those that work for another
-// one. An empty status means any, limit <= 0 means all.
+// Runs returns a page of a thread's runs, newest first, without child runs. An empty status means any, limit <= 0 means
+// all.
 func (db *DB) Runs(ctx context.Context, thread string, status string, limit, offset int) ([]Run, error) {
 	if limit <= 0 {
 		limit = noLimit
@@ -212,8 +212,8 @@ func (p *batch) putRun() {
 	p.add("run", r.ID, query, args...).must = ErrExists
 }
 
-// Wish is what is to become of a run that has not ended. It is written when it is uttered, so that
-// it outlives the server that was to fulfil it.
+// Wish is a request to end or change a run that has not ended. It is written when it is uttered, so that it outlives
+// the server that was to fulfil it.
 type Wish struct {
 	Run  string
 	Wish string // one of those below

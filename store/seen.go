@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Mark is what a list says of a thread beside its row.
+// Mark is the state of a thread in a list, besides its row.
 type Mark struct {
 	Next   []string // of its head: what a run without input would do
 	Unseen bool     // the run below has ended since its owner last looked

@@ -103,7 +103,7 @@ func (db *DB) TouchSession(ctx context.Context, id, ip string, used, expires tim
 	return nil
 }
 
-// SessionByHash returns a session, also one that is over, and its user, or ErrNotFound.
+// SessionByHash returns a session, expired or not, and its user, or ErrNotFound.
 func (db *DB) SessionByHash(ctx context.Context, hash []byte) (s Session, u User, err error) {
 	into, made := userFields()
 	s, err = scanSession(db.one(db.brief(ctx), `SELECT `+sessionColumns+withUser+`
@@ -114,7 +114,7 @@ func (db *DB) SessionByHash(ctx context.Context, hash []byte) (s Session, u User
 	return s, made(), nil
 }
 
-// Sessions lists those of a user that are not over, last used first.
+// Sessions lists a user's valid sessions, last used first.
 func (db *DB) Sessions(ctx context.Context, user string, now time.Time) (list []Session, err error) {
 	err = db.each(ctx, `SELECT `+sessionColumns+` FROM session s WHERE s.user = ? AND s.expires_at > ?
 		ORDER BY s.used_at DESC, s.id`, []any{user, now.UnixMilli()}, func(rows *sql.Rows) (bool, error) {
@@ -166,7 +166,7 @@ func (db *DB) AddToken(ctx context.Context, t Token, most int) error {
 	return nil
 }
 
-// TokenByHash returns a token, also one that is over, and its user, or ErrNotFound.
+// TokenByHash returns a token, expired or not, and its user, or ErrNotFound.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte) (t Token, u User, err error) {
 	into, made := userFields()
 	t, err = scanToken(db.one(db.brief(ctx), `SELECT `+tokenColumns+withUser+`

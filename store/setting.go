@@ -23,7 +23,7 @@ type Setting struct {
 	Body    []byte // never empty; nil for one that was deleted, of which the version stays
 }
 
-// Settings are those of the given names, in no order; those that were never written are not among them.
+// Settings returns the named settings, in no order; those that were never written are missing.
 func (db *DB) Settings(ctx context.Context, names ...string) ([]Setting, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -46,7 +46,7 @@ func (db *DB) Settings(ctx context.Context, names ...string) ([]Setting, error) 
 	return out, nil
 }
 
-// SettingVersions are the versions of all settings, also of those that were deleted.
+// SettingVersions returns the versions of all settings, deleted ones too.
 func (db *DB) SettingVersions(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
 	err := db.each(ctx, `SELECT name, version FROM setting WHERE version > 0`, nil,
@@ -97,7 +97,8 @@ func (db *DB) SwapSettings(ctx context.Context, list ...Setting) error {
 	return nil
 }
 
-// settingPart begins the names of pieces of what is too large for one row. Their version is 0, as they never change.
+// settingPart begins the names of pieces of a value that is too large for one row. Their version is 0, as they never
+// change.
 const settingPart = "part/"
 
 // PutPart stores a piece of something large under its hash. One that is there already stays as it is.
@@ -143,7 +144,7 @@ func (db *DB) DropParts(ctx context.Context, hashes ...string) error {
 	return db.w.do(ctx, &job{batch: p})
 }
 
-// spentSetting begins the names of what can be used once. They have version 0, too, and say until when they count.
+// spentSetting begins the names of used one-time values. They have version 0, too, and say until when they count.
 const spentSetting = "spent/"
 
 // Spend notes that something was used, which is named by its hash and is worth nothing after until anyway. It returns

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Share is a link under which everybody who has it can read a thread as it was at one
-// checkpoint. A thread has at most one; it goes with the thread and with the checkpoint.
+// Share is a link under which anybody who has it can read a thread as it was at one checkpoint. A thread has at most
+// one; it goes with the thread and with the checkpoint.
 type Share struct {
 	Thread     string
 	Owner      string // "" is written as [DefaultOwner]
@@ -45,8 +45,8 @@ func (db *DB) ShareOf(ctx context.Context, owner, thread string) (Share, error) 
 	return db.share(ctx, `s.thread = ? AND s.owner = ?`, thread, orDefault(owner, DefaultOwner))
 }
 
-// ShareByToken returns what a link shows, or ErrNotFound: also while the thread is
-// in the trash, or its owner is disabled.
+// ShareByToken returns the share of a link, or ErrNotFound: also while the thread is in the trash, or its owner is
+// disabled.
 func (db *DB) ShareByToken(ctx context.Context, token string) (Share, error) {
 	return db.share(ctx, `s.token = ? AND NOT EXISTS (SELECT 1 FROM "user" u WHERE u.id = s.owner AND u.disabled <> 0)`,
 		token)
@@ -79,7 +79,7 @@ func (db *DB) DeleteShare(ctx context.Context, owner, thread string) error {
 	return nil
 }
 
-// dropShare takes the thread's link back when what it showed is gone.
+// dropShare removes a thread's link when its checkpoint is gone.
 func (p *batch) dropShare() {
 	p.add("unshare thread", p.ThreadID, `DELETE FROM share WHERE thread = ? AND checkpoint NOT IN
 		(SELECT id FROM checkpoint WHERE thread = ? AND ns = '')`, p.ThreadID, p.ThreadID)

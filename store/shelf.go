@@ -24,14 +24,14 @@ const (
 // Shelf selects threads by whether they are archived.
 type Shelf int
 
-// Any has all threads, Open those that are not archived.
+// Any selects all threads, Open those that are not archived.
 const (
 	AnyShelf Shelf = iota
 	OpenShelf
 	ArchivedShelf
 )
 
-// condition is what a statement says about the shelf, "" for nothing.
+// condition is the SQL condition of a shelf, "" for none.
 func (s Shelf) condition() string {
 	switch s {
 	case OpenShelf:
@@ -56,7 +56,7 @@ func flagged(metadata []byte, name string) bool {
 	return err == nil && string(m[name]) == "true"
 }
 
-// Tags are those of the thread.
+// Tags returns a thread's tags.
 func (t Thread) Tags() []string { return tagsIn(t.Metadata) }
 
 func tagsIn(metadata []byte) (tags []string) {
@@ -70,7 +70,7 @@ func tagsIn(metadata []byte) (tags []string) {
 	return tags
 }
 
-// hasTags tells whether a thread has all the tags, whatever the case of their letters.
+// hasTags reports whether a thread has all the tags, ignoring case.
 func hasTags(metadata []byte, want []string) bool {
 	if len(want) == 0 {
 		return true
@@ -133,7 +133,7 @@ func (db *DB) Left(ctx context.Context, now time.Time, silence time.Duration, ma
 	return ids, nil
 }
 
-// isLeft is what holds for a temporary thread that is to be deleted: see [DB.Left] for its arguments.
+// isLeft is the condition for temporary threads to be deleted: see [DB.Left] for its arguments.
 const isLeft = `temporary = 1 AND deleted_at = 0 AND (leave_at > 0 AND leave_at <= ?
 	OR updated_at <= ? AND status <> 'busy' OR created_at < ?)`
 

@@ -37,8 +37,8 @@ func (p *batch) putSpending() {
 	}
 }
 
-// helperSums selects what the calls beside a run's answers cost, as the row of Run.Helpers.
-// id is the column that names the run.
+// helperSums selects the cost of calls beside a run's answers, as the row of Run.Helpers. id is the column that names
+// the run.
 func helperSums(id string) string {
 	return `(SELECT {array}(count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(total), 0))
 		FROM spending WHERE spending.run = ` + id + `)`
@@ -52,8 +52,7 @@ func helpersOf(raw []byte) (h Helpers, err error) {
 	return h, err
 }
 
-// Spent is a sum of what was spent on one model in one currency. Money without a known
-// price is in the currency "".
+// Spent is a sum spent on one model in one currency. Money without a known price is in the currency "".
 type Spent struct {
 	Date                 string // YYYY-MM-DD, where it was asked for
 	Caller, Model        string
@@ -141,20 +140,20 @@ func (db *DB) SpentByAgent(ctx context.Context, owner string, since time.Time) (
 		orDefault(owner, DefaultOwner), millis(since))
 }
 
-// SpentByUser adds up what everybody spent since a moment, by owner, as Caller, and currency.
+// SpentByUser adds up spending since a moment per user, as Caller, and currency.
 func (db *DB) SpentByUser(ctx context.Context, since time.Time) ([]Spent, error) {
 	return db.spent(ctx, `SELECT '', owner, '', currency, `+spentSums+`WHERE at >= ? GROUP BY 2, 4 ORDER BY 2, 4`,
 		millis(since))
 }
 
-// ThreadSpent is what the runs of a thread took, side calls left out, as budgets count it.
+// ThreadSpent is a thread's spending without side calls, as budgets count it.
 type ThreadSpent struct {
 	Thread, Title, Currency string
 	Tokens                  int64
 	Cost                    float64
 }
 
-// SpentMost are the threads of owner whose runs took the most, at most limit. Those in the trash count not.
+// SpentMost returns the threads of owner with the highest spending, at most limit. Those in the trash count not.
 func (db *DB) SpentMost(ctx context.Context, owner string, limit int) ([]ThreadSpent, error) {
 	var list []ThreadSpent
 	err := db.each(ctx, `SELECT t.id, t.title, max(s.currency), sum(s.total), sum(s.cost)

@@ -25,7 +25,7 @@ type sqliteEngine struct {
 	done    atomic.Uint64        // statements that were carried out
 }
 
-// openSQLite opens the file of a folder whose lock is held, and makes it when there is none.
+// openSQLite opens the file of a locked folder, or creates it.
 func openSQLite(ctx context.Context, dir string, cfg Config) (_ *sqliteEngine, err error) {
 	sync, err := syncMode(cfg.Sync)
 	if err != nil {
@@ -60,7 +60,7 @@ func openSQLite(ctx context.Context, dir string, cfg Config) (_ *sqliteEngine, e
 	}
 	e := &sqliteEngine{dir: dir, log: cfg.Log, pool: pool, conn: conn, readers: readers, stmts: map[string]*sql.Stmt{}}
 	if err := e.restoreReserve(); err != nil {
-		cfg.Log.Warn("no room for the store's reserve file", "dir", dir, "bytes", reserveSize, "err", err)
+		cfg.Log.Warn("no space for the store's reserve file", "dir", dir, "bytes", reserveSize, "err", err)
 	}
 	return e, nil
 }

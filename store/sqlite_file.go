@@ -113,9 +113,8 @@ func openFile(path string, options ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", b.String())
 }
 
-// restoreReserve makes the file whose deletion leaves room to write down how
-// things ended when the disk is full. It is filled with noise because some file
-// systems store zeros in no space at all.
+// restoreReserve creates the reserve file, which is deleted on a full disk to make room for storing how runs ended. It
+// is filled with noise because some file systems store zeros in no space at all.
 func (e *sqliteEngine) restoreReserve() error {
 	path := filepath.Join(e.dir, reserveName)
 	if fi, err := os.Stat(path); err == nil && fi.Size() == reserveSize {
@@ -301,7 +300,7 @@ func texts(ctx context.Context, q interface {
 	return list, rows.Err()
 }
 
-// columns are those of a table that are stored: of its key, in the key's order, and the rest.
+// columns returns a table's stored columns: the key's, in its order, and the rest.
 func (e *sqliteEngine) columns(ctx context.Context, table string) (key, rest []string, err error) {
 	key, err = texts(ctx, e.readers, `SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk`, table)
 	if err != nil {

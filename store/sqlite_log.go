@@ -21,7 +21,7 @@ const (
 )
 
 // errLog means that commits were in a log that is not there any more, or not whole.
-var errLog = errors.New("what was last written to it is lost")
+var errLog = errors.New("its last writes are lost")
 
 // checkLog looks at the log that a process left which did not close its database. Where that is gone or damaged, the
 // database goes back to what was copied into its file, which is told; it is refused when threads that have files are

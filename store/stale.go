@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TTL says how long a thread lives once nobody touches it, and what becomes of it then.
+// TTL is the time to live of an untouched thread, and the action at its end.
 type TTL struct {
 	After    time.Duration `json:"after"`    // nanoseconds since its last update
 	Strategy string        `json:"strategy"` // delete or keep_latest
@@ -44,7 +44,7 @@ func (db *DB) ThreadTTL(ctx context.Context, thread string) (TTL, error) {
 	return t, nil
 }
 
-// Due is a thread whose time has come.
+// Due is a thread whose time to live has passed.
 type Due struct {
 	ID       string
 	Touched  time.Time

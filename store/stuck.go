@@ -25,9 +25,9 @@ type outage struct {
 	err  error
 }
 
-// goAway lets go whoever waits for a commit of something that can be asked for again, and refuses more of them until
+// failWaiting fails waiting commits that callers can repeat, and refuses more of them until
 // the database is back. Runs go on waiting.
-func (w *writer) goAway(err error) {
+func (w *writer) failWaiting(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.outage.err != nil {
@@ -35,7 +35,7 @@ func (w *writer) goAway(err error) {
 	}
 	w.outage.err, w.health = err, err
 	close(w.outage.done)
-	w.log.Warn("the database cannot be reached; runs wait for it", "err", err)
+	w.log.Warn("database unreachable; runs are waiting", "err", err)
 }
 
 // comeBack ends an outage, with mu held.
@@ -45,7 +45,7 @@ func (w *writer) comeBack() {
 	}
 }
 
-// slowness is since when the writer waits for a commit, how often that took long, and who is told of it.
+// slowness records since when the writer waits for a commit, how often that took long, and the watchers.
 type slowness struct {
 	since  atomic.Int64 // nanoseconds behind origin, 0 for nothing under way
 	times  atomic.Uint64
@@ -59,7 +59,7 @@ type slowness struct {
 	watchers map[*watcher]bool
 }
 
-// watcher is somebody who is told when commits have to be waited for, one call after the other.
+// watcher is notified when commits stall, one call after the other.
 type watcher struct {
 	tell  func(waiting bool)
 	calls sync.WaitGroup
@@ -108,7 +108,7 @@ func (s *slowness) now() (slow, ahead time.Duration) {
 	return took, 0
 }
 
-// look tells those who watch when it is time for that.
+// look notifies watchers when a stall has lasted long enough.
 func (s *slowness) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *slowness) look() {
 	}
 }
 
-// turn tells all who watch of a change, with mu held.
+// turn notifies all watchers of a change, with mu held.
 func (s *slowness) turn(slow bool) {
 	if s.slow == slow {
 		return
@@ -131,7 +131,7 @@ func (s *slowness) turn(slow bool) {
 	}
 }
 
-// tell calls a watcher if what it was told last is not so any more.
+// tell calls a watcher if its last notification is out of date.
 func (s *slowness) tell(w *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

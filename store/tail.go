@@ -27,7 +27,7 @@ func spanOf(node int64) tailSpan { return tailSpan{node<<tailBits + 1, (node + 1
 // goneThread marks a thread that is not there any more.
 const goneThread = math.MaxInt64
 
-// appendMarks says what jobs have folded that did not fail.
+// appendMarks adds the fold marks of successful jobs.
 func appendMarks(b []byte, jobs []*job) []byte {
 	var marks []byte
 	for _, j := range jobs {
@@ -106,7 +106,7 @@ func keepFrames(b []byte, keep func(thread []byte, seq int64) bool) []byte {
 // tailMark says that frames up to number last lie in rows from row on.
 type tailMark struct{ row, last int64 }
 
-// threadTail is what the writer remembers of one thread's frames in the tail.
+// threadTail is the writer's record of one thread's frames in the tail.
 type threadTail struct {
 	marks     []tailMark // unfolded, rows ascending
 	from, row int64      // first and last row that ever held a frame of it
@@ -212,8 +212,8 @@ func (w *writer) keep(low int64, now time.Time) int64 {
 	return kept
 }
 
-// forget takes all frames of a deleted thread out of the tail, so that they are
-// not taken for those of a later thread with the same id. Inside a transaction.
+// forget removes a deleted thread's frames from the tail, so that a later thread with the same id doesn't get them.
+// Inside a transaction.
 func (w *writer) forget(thread string) error {
 	w.mu.Lock()
 	from := w.nextTail // the row this transaction may have written

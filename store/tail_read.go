@@ -98,7 +98,7 @@ type Underway struct {
 	TailFrom int64 // row of the node's tail before all that have something of the run
 }
 
-// Underway tells where those of the runs are that exist.
+// Underway returns the positions of open runs.
 func (db *DB) Underway(ctx context.Context, runs ...string) (map[string]Underway, error) {
 	list, err := json.Marshal(runs)
 	if err != nil {

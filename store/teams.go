@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Team is a group of accounts and what they may use.
+// Team is a group of accounts and its rights.
 type Team struct {
 	ID        string
 	Name      string // no two have the same
@@ -86,7 +86,7 @@ func (db *DB) teams(ctx context.Context, query string, args ...any) (list []Team
 	return list, nil
 }
 
-// PutTeam stores a team with its members, new or in place of what it was. ErrExists when another one has its name.
+// PutTeam creates or replaces a team with its members. ErrExists when another one has its name.
 func (db *DB) PutTeam(ctx context.Context, t Team) error {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
@@ -152,12 +152,12 @@ func (db *DB) Used(ctx context.Context, owner string, since time.Time, run strin
 		+ (SELECT coalesce(sum(tokens), 0) FROM used WHERE owner = ?1 AND at >= ?2){number end}`,
 		[]any{orDefault(owner, DefaultOwner), millis(since), run, millis(since.Add(-lateRuns))}, &runs, &tokens)
 	if err != nil {
-		return 0, 0, fmt.Errorf("count what %s used: %w", owner, err)
+		return 0, 0, fmt.Errorf("count usage of %s: %w", owner, err)
 	}
 	return runs, tokens, nil
 }
 
-// ForgetUsed removes what deleted runs took before a moment.
+// ForgetUsed removes the usage of deleted runs before a moment.
 func (db *DB) ForgetUsed(ctx context.Context, before time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`DELETE FROM used WHERE at < ?`, before.UnixMilli())

@@ -13,8 +13,8 @@ import (
 // maxTerm bounds a word, in bytes.
 const maxTerm = 64
 
-// scope begins each word of a thread in the index, so that a search reads and counts what is in
-// its thread only. Two threads that share one see each other's counts, never passages.
+// scope prefixes each word of a thread in the index, so that a search reads and counts only words of its thread. Two
+// threads that share one see each other's counts, never passages.
 func scope(thread string) string {
 	h := fnv.New32a()
 	h.Write([]byte(thread))
@@ -79,8 +79,7 @@ func terms(text string, tails bool) []string {
 // in scripts that set no spaces between words.
 func Words(text string) []string { return terms(text, false) }
 
-// isDense says whether a character is of a script without spaces between words, or of Korean,
-// whose words carry their grammar with them.
+// isDense reports whether a script has no spaces between words, or is Korean, whose words carry their grammar.
 func isDense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)

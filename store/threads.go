@@ -53,7 +53,7 @@ func scanThread(row interface{ Scan(...any) error }) (t Thread, err error) {
 	return t, translate(err)
 }
 
-// Thread returns a thread whoever owns it, also a deleted one, or ErrNotFound.
+// Thread returns a thread of any owner, deleted or not, or ErrNotFound.
 func (db *DB) Thread(ctx context.Context, id string) (Thread, error) {
 	return db.thread(ctx, id, ``)
 }
@@ -72,7 +72,7 @@ func (db *DB) thread(ctx context.Context, id, and string, args ...any) (Thread, 
 	return t, nil
 }
 
-// StuckThreads returns the ids of all threads whose status is busy though no run is in line.
+// StuckThreads returns busy threads without a run in their queue.
 func (db *DB) StuckThreads(ctx context.Context) ([]string, error) {
 	var ids []string
 	err := db.each(ctx, `SELECT id FROM thread WHERE status = 'busy' AND NOT EXISTS
@@ -359,7 +359,7 @@ func (p *batch) topArgs() []any {
 	return []any{least, most}
 }
 
-// raiseTop does for a batch without a patch what patchThread does for others.
+// raiseTop is patchThread for a batch without a patch.
 func (p *batch) raiseTop() {
 	if len(p.Messages) > 0 && p.Patch == nil {
 		p.add("number messages of thread", p.ThreadID, `UPDATE thread SET `+raisedTop+` WHERE id = ?`,

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Span is what one call of a run took, in a form only its writer knows.
+// Span is the trace of one call of a run, in a form that only its writer knows.
 type Span struct {
 	Thread, Run string
 	N           int64 // when it began, in microseconds; unique
 	Body        []byte
 }
 
-// PromptPart is a piece of what models were sent, under its hash.
+// PromptPart is a piece of a prompt, under its hash.
 type PromptPart struct {
 	Thread string
 	Hash   []byte
@@ -41,12 +41,12 @@ func (db *DB) PutTrace(ctx context.Context, spans []Span, parts []PromptPart, no
 	b.measure()
 	b.items += len(b.stmts)
 	if err := db.w.do(ctx, &job{batch: b, calm: true}); err != nil {
-		return fmt.Errorf("store what calls took: %w", err)
+		return fmt.Errorf("store traces: %w", err)
 	}
 	return nil
 }
 
-// Spans are those of a run in the order in which they began.
+// Spans returns a run's spans in the order of their starts.
 func (db *DB) Spans(ctx context.Context, thread, run string) ([]Span, error) {
 	list := []Span{}
 	err := db.each(ctx, `SELECT n, body FROM span WHERE thread = ? AND run = ? ORDER BY n`, []any{thread, run},
@@ -57,7 +57,7 @@ func (db *DB) Spans(ctx context.Context, thread, run string) ([]Span, error) {
 			return true, err
 		})
 	if err != nil {
-		return nil, fmt.Errorf("read what the calls of run %s took: %w", run, err)
+		return nil, fmt.Errorf("read traces of run %s: %w", run, err)
 	}
 	return list, nil
 }

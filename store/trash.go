@@ -28,8 +28,8 @@ func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) e
 	return nil
 }
 
-// Restore takes back what owner deleted at a moment, unless that is longer ago than keep. It
-// returns the threads, none when it is too late.
+// Restore undeletes an owner's threads that were deleted at a moment, unless that is longer ago than keep. It returns
+// the threads, none when it is too late.
 func (db *DB) Restore(ctx context.Context, owner string, at time.Time,
 	keep time.Duration) (threads []string, err error) {
 	err = db.trash(ctx, func(w *writer) error {
@@ -81,7 +81,7 @@ func (db *DB) Overdue(ctx context.Context, keep time.Duration) (threads []string
 	return threads, next, nil
 }
 
-// Discarded counts what owner deleted at a moment and has not restored.
+// Discarded counts an owner's threads that were deleted at a moment and not restored.
 func (db *DB) Discarded(ctx context.Context, owner string, at time.Time) (n int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FROM thread WHERE deleted_at = ? AND deleted_at > 0 AND owner = ?`,
 		[]any{at.UnixMilli(), owner}, &n)

@@ -28,8 +28,8 @@ func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err erro
 	return v, nil
 }
 
-// Trees returns what a version of a thread's files is made of, a whole one first and without Objects. ErrNotFound
-// when there is no such version.
+// Trees returns the parts of a version of a thread's files, a whole one first and without Objects. ErrNotFound when
+// there is no such version.
 func (db *DB) Trees(ctx context.Context, thread string, version int64) ([]Tree, error) {
 	var list []Tree
 	err := db.each(ctx, `SELECT version, parent, whole, body FROM tree WHERE thread = ?1 AND version <= ?2 AND version >=

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// unsentFor is how long what was chosen for a new chat, such as which tools are off, waits for its first message.
+// unsentFor is how long choices for a new chat, such as disabled tools, wait for its first message.
 const unsentFor = 24 * time.Hour
 
 // maxUnsent bounds the values that one DropUnsent deletes.

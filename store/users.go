@@ -116,9 +116,8 @@ func (db *DB) Barred(ctx context.Context, id string) (barred bool, err error) {
 	return barred, nil
 }
 
-// ChangeUser lets change edit a user, whose id, e-mail address and times it cannot choose freely.
-// ErrNotFound when it is not there, ErrExists when the new address is taken, ErrConflict when
-// no enabled owner would be left.
+// ChangeUser applies change to a user; id, e-mail address and times are checked. ErrNotFound when it is not there,
+// ErrExists when the new address is taken, ErrConflict when no enabled owner would be left.
 func (db *DB) ChangeUser(ctx context.Context, id string, change func(*User)) (out User, err error) {
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
 		s, err := w.stmt(`SELECT ` + userColumns + ` FROM "user" WHERE id = ?`)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// WakeKind is what a wake-up is about.
+// WakeKind is the subject of a wake-up.
 type WakeKind byte
 
 // Kinds of wake-ups.
@@ -49,7 +49,7 @@ type Wakes interface {
 
 var _ Wakes = (*DB)(nil)
 
-// wakeTopic is what one can hear.
+// wakeTopic is a subject to listen to.
 type wakeTopic struct {
 	kind   WakeKind
 	server int64
@@ -106,7 +106,7 @@ func (w *wakes) say(topic wakeTopic, ids ...string) {
 	w.wire.say(topic, ids)
 }
 
-// tell calls those who hear in this process.
+// tell calls the listeners of this process.
 func (w *wakes) tell(topic wakeTopic, wake Wake) {
 	if topic.kind != WakeTail && topic.kind != wakeFollow {
 		w.told.Store(true)
@@ -119,7 +119,7 @@ func (w *wakes) tell(topic wakeTopic, wake Wake) {
 	}
 }
 
-// topics are those that somebody in this process hears.
+// topics returns the topics with listeners in this process.
 func (w *wakes) topics() []wakeTopic {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,7 +130,7 @@ func (w *wakes) topics() []wakeTopic {
 	return list
 }
 
-// group says what those may want to look at for whom a group was committed.
+// group notifies listeners of a committed group.
 func (w *wakes) group(g *group) {
 	w.wire.wrote()
 	w.tell(wakeTopic{WakeTail, w.self}, Wake{Kind: WakeTail})

@@ -23,7 +23,7 @@ const (
 	probeEvery  = 2 * time.Second      // how often a failed disk is tried again
 )
 
-// group is what one commit writes: deltas of all lanes, then jobs in order.
+// group is the content of one commit: deltas of all lanes, then jobs in order.
 type group struct {
 	gen    uint64
 	buf    []byte
@@ -122,7 +122,7 @@ func newWriter(ctx context.Context, e engine, dir string, cfg Config) (*writer, 
 	}
 	w.slow.busy, w.slow.origin, w.copied = w.busy, time.Now(), time.Now()
 	if pg, ok := e.(*postgresEngine); ok {
-		pg.unreachable = w.goAway
+		pg.unreachable = w.failWaiting
 	}
 	var err error
 	if w.span, w.oldTail, err = e.tail(ctx); err != nil {
@@ -280,7 +280,7 @@ func (w *writer) next() (g *group, wait time.Duration) {
 	return g, 0
 }
 
-// quiet does what waited for a pause. Called when the timer has fired.
+// quiet runs the work that waits for a pause. Called when the timer has fired.
 func (w *writer) quiet() {
 	w.mu.Lock()
 	busy, sick := !w.idle || len(w.full) > 0 || w.cur.items > 0, w.health != nil
@@ -294,8 +294,7 @@ func (w *writer) quiet() {
 	}
 }
 
-// housekeep empties the tail of what nobody needs and lets the engine tidy up, so that the next
-// start has little to read.
+// housekeep deletes unneeded tail rows and lets the engine tidy up, so that the next start has little to read.
 func (w *writer) housekeep() {
 	if w.tidy {
 		return
@@ -330,7 +329,7 @@ func (w *writer) copyLog() {
 	w.copied = time.Now()
 	defer w.slow.begin(true)()
 	if _, err := w.engine.upkeep(false, w.busy); err != nil {
-		w.log.Warn("the log could not be moved into the database", "dir", w.dir, "err", err)
+		w.log.Warn("couldn't checkpoint the write-ahead log", "dir", w.dir, "err", err)
 	}
 }
 
@@ -350,7 +349,7 @@ func (w *writer) probe() {
 	w.mu.Lock()
 	w.health = nil
 	w.mu.Unlock()
-	w.log.Info("the store accepts writes again", "dir", w.dir)
+	w.log.Info("store accepts writes again", "dir", w.dir)
 }
 
 // stmt returns the prepared form of a constant statement.
@@ -367,10 +366,10 @@ func (w *writer) change(query string, args ...any) (int64, error) {
 	return w.engine.change(query, args)
 }
 
-// overwriting runs deletions after which what the rows held is not in the file any more.
+// overwriting runs deletions that also erase the deleted values from the file.
 func (w *writer) overwriting(do func() error) error { return w.engine.overwriting(do) }
 
-// queued counts what waits to be written.
+// queued returns the number of waiting writes.
 func (w *writer) queued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package uploads takes files that a user gives to a thread: it reads a
-// multipart stream without holding it in memory, decides names, keeps limits,
-// and lists and deletes what was stored. It also tells how a stored file may
-// be served.
+// Package uploads takes files that a user gives to a thread: it reads a multipart stream without holding it in memory,
+// decides names, keeps limits, and lists and deletes stored files. It also decides how a stored file may be served.
+//
+// Converting documents is package documents, pictures package pictures. Begin with save.go.
 package uploads
 
 import (

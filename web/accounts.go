@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui"
 )
 
-// openAccounts makes what knows who may use the server.
+// openAccounts opens the service of accounts and sign-ins.
 func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 	required := a.accountsRequired(snap.File.Auth.Required)
 	a.accounts = account.New(account.Options{DB: a.db, Log: a.opts.Log, Required: required, UserHeader: a.vouches})
@@ -34,7 +34,7 @@ func (a *App) openAccounts(ctx context.Context, snap *config.Snapshot) error {
 			return fmt.Errorf("second factors: %w", err)
 		}
 		if unreadable > 0 {
-			a.opts.Log.Warn("secrets of authenticator apps can't be read", "count", unreadable, "err", factor.ErrSealed)
+			a.opts.Log.Warn("couldn't decrypt authenticator secrets", "count", unreadable, "err", factor.ErrSealed)
 		}
 	}
 	a.factorSeal = factors.Seal
@@ -120,8 +120,8 @@ func (a *App) announceSetup(ctx context.Context) error {
 	return err
 }
 
-// signInSteps are what servers of one database have in common of the steps of signing in, so that each may be taken at
-// another one.
+// signInSteps shares the steps of signing in between servers of a database, so that each step may happen at another
+// server.
 func (a *App) signInSteps() (ui.Steps, error) {
 	if a.shared == nil {
 		return ui.Steps{Seal: a.factorSeal}, nil

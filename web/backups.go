@@ -18,7 +18,7 @@ import (
 	"fawn/views"
 )
 
-// backups are those that the server makes by itself.
+// backups is the schedule of automatic backups.
 type backups struct {
 	mu     sync.Mutex
 	failed error // of the last one, nil when it worked
@@ -32,7 +32,7 @@ const (
 	backupRetry  = 10 * time.Minute
 )
 
-// BackupOptions say what goes into a backup. snap may be nil.
+// BackupOptions returns the contents of a backup. snap may be nil.
 func BackupOptions(o Options, snap *config.Snapshot, dir string, secrets bool) backup.Options {
 	b := backup.Options{Dir: dir, Secrets: secrets, Program: o.Version, Clean: config.WithoutSecrets,
 		Extra: map[string]string{}}

@@ -38,7 +38,7 @@ func (a *App) openBrowsers() *browsing.Service {
 		Owner: func(thread string) string {
 			t, err := a.db.Thread(context.Background(), thread)
 			if err != nil {
-				a.opts.Log.Warn("the owner of a browser isn't known", "thread", thread, "err", err)
+				a.opts.Log.Warn("couldn't find the owner of a browser", "thread", thread, "err", err)
 			}
 			return t.Owner
 		},
@@ -71,7 +71,7 @@ func (a *App) browserFile(thread string) (string, error) {
 	return filepath.Join(dir, browserState), err
 }
 
-// saveBrowser keeps what the browser of a thread needs to go on, sealed: cookies are as good as passwords.
+// saveBrowser stores the state of a thread's browser, sealed: cookies are as good as passwords.
 func (a *App) saveBrowser(thread string, state []byte) error {
 	if err := a.dirs.Create(thread); err != nil { // a thread whose browser a person opened may have no folder yet
 		return err
@@ -104,7 +104,7 @@ func (a *App) saveBrowser(thread string, state []byte) error {
 	return nil
 }
 
-// loadBrowser reads what saveBrowser kept; nil for a thread without.
+// loadBrowser reads the state that saveBrowser stored; nil for a thread without.
 func (a *App) loadBrowser(thread string) ([]byte, error) {
 	name, err := a.browserFile(thread)
 	if err != nil {
@@ -137,7 +137,7 @@ func (a *App) loadBrowser(thread string) ([]byte, error) {
 	return nil, errors.New("it is sealed with another key")
 }
 
-// forgetBrowser drops what is kept of the browser of a thread.
+// forgetBrowser deletes the stored state of a thread's browser.
 func (a *App) forgetBrowser(thread string) error {
 	name, err := a.browserFile(thread)
 	if err != nil {

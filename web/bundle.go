@@ -144,7 +144,7 @@ func (a *App) supportBundle(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/zip", b.Bytes())
 }
 
-// describeBundle are the routes for whoever helps.
+// describeBundle returns the routes of support bundles.
 func describeBundle() openapi.Op {
 	return openapi.Op{ID: "getSupportBundle", Method: http.MethodGet, Path: "/api/support-bundle", Tag: "Server",
 		Text: "An archive that tells somebody who helps what the installation is like: doctor, configuration, counts and the " +

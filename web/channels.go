@@ -217,8 +217,7 @@ func (a *App) openOutput(thread, path string) (_ io.ReadCloser, size int64, err 
 	return f, info.Size(), nil
 }
 
-// byStranger tells from the metadata of a thread whether it was begun by somebody who may write only because
-// everybody may.
+// byStranger reports from a thread's metadata whether a stranger began it in an open chat.
 func byStranger(metadata json.RawMessage) bool {
 	var meta struct {
 		Source struct {
@@ -231,7 +230,7 @@ func byStranger(metadata json.RawMessage) bool {
 // harmless are the tools that strangers' runs have.
 func harmless(t *agent.Tool) bool { return t.Name == "web_search" }
 
-// chatApps is what the API and the pages do with bots.
+// chatApps is the service of bots for the API and the pages.
 func (a *App) chatApps() *bots.Service {
 	return &bots.Service{Hub: a.channels, DB: a.db, Config: a.config,
 		Apply: func() { a.channels.Apply(a.channelSettings(a.config.Current())) },

@@ -242,7 +242,7 @@ func TestOneServerHasTheBots(t *testing.T) {
 	awaitRunning(t, a, true)
 	b := start(t, conf)
 	awaitRunning(t, b, true)
-	if b.app == nil || strings.Contains(b.log.String(), "is the leader") {
+	if b.app == nil || strings.Contains(b.log.String(), "became leader") {
 		t.Fatal("two servers have the duty")
 	}
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "say hello to the bridge"})
@@ -253,7 +253,7 @@ func TestOneServerHasTheBots(t *testing.T) {
 	f.Say(chattest.Said{From: "7", Name: "Ada", Text: "/new"})
 	shows(t, b, f, "7", "new conversation")
 	awaitRunning(t, b, true)
-	if !strings.Contains(b.log.String(), "is the leader") {
+	if !strings.Contains(b.log.String(), "became leader") {
 		t.Errorf("the log does not say who has the bots: %.2000s", b.log.String())
 	}
 }

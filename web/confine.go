@@ -72,8 +72,7 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	return nil
 }
 
-// confinement is what an MCP server may do in its sandbox: what commands may, with folders and hosts of
-// its own.
+// confinement is the policy of an MCP server's sandbox: that of commands, with folders and hosts of its own.
 func (a *App) confinement(snap *config.Snapshot, s mcp.Server) (sandbox.Policy, error) {
 	p := lead.SandboxPolicy(snap.File.Sandbox)
 	p.Lifetime, p.Timeout, p.Limits.CPUTime = sandbox.LifetimeCall, confinedTime, 0
@@ -91,7 +90,7 @@ func (a *App) confinement(snap *config.Snapshot, s mcp.Server) (sandbox.Policy, 
 	proxy.Audit = a.egress.Audit
 	p.Network, p.Proxy = sandbox.NetworkProxy, func(thread string, l net.Listener) {
 		if err := proxy.Serve(context.Background(), l, thread); err != nil { // the sandbox closes the listener
-			a.opts.Log.Warn("couldn't serve the network of an MCP server", "server", s.Name, "err", err)
+			a.opts.Log.Warn("couldn't serve an MCP server's network", "server", s.Name, "err", err)
 		}
 	}
 	return p, nil

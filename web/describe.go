@@ -55,8 +55,7 @@ func describeHealth() []openapi.Op {
 	return out
 }
 
-// describe is what the API page shows and the handler of the document; nil when the owner
-// wants neither.
+// describe returns the document for the API page and its handler; nil if the owner turned both off.
 func (a *App) describe() (func() openapi.Spec, echo.HandlerFunc) {
 	switch strings.ToLower(os.Getenv("GATEWAY_ENABLE_DOCS")) {
 	case "0", "false", "no":

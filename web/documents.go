@@ -58,7 +58,7 @@ func (x index) Find(ctx context.Context, thread string, q uploads.Query) ([]uplo
 	return list, err
 }
 
-// openDocuments makes what converts uploads, each in a process of its own.
+// openDocuments opens the converter of uploads, which runs each conversion in a process of its own.
 func (a *App) openDocuments() *documents.Service {
 	a.converter = worker.New(a.dirs.Root, func() { a.report() }, a.opts.Log)
 	server := int64(0)
@@ -78,7 +78,7 @@ func (a *App) openDocuments() *documents.Service {
 	})
 }
 
-// openPictures makes what shows pictures, each drawn in a process of its own.
+// openPictures opens the service of thumbnails, which draws each in a process of its own.
 func (a *App) openPictures() *pictures.Service {
 	return pictures.New(pictures.Config{Dir: filepath.Join(a.dirs.Root, "pictures"), Draw: a.converter.Draw,
 		Log: a.opts.Log})

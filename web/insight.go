@@ -57,7 +57,7 @@ func TraceTargets(snap *config.Snapshot) []traceexport.Target {
 	return targets
 }
 
-// openInspector starts to keep what calls of runs took, unless the configuration wants nothing kept.
+// openInspector starts to store traces of calls, unless the configuration turns that off.
 func (a *App) openInspector(snap *config.Snapshot) {
 	if snap.File.Inspector.Enabled {
 		a.inspect = tracestore.New(a.db, func() tracestore.Rules {
@@ -67,7 +67,7 @@ func (a *App) openInspector(snap *config.Snapshot) {
 	}
 }
 
-// closeTracing sends what is left, unless that takes too long: nobody waits for a collector.
+// closeTracing sends pending traces, within a limit of time: nobody waits for a collector.
 func (a *App) closeTracing() {
 	if a.tracer == nil {
 		return
@@ -79,7 +79,7 @@ func (a *App) closeTracing() {
 	}
 }
 
-// meter is told what servers do with a database that they share; nil when nobody wants to know.
+// meter counts the work of servers on a shared database; nil without metrics.
 func (a *App) meter(cfg store.Config) store.Meter {
 	if a.metrics == nil || cfg.URL == "" {
 		return nil
@@ -87,7 +87,7 @@ func (a *App) meter(cfg store.Config) store.Meter {
 	return a.metrics.Cluster()
 }
 
-// objectMeter is told what is asked of the store of objects; nil when there is none, or nobody wants to know.
+// objectMeter counts calls of the object store; nil without one or without metrics.
 func (a *App) objectMeter() storage.Meter {
 	if a.metrics == nil || a.config.Current().File.Files.URL == "" {
 		return nil
@@ -95,7 +95,7 @@ func (a *App) objectMeter() storage.Meter {
 	return a.metrics.Objects()
 }
 
-// committed is what the store tells about its commits, or nil.
+// committed is the store's callback for commits, or nil.
 func (a *App) committed() func(time.Duration, error) {
 	if wait := a.opts.committed; wait != nil {
 		return func(time.Duration, error) { wait() }
@@ -106,7 +106,7 @@ func (a *App) committed() func(time.Duration, error) {
 	return a.metrics.Commit
 }
 
-// observer is told what runs do; nil when nobody wants to know.
+// observer counts and traces runs; nil if neither is on.
 func (a *App) observer() trace.Observer {
 	var all trace.Observers
 	if a.tracer != nil { // first: what it puts into the context is for all
@@ -124,7 +124,7 @@ func (a *App) observer() trace.Observer {
 	return all
 }
 
-// gauge adds what is read only when somebody asks.
+// gauge adds the values that are read on request.
 func (a *App) gauge() {
 	m := a.metrics
 	if m == nil {
@@ -159,7 +159,7 @@ func (a *App) gauge() {
 		func() float64 { return float64(a.trail.Lost()) })
 }
 
-// gaugeNode adds what is only with a database that other servers can reach, too.
+// gaugeNode adds the values that only a shared database has.
 func (a *App) gaugeNode(m *metrics.Metrics) {
 	node := func() store.NodeStatus {
 		s, _ := a.db.Node()
@@ -202,7 +202,7 @@ func (a *App) gaugeNode(m *metrics.Metrics) {
 	})
 }
 
-// serveMetrics answers whoever runs the installation, and whoever has the token.
+// serveMetrics answers operators and holders of the token.
 func (a *App) serveMetrics(c echo.Context) error {
 	token := a.config.Current().File.Metrics.Token.Value()
 	sent, isBearer := strings.CutPrefix(c.Request().Header.Get("Authorization"), "Bearer ")
@@ -215,7 +215,7 @@ func (a *App) serveMetrics(c echo.Context) error {
 	return nil
 }
 
-// describeMetrics are the routes for whoever watches the server.
+// describeMetrics returns the routes for monitoring.
 func describeMetrics() []openapi.Op {
 	return []openapi.Op{describeBundle(), {ID: "getMetrics", Method: http.MethodGet, Path: "/metrics", Tag: "Server",
 		Text: "Counters and gauges for Prometheus, for whoever runs the installation or sends metrics.token",

@@ -23,7 +23,7 @@ const (
 	sweepEvery = 24 * time.Hour
 )
 
-// openDuties begins what is done once for all servers of a database.
+// openDuties starts the jobs of the leader.
 func (a *App) openDuties(snap *config.Snapshot) {
 	jobs := []func(context.Context){a.sweepUploads, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks,
 		a.deleteLeft(a.db.Now())}
@@ -54,15 +54,15 @@ func (a *App) deleteLeft(started time.Time) func(context.Context) {
 	return func(ctx context.Context) { threads.DeleteLeft(ctx, a.db, a.runs, started, a.opts.Log) }
 }
 
-// takeUp goes on with what servers have left that are gone.
+// takeUp continues the work of lost servers.
 func (a *App) takeUp(ctx context.Context, servers []int64) {
 	a.documents.Resume(ctx, servers)
 	a.schedule.TakeUp()
 	if err := a.api.DeleteStateless(ctx); err != nil && ctx.Err() == nil {
-		a.opts.Log.Warn("couldn't look for threads of stateless runs", "err", err)
+		a.opts.Log.Warn("couldn't list threads of stateless runs", "err", err)
 	}
 	if err := a.db.ClearTail(ctx); err != nil && ctx.Err() == nil {
-		a.opts.Log.Warn("couldn't clean up behind a server that is gone", "err", err)
+		a.opts.Log.Warn("couldn't clean up after a lost server", "err", err)
 	}
 }
 
@@ -75,7 +75,7 @@ func (a *App) runBots(ctx context.Context) {
 	a.channels.Apply(a.channelSettings(a.config.Current()))
 }
 
-// pulse has those look who would hear in their own process only that there is something to do.
+// pulse notifies services of work that other servers stored.
 func (a *App) pulse(ctx context.Context) {
 	heard := make(chan struct{}, 1)
 	hear := func(store.Wake) {
@@ -91,10 +91,10 @@ func (a *App) pulse(ctx context.Context) {
 		a.memory.Look()
 		a.tellOfBots(ctx, told)
 		if err := a.channels.Look(ctx); err != nil && ctx.Err() == nil {
-			a.opts.Log.Warn("couldn't look for answers to chats", "err", err)
+			a.opts.Log.Warn("couldn't list pending answers", "err", err)
 		}
 		if err := apps.Asked(ctx); err != nil && ctx.Err() == nil {
-			a.opts.Log.Warn("couldn't do what other servers asked of the bots", "err", err)
+			a.opts.Log.Warn("couldn't process bot requests of other servers", "err", err)
 		}
 		timer := time.NewTimer(pulseEvery)
 		select {
@@ -131,7 +131,7 @@ func (a *App) tellOfBots(ctx context.Context, told map[string]string) {
 		if err == nil {
 			told[p.Name] = string(body)
 		} else if ctx.Err() == nil {
-			a.opts.Log.Warn("other servers do not know how a bot does", "channel", p.Name, "err", err)
+			a.opts.Log.Warn("couldn't publish bot status", "channel", p.Name, "err", err)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (a *App) botElsewhere(provider string) (s channels.Status, ok bool) {
 func (a *App) trimAudit(ctx context.Context) {
 	a.every(ctx, trimEvery, func() {
 		if err := a.db.TrimAudit(ctx); err != nil && ctx.Err() == nil {
-			a.opts.Log.Warn("couldn't drop old rows of the audit", "err", err)
+			a.opts.Log.Warn("couldn't delete old audit rows", "err", err)
 		}
 	})
 }
@@ -194,7 +194,7 @@ func (a *App) removeProbe(dirs files.Dirs, thread string, before time.Time) erro
 		return nil
 	}
 	if err := dirs.Remove(thread); err != nil {
-		a.opts.Log.Warn("couldn't remove what trying a sandbox has left", "folder", folder, "err", err)
+		a.opts.Log.Warn("couldn't remove leftovers of a sandbox probe", "folder", folder, "err", err)
 	}
 	return nil
 }
@@ -221,12 +221,12 @@ func (a *App) sweep(ctx context.Context, before time.Time) {
 			return nil
 		}
 		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {
-			a.opts.Log.Warn("couldn't look for documents", "thread", thread, "err", err)
+			a.opts.Log.Warn("couldn't list documents", "thread", thread, "err", err)
 		}
 		return nil
 	}
 	err := errors.Join(dirs.Threads(each), dirs.Shelves(each))
 	if err != nil && ctx.Err() == nil && !errors.Is(err, os.ErrNotExist) {
-		a.opts.Log.Warn("couldn't look for leftover uploads", "dir", a.dirs.Above(), "err", err)
+		a.opts.Log.Warn("couldn't list leftover uploads", "dir", a.dirs.Above(), "err", err)
 	}
 }

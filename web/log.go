@@ -16,7 +16,7 @@ import (
 	"fawn/web/redact"
 )
 
-// tailBytes is how much of its log a server keeps in memory for whoever looks for a fault.
+// tailBytes is the size of the log that a server keeps in memory for support.
 const tailBytes = 256 << 10
 
 // NewLog writes lines of text to w from level info on, without secrets. A server that is opened
@@ -29,8 +29,7 @@ func NewLog(w io.Writer) *slog.Logger {
 	return slog.New(h)
 }
 
-// logHandler is a handler whose level and form come with the configuration, after the first
-// lines may have been written.
+// logHandler gets its level and format from the configuration, possibly after the first lines were written.
 type logHandler struct {
 	out     io.Writer
 	secrets redact.Redactor
@@ -129,7 +128,7 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h *logHandler) WithGroup(name string) slog.Handler { return (*h.form.Load()).WithGroup(name) }
 
-// logWarnings tells once what in the configuration has no effect.
+// logWarnings logs each configuration warning once.
 func logWarnings(log *slog.Logger, snap *config.Snapshot) {
 	for _, w := range snap.Warnings {
 		log.Warn("configuration", "at", w.Place(), "problem", w.Message)

@@ -62,7 +62,7 @@ func badGzip(err error) error {
 	return err
 }
 
-// refuseCoding answers a request whose body can't be read.
+// refuseCoding answers a request with an unreadable body.
 func refuseCoding(w http.ResponseWriter, err error) error {
 	var d *httpx.Detail
 	if !errors.As(err, &d) {

@@ -111,8 +111,7 @@ func (a *App) toolServer() http.Handler {
 		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }
 
-// inner is the API without the checks in front of it, for other faces of the program, whose own requests have passed
-// them.
+// inner is the API without access checks, for faces of the program whose own requests have passed them.
 func (a *App) inner() http.Handler {
 	inner := echo.New()
 	inner.HTTPErrorHandler = httpx.ErrorHandler(a.opts.Log)

@@ -13,10 +13,10 @@ import (
 	"fawn/store"
 )
 
-// learnTime is how long the end of a run may wait for the note of what it has to teach.
+// learnTime bounds how long the end of a run waits for its entry in the memory queue.
 const learnTime = 5 * time.Second
 
-// openMemory makes what remembers people across threads.
+// openMemory opens the memory of people across threads.
 func (a *App) openMemory() *memory.Service {
 	return memory.New(memory.Config{DB: a.db, Rules: a.memoryRules, Scope: a.memoryScope, Escape: agent.Escape, Log: a.opts.Log,
 		Ask: func(ctx context.Context, l memory.Lesson, prompt string) (string, error) {
@@ -24,7 +24,7 @@ func (a *App) openMemory() *memory.Service {
 		}})
 }
 
-// memoryRules are those of the configuration at this moment.
+// memoryRules returns the memory settings of the moment.
 func (a *App) memoryRules() memory.Rules {
 	c := a.config.Current().File.Memory
 	b := c.Backend
@@ -50,7 +50,7 @@ func (a *App) takeMemory(ctx context.Context) {
 	}
 }
 
-// learn is what a run does with its conversation at its end.
+// learn queues a run's conversation for memory.
 func (a *App) learn(t *agent.Turn, said []*agent.Message) {
 	l := memory.Lesson{Owner: t.Owner, Agent: scope(t), Thread: t.ThreadID, Run: t.RunID, Model: t.Options.ModelName}
 	for _, m := range said {
@@ -63,11 +63,11 @@ func (a *App) learn(t *agent.Turn, said []*agent.Message) {
 	ctx, cancel := context.WithTimeout(context.Background(), learnTime)
 	defer cancel()
 	if err := a.memory.Learn(ctx, l); err != nil {
-		t.Log.Warn("couldn't note what a conversation has to teach", "err", err)
+		t.Log.Warn("couldn't queue a conversation for memory", "err", err)
 	}
 }
 
-// recall finds what is known for a turn.
+// recall finds the relevant facts for a turn.
 func (a *App) recall(ctx context.Context, t *agent.Turn, told []string) (middleware.Recalled, error) {
 	r, err := a.memory.Recall(ctx,
 		memory.Question{Owner: t.Owner, Agent: scope(t), Thread: t.ThreadID, Text: request(t.State.Messages),
@@ -75,7 +75,7 @@ func (a *App) recall(ctx context.Context, t *agent.Turn, told []string) (middlew
 	return middleware.Recalled{Text: r.Text, IDs: r.IDs}, err
 }
 
-// scope is whose facts a turn works with; "" is the lead agent.
+// scope names the memory that a turn uses; "" is the lead agent's.
 func scope(t *agent.Turn) string {
 	name := strings.ToLower(t.Options.AgentName)
 	if name == "lead_agent" {
@@ -84,10 +84,11 @@ func scope(t *agent.Turn) string {
 	return name
 }
 
-// fewWords is when a message is too short to tell what it is about.
+// fewWords is the length below which a message is too short to show its subject.
 const fewWords = 24
 
-// request is what a person asks for: their last message, with the one before if it is short.
+// request is the user's last message, with the one before if it is short. Their last message, with the one before if it
+// is short.
 func request(msgs []*agent.Message) string {
 	text := ""
 	for i := len(msgs) - 1; i >= 0; i-- {

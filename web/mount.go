@@ -14,7 +14,7 @@ import (
 	"fawn/web/proxy"
 )
 
-// openProxy takes over what the configuration and the command line say about proxies.
+// openProxy applies the proxy settings of the configuration and the command line.
 func (a *App) openProxy(s config.Server, userHeader string) (err error) {
 	if a.trust, err = proxy.Parse(s.TrustedProxies); err != nil {
 		return fmt.Errorf("server.trusted_proxies in the config: %w", err)
@@ -103,8 +103,8 @@ func below(h http.Header, name, base string) {
 	}
 }
 
-// cookieBelow sends a cookie of the whole server to what is below the base only. Those with
-// the prefix __Host- must be for the root.
+// cookieBelow restricts cookies of the whole server to paths below the base. Those with the prefix __Host- must be for
+// the root.
 func cookieBelow(cookie, base string) string {
 	if strings.HasPrefix(cookie, "__Host-") {
 		return cookie

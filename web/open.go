@@ -71,7 +71,7 @@ import (
 // DefaultAddr is where Fawn listens unless told otherwise.
 const DefaultAddr = "127.0.0.1:2026"
 
-// Options are what the command line says.
+// Options come from the command line.
 type Options struct {
 	Addr     string // host:port; empty is DefaultAddr
 	Data     string // data folder; empty is found by the environment
@@ -155,7 +155,7 @@ type App struct {
 	tls         *tls.Config // nil speaks plain HTTP
 	server      *http.Server
 	echo        *echo.Echo
-	lost        loss              // of the right to write to the database
+	lost        leaseLoss         // of the right to write to the database
 	handover    *restart.Handover // what is kept when that is lost, nil for nothing
 	leaving     ending            // when the server begins to stop: pages come back by themselves
 	draining    ending            // when the runs have stopped and whoever still reads should go
@@ -195,7 +195,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opts: o, dirs: files.Dirs{Root: dir}, unused: before, lost: make(loss, 1), leaving: newEnding(),
+	a := &App{opts: o, dirs: files.Dirs{Root: dir}, unused: before, lost: make(leaseLoss, 1), leaving: newEnding(),
 		draining: newEnding()}
 	defer func() {
 		if err != nil {
@@ -305,7 +305,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	a.stop = stop
 	a.work.Go(func() {
 		if err := a.config.Watch(background); err != nil && background.Err() == nil {
-			o.Log.Error("configuration changes are no longer watched", "err", err)
+			o.Log.Error("stopped watching the configuration", "err", err)
 		}
 	})
 	if a.shared != nil {
@@ -330,7 +330,7 @@ func (a *App) steps() runs.StepLimits {
 		Fail: f.Runs.OnRecursionLimit == "error"}
 }
 
-// checkAddr refuses what isn't an address.
+// checkAddr refuses an invalid address.
 func checkAddr(o Options) error {
 	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
 		return fmt.Errorf("--addr %q isn't a valid address: use host:port, for example %s", o.Addr, DefaultAddr)
@@ -381,7 +381,7 @@ func Ready(dir string, log *slog.Logger) error {
 	}
 	done, err := backup.Finish(dir)
 	if done && err == nil && log != nil {
-		log.Warn("a restore that was cut off is finished now", "dir", dir)
+		log.Warn("finished an interrupted restore", "dir", dir)
 	}
 	return err
 }
@@ -411,7 +411,7 @@ func (a *App) listen(ctx context.Context) error {
 		if err == nil {
 			a.listeners = append(a.listeners, six)
 		} else if portTaken(err) {
-			a.opts.Log.Warn("another program uses this port on ::1; Fawn listens on 127.0.0.1 only", "port", at.Port)
+			a.opts.Log.Warn("port in use on ::1; listening on 127.0.0.1 only", "port", at.Port)
 		}
 	}
 	return nil
@@ -420,7 +420,7 @@ func (a *App) listen(ctx context.Context) error {
 // Addr is the address Fawn listens on.
 func (a *App) Addr() string { return a.listeners[0].Addr().String() }
 
-// URL is what a person opens.
+// URL is the address to open in a browser.
 func (a *App) URL() string {
 	return a.url() + a.base
 }

@@ -17,7 +17,7 @@ func (a *App) outward(ctx context.Context) *netguard.Guard {
 	return a.public()
 }
 
-// public reaches the public internet and what auth.allow_private opens.
+// public dials the public internet and addresses allowed by auth.allow_private.
 func (a *App) public() *netguard.Guard {
 	return a.guardFor("auth.allow_private", a.config.Current().File.Auth.AllowPrivate)
 }

@@ -10,7 +10,7 @@ import (
 	"fawn/store/filestore"
 )
 
-// projectTrees keep versions of the files of threads, and along with them those of the projects that they are in.
+// projectTrees keeps versions of the files of threads and of their projects.
 type projectTrees struct {
 	*filestore.Trees
 	db *store.DB
@@ -46,7 +46,7 @@ func (t *projectTrees) Begin(ctx context.Context, thread, run string) error {
 	return nil
 }
 
-// End lets go of what Begin has held.
+// End releases the locks of Begin.
 func (t *projectTrees) End(thread, run string) {
 	t.Trees.End(thread, run)
 	t.mu.Lock()
@@ -58,7 +58,7 @@ func (t *projectTrees) End(thread, run string) {
 	}
 }
 
-// SaveVersion stores what has changed in the project, too. The version is the thread's.
+// SaveVersion stores changes in the project, too. The version is the thread's.
 func (t *projectTrees) SaveVersion(ctx context.Context, thread string) (int64, error) {
 	v, err := t.Trees.SaveVersion(ctx, thread)
 	shelf, failed := projects.Shelf(t.db)(thread)

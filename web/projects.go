@@ -16,13 +16,13 @@ import (
 // maxToldFiles is how many files of a project its agents are told by name.
 const maxToldFiles = 50
 
-// openProjects makes what changes projects.
+// openProjects opens the service of projects.
 func (a *App) openProjects() *projects.Service {
 	return projects.New(projects.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Documents: a.documents,
 		Discarded: func() { a.pages.Discarded() }, Ended: a.endSandboxes, Log: a.opts.Log})
 }
 
-// endSandboxes ends what runs in the sandboxes of threads, at all servers that share the database.
+// endSandboxes stops the sandboxes of threads on all servers of the database.
 func (a *App) endSandboxes(ctx context.Context, threads []string) error {
 	var errs []error
 	for _, thread := range threads {
@@ -61,7 +61,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 	return out, err
 }
 
-// memoryScope is whose memory a thread has to do with.
+// memoryScope names the memory of a thread.
 func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Scope, error) {
 	p, err := a.db.ProjectOf(ctx, thread)
 	if err != nil {

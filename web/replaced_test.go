@@ -54,7 +54,7 @@ func TestAServerThatIsCutOffFromItsDatabaseIsReplaced(t *testing.T) {
 		t.Errorf("readers were let go after %v", took)
 	}
 	if err := stop(); !errors.Is(err, web.ErrReplaced) ||
-		strings.Count(s.log.String(), "may not write any more, and ends") != 1 {
+		strings.Count(s.log.String(), "lost the write lease; shutting down") != 1 {
 		t.Errorf("it ended with %v", err)
 	}
 

@@ -8,12 +8,12 @@ import (
 	"fawn/agent/threads"
 )
 
-// policy is what the configuration says about threads nobody touches.
+// policy returns the retention settings for untouched threads.
 func policy(r config.Retention) threads.Policy {
 	return threads.Policy{MaxAge: r.MaxAge, KeepLatest: r.KeepLatest, MaxSize: r.MaxSize}
 }
 
-// usedDays is how long it is known what runs of deleted threads took: limits count a day.
+// usedDays is how long the usage of deleted threads is kept: limits count a day.
 const usedDays = 48 * time.Hour
 
 // retain applies the policy of the moment, and threads' own times to live, again and again.

@@ -40,10 +40,12 @@ func (a *App) routes() error {
 	if err != nil {
 		return err
 	}
+	tasks := route.NewTasks(route.TaskParts{DB: a.db, Scheduler: a.schedule, Config: a.config.Current, Agents: a.agents,
+		Bots: chatApps})
 	pages, err := ui.New(ui.Deps{Site: site, Projects: a.projects, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
 		Backups: a.backupState, Web: a.web, Apps: a.builder.CallForApp, AppServer: a.builder.AppServer, Print: a.browser.Print,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
-		Schedule: a.schedule, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
+		Tasks: tasks, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
 		Aside: a.builder, Media: a.builder.Media(), Window: a.builder.WindowOf, Compact: a.builder.Compact, Inspect: a.inspect,
 		Outward: a.outward, Draining: a.leaving.ctx, SSO: sso.New(a.guardFor("auth.oidc", nil))})
 	if err != nil {
@@ -68,7 +70,7 @@ func (a *App) routes() error {
 	}
 	parts := route.NewParts(route.Deps{DB: a.db, Runs: a.runs, Copier: a.copier, Network: a.network, Dirs: a.dirs,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Snapshot: a.config.Current,
-		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Schedule: a.schedule,
+		Settings: a.config, Log: a.opts.Log, Version: a.opts.Version, Post: a.postWebhook, Tasks: tasks,
 		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
 		MCP: a.mcp, Access: a.access, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
 		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
@@ -137,7 +139,7 @@ func (a *App) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 				return
 			}
 			if p != http.ErrAbortHandler {
-				a.opts.Log.Error("a request panicked", "path", c.Request().URL.Path, "panic", p,
+				a.opts.Log.Error("request panicked", "path", c.Request().URL.Path, "panic", p,
 					"stack", string(debug.Stack()))
 			}
 			if p == http.ErrAbortHandler || c.Response().Committed {

@@ -25,7 +25,7 @@ import (
 // sandboxCloseTime is how long the processes of all sandboxes may take to end.
 const sandboxCloseTime = 5 * time.Second
 
-// sandboxStopTime is the same for a server that stops, which may have been about to try what works on this machine.
+// sandboxStopTime is the same for a stopping server, which may be about to probe this machine's sandboxes.
 const sandboxStopTime = 20 * time.Second
 
 // openSandbox picks the provider that runs commands and opens the way out of it. A host
@@ -58,7 +58,7 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	a.stopProxy = stop
 	c.Proxy = func(thread string, l net.Listener) {
 		if err := proxy.Serve(serving, l, thread); err != nil {
-			a.opts.Log.Warn("couldn't serve the network of a sandbox", "thread", thread, "err", err)
+			a.opts.Log.Warn("couldn't serve a sandbox's network", "thread", thread, "err", err)
 		}
 	}
 	a.egress = proxy
@@ -113,7 +113,7 @@ func (a *App) egressGuard(snap *config.Snapshot) *netguard.Guard {
 	return a.guardFor("sandbox.network.allow_private", snap.File.Sandbox.Network.AllowPrivate)
 }
 
-// guardFor keeps out of private networks but for those that a list of the configuration opens.
+// guardFor refuses private networks except those in a list of the configuration.
 func (a *App) guardFor(key string, private []string) *netguard.Guard {
 	g := &netguard.Guard{Own: func() []netip.AddrPort {
 		var own []netip.AddrPort
@@ -160,7 +160,7 @@ func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 	}
 }
 
-// removeThread ends what runs for a thread, then deletes its files.
+// removeThread stops a thread's processes, then deletes its files.
 func (a *App) removeThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
@@ -174,7 +174,7 @@ func (a *App) removeThread(thread string) error {
 	return errors.Join(err, a.forgetThread(thread))
 }
 
-// forgetThread deletes a thread's files and what was made of them.
+// forgetThread deletes a thread's files and everything derived from them.
 func (a *App) forgetThread(thread string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxCloseTime)
 	defer cancel()
@@ -182,7 +182,7 @@ func (a *App) forgetThread(thread string) error {
 		a.pictures.Forget(thread))
 }
 
-// restartSandbox ends what commands of a thread run, as its user asked.
+// restartSandbox stops the commands of a thread at its user's request.
 func (a *App) restartSandbox(ctx context.Context, thread string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sandboxCloseTime)
 	defer cancel()
@@ -204,7 +204,7 @@ func (a *App) closeSandbox() error {
 	return err
 }
 
-// publicReport is what monitors may see of the provider: no path of this machine.
+// publicReport is the part of a provider's report for monitors, without paths of this machine. No path of this machine.
 func (a *App) publicReport() sandbox.Report {
 	r := a.report()
 	r.Detail, r.Tried = "", slices.Clone(r.Tried)

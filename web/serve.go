@@ -69,7 +69,7 @@ func Serve(ctx context.Context, o Options) error {
 		return err
 	}
 	if ctx.Err() == nil {
-		a.opts.Log.Warn("this server begins anew", "err", err)
+		a.opts.Log.Warn("restarting in place", "err", err)
 		err = errors.Join(err, a.handover.Execute(env))
 	}
 	return errors.Join(err, a.handover.Drop())
@@ -88,7 +88,7 @@ func (a *App) Run(ctx context.Context) error {
 			return err
 		}
 		g.Go(func() error { return serveProfiles(gctx, server, l) })
-		a.opts.Log.Info("profiles are served", "url", "http://"+l.Addr().String()+"/debug/pprof/")
+		a.opts.Log.Info("serving profiles", "url", "http://"+l.Addr().String()+"/debug/pprof/")
 	}
 	for _, l := range a.listeners {
 		g.Go(func() error {
@@ -114,7 +114,7 @@ func (a *App) Run(ctx context.Context) error {
 	g.Go(func() error {
 		<-gctx.Done()
 		most := anewTime
-		if !a.bequeath(context.Cause(gctx)) {
+		if !a.keepSockets(context.Cause(gctx)) {
 			most = a.drainTime()
 			a.manage(a.opts.Manager.Stopping())
 		}
@@ -138,31 +138,31 @@ func (a *App) Run(ctx context.Context) error {
 // drainTime is how long requests may go on at a stop.
 func (a *App) drainTime() time.Duration { return cmp.Or(a.opts.patience, drainTime) }
 
-// bequeath keeps the sockets when this server can begin anew after what has ended it.
-func (a *App) bequeath(err error) bool {
+// keepSockets keeps the sockets if this server can restart after the loss of its lease.
+func (a *App) keepSockets(err error) bool {
 	if !a.opts.anew || !errors.Is(err, ErrReplaced) {
 		return false
 	}
 	if a.handover, err = restart.Prepare(a.opts.Addr, a.listeners); err != nil {
-		a.opts.Log.Warn("this server can't begin anew", "err", err)
+		a.opts.Log.Warn("couldn't restart in place", "err", err)
 		return false
 	}
 	return true
 }
 
-// loss tells that another server has taken over, or may have: what this one goes on with would be in vain.
-type loss chan error
+// leaseLoss reports that another server has taken over, or may have, so that this one must not go on.
+type leaseLoss chan error
 
 // tell never blocks, and the first one counts.
-func (l loss) tell(err error) {
+func (l leaseLoss) tell(err error) {
 	select {
 	case l <- err:
 	default:
 	}
 }
 
-// wait returns what was lost, which ends the server, or nil when ctx ends.
-func (l loss) wait(ctx context.Context) error {
+// wait returns the loss that ends the server, or nil when ctx ends.
+func (l leaseLoss) wait(ctx context.Context) error {
 	select {
 	case err := <-l:
 		return err
@@ -218,8 +218,7 @@ func ignoreDeadline(err error) error {
 	return err
 }
 
-// Close ends runs, keeping what they have shown, and then closes every part below. It can
-// be called again.
+// Close ends runs, keeps their output, and closes all parts below. It can be called again.
 func (a *App) Close() error {
 	a.closeOnce.Do(func() {
 		if a.server == nil { // never served

@@ -238,7 +238,7 @@ func TestADifferentConfigurationIsTold(t *testing.T) {
 	b.configure(t, conf)
 	for _, s := range []*server{a, b} {
 		s.shows(t, "/workspace/settings/about", "different config.yaml", false)
-		if !strings.Contains(s.log.String(), "another config.yaml") {
+		if !strings.Contains(s.log.String(), "config.yaml differs") {
 			t.Error("the log says nothing of it")
 		}
 	}

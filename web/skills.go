@@ -12,7 +12,7 @@ import (
 	"fawn/web/storage"
 )
 
-// openSkills looks at the skills, and shows those that are on to every thread.
+// openSkills reads the skills, and shows the enabled ones to every thread.
 func (a *App) openSkills(ctx context.Context) (err error) {
 	o := SkillOptions(a.config.Current, a.opts)
 	o.Extensions = a.config.Extensions

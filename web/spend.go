@@ -11,7 +11,7 @@ import (
 // bookTime is how long storing a row of the accounts may take.
 const bookTime = 10 * time.Second
 
-// book stores what a model call beside the answers cost.
+// book stores the cost of a model call beside the answers.
 func (a *App) book(ctx context.Context, c lead.SideCall) {
 	ctx, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()

@@ -78,7 +78,7 @@ func TestAStopWhileTheDatabaseIsAwayIsNoFailure(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	log := slog.New(slog.NewTextHandler(hearing{"the database cannot be reached, trying again", stop}, nil))
+	log := slog.New(slog.NewTextHandler(hearing{"database unreachable; retrying", stop}, nil))
 	err = web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Config: config, Log: log, Out: io.Discard})
 	if err != nil || ctx.Err() == nil {
 		t.Errorf("it ended with %v, asked to: %v", err, ctx.Err() != nil)

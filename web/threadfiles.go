@@ -7,7 +7,7 @@ import (
 	"fawn/agent/runs/recorder"
 )
 
-// versions are what runs keep of files, if they do.
+// versions is the store of file versions for runs, nil without one.
 func (a *App) versions() recorder.Files {
 	if a.trees == nil {
 		return nil
@@ -15,7 +15,7 @@ func (a *App) versions() recorder.Files {
 	return newProjectTrees(a.trees, a.db)
 }
 
-// copyFiles gives a thread's copy its files, with what is known of the documents among them.
+// copyFiles copies a thread's files to its copy, with the state of their documents.
 func (a *App) copyFiles(ctx context.Context, from, to string) error {
 	if err := a.dirs.Copy(ctx, from, to); err != nil {
 		return err

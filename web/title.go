@@ -45,7 +45,7 @@ func (k keptTitles) Kept(ctx context.Context, thread, run string) string {
 		err = json.Unmarshal(body, &kept)
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		k.log.Warn("couldn't read the title of a run that was cut off", "thread", thread, "err", err)
+		k.log.Warn("couldn't read the title of an interrupted run", "thread", thread, "err", err)
 	}
 	if kept.Run != run {
 		return ""
@@ -65,6 +65,6 @@ func (k keptTitles) Keep(ctx context.Context, thread, run, title string) {
 		err = k.db.Commit(ctx, store.Batch{KV: []store.KV{kv}})
 	}
 	if err != nil && k.db.Writable() {
-		k.log.Warn("couldn't store the title of a run at work", "thread", thread, "err", err)
+		k.log.Warn("couldn't store the title of a running run", "thread", thread, "err", err)
 	}
 }

@@ -20,7 +20,7 @@ func (a *App) openTLS(s config.Server) (err error) {
 	return err
 }
 
-// TLSConfig is what the configuration says about TLS, or nil for plain HTTP.
+// TLSConfig returns the TLS configuration, or nil for plain HTTP.
 func TLSConfig(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err error) {
 	switch {
 	case len(t.Domains) > 0 && t.Cert+t.Key != "":
@@ -38,7 +38,7 @@ func TLSConfig(t config.TLS, data string, log *slog.Logger) (c *tls.Config, err 
 	return c, nil
 }
 
-// Authority is who gives the certificates, which stay in the data folder.
+// Authority issues the certificates, which are stored in the data folder.
 func Authority(t config.TLS, data string) tlsport.Authority {
 	return tlsport.Authority{Domains: t.Domains, Email: t.Email, Directory: t.Directory, Root: t.DirectoryCA,
 		Cache: filepath.Join(data, "acme")}
@@ -52,8 +52,8 @@ func (a *App) secured(l net.Listener, s config.Server) net.Listener {
 	return tlsport.Listen(l, a.tls, s.HeaderTimeout)
 }
 
-// toTLS sends who came without TLS to the same place with it, where the port speaks it. Programs
-// on this machine may come without: what they say leaves it on no wire.
+// toTLS redirects plain HTTP requests to HTTPS, where the port speaks it. Programs on this machine may come without:
+// what they say leaves it on no wire.
 func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	client := proxy.Of(r)
 	if a.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {

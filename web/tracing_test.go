@@ -280,7 +280,7 @@ func TestADeadCollectorCostsARunNothing(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(s.log.String(), "traces couldn't be sent") {
+	if !strings.Contains(s.log.String(), "couldn't send traces") {
 		t.Error("nobody is told that the traces are lost")
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"fawn/web/hostrules"
 )
 
-// belongings are what users own.
+// belongings are a user's rows and files.
 type belongings struct {
 	db     *store.DB
 	runs   *runs.Manager
@@ -28,7 +28,7 @@ type belongings struct {
 	projects *projects.Service
 }
 
-// offlineBelongings are those of a data folder that no server uses. The caller calls done.
+// offlineBelongings opens the belongings in a data folder that no server uses. The caller calls done.
 func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belongings, done func() error, err error) {
 	agents, err := profile.Open(dirs.Root, store.DefaultOwner)
 	if err != nil {
@@ -112,7 +112,7 @@ func (b belongings) removeThreads(ctx context.Context, user string) error {
 	}
 }
 
-// tell says what a user owns.
+// tell lists a user's belongings.
 func (b belongings) tell(ctx context.Context, user string) (string, error) {
 	o, err := b.db.Owned(ctx, user)
 	if err != nil {

@@ -45,7 +45,7 @@ func deleteUser(ctx context.Context, s *account.Service, out io.Writer, u store.
 	return err
 }
 
-// belongings are what users of this server own.
+// belongings returns the belongings of this server's users.
 func (a *App) belongings() belongings {
 	return belongings{db: a.db, runs: a.runs, agents: a.agents, memory: a.memory, projects: a.projects}
 }

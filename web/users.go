@@ -19,7 +19,7 @@ import (
 	"fawn/web/account"
 )
 
-// UserJob is what fawn user has to do.
+// UserJob is a job of the command fawn user.
 type UserJob struct {
 	Do     string `json:"do"` // list, add, role, disable, enable, reset, owned or delete
 	Email  string `json:"email"`
@@ -69,7 +69,7 @@ func Users(ctx context.Context, o Options, job UserJob) error {
 	return errors.Join(runUserJob(ctx, s, b, "http://ADDRESS-OF-THE-SERVER", o.Out, job), done(), db.Close())
 }
 
-// runUserJob does a job and says what came of it. base is the address in front of links.
+// runUserJob runs a job and returns its output. base is the address in front of links.
 func runUserJob(ctx context.Context, s *account.Service, b belongings, base string, out io.Writer, job UserJob) error {
 	if job.Do == "list" {
 		return listUsers(ctx, s, out)
@@ -108,7 +108,7 @@ func runUserJob(ctx context.Context, s *account.Service, b belongings, base stri
 	return refusedJob(err)
 }
 
-// refusedJob turns what is wrong with a job into an ErrUserJob.
+// refusedJob turns an error of a job into an ErrUserJob.
 func refusedJob(err error) error {
 	for _, why := range []error{account.ErrLastOwner, account.ErrRole, account.ErrEmail, account.ErrEmailTaken} {
 		if errors.Is(err, why) {
@@ -183,7 +183,7 @@ func resetUser(ctx context.Context, s *account.Service, base string, out io.Writ
 	return err
 }
 
-// jobResult is what a server answers a job of the console's with.
+// jobResult is a server's answer to a job of the console.
 type jobResult struct {
 	Out string `json:"out"`
 	Why string `json:"why"` // of a job that was refused

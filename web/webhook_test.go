@@ -31,7 +31,7 @@ func TestWebhooksStayOutOfPrivateNetworks(t *testing.T) {
 	givenUp := func(t *testing.T, s *server) {
 		t.Helper()
 		for end := time.Now().Add(patience); !strings.Contains(s.log.String(),
-			"giving up on a webhook"); time.Sleep(10 * time.Millisecond) {
+			"gave up on a webhook"); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("log:\n%s", s.log)
 			}

@@ -11,7 +11,7 @@ import (
 	"fawn/sandbox/render"
 )
 
-// openWeb makes what searches and reads the web for agents.
+// openWeb opens the web search and reader of agents.
 func (a *App) openWeb() *community.Service {
 	a.browser.Where = func() string { return a.config.Current().File.Web.Browser }
 	a.browser.Log = a.opts.Log

@@ -1,5 +1,6 @@
 // Package access decides what people may use: models, agents, skills and MCP servers, and how many runs and tokens a
-// day, by the rules of their groups. Owners, accounts in no group and servers without accounts are not limited.
+// day, by the rules of their groups. Owners, accounts in no group and servers without accounts are not limited. Who
+// signed in is package web/account's matter.
 package access
 
 import (

@@ -119,7 +119,7 @@ func (w *worker) turnOf(ctx context.Context, conn *sdk.ClientSideConnection, pro
 		after, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 		defer done()
 		if err := conn.Cancel(after, sdk.CancelNotification{SessionId: s.SessionId}); err != nil {
-			w.log.Debug("an external agent could not be told to stop; it is ended", "agent", w.name, "err", err)
+			w.log.Debug("couldn't stop an external agent; killing it", "agent", w.name, "err", err)
 		}
 		return "", context.Cause(ctx)
 	}

@@ -1,2 +1,3 @@
-// Package browsing lets agents use a browser: each thread has one of its own, which keeps its logins.
+// Package browsing holds the tools with which agents use a browser: open, read, click, type. Each thread has a browser
+// of its own, which keeps its logins. The browsers themselves are package sandbox/browser.
 package browsing

@@ -222,7 +222,7 @@ func (s *Service) finish(ctx context.Context, t *agent.Turn, c agent.ToolCall, a
 	v, err := s.Browsers.Act(ctx, t.ThreadID, a)
 	defer func() {
 		if err := v.Discard(); err != nil { // downloads without a file
-			s.Log.Warn("a download can't be removed", "thread", t.ThreadID, "err", err)
+			s.Log.Warn("couldn't remove a download", "thread", t.ThreadID, "err", err)
 		}
 	}()
 	var refused *browser.Refusal
@@ -238,7 +238,7 @@ func (s *Service) finish(ctx context.Context, t *agent.Turn, c agent.ToolCall, a
 	case errors.Is(err, context.DeadlineExceeded):
 		return agent.ErrorResult("Error: the page took too long"), nil
 	default:
-		s.Log.Warn("a browser doesn't work", "thread", t.ThreadID, "err", err)
+		s.Log.Warn("browser failed", "thread", t.ThreadID, "err", err)
 		return agent.ErrorResult("Error: the browser doesn't work: " + clip(err.Error(), 300)), nil
 	}
 	art := &Artifact{Address: v.Address, Title: v.Title, Target: v.Target, Notes: v.Notes}
@@ -249,7 +249,7 @@ func (s *Service) finish(ctx context.Context, t *agent.Turn, c agent.ToolCall, a
 	}
 	defer f.Close()
 	if art.Picture, err = s.picture(ctx, f, v.Picture); err != nil {
-		s.Log.Warn("the picture of a step wasn't kept", "thread", t.ThreadID, "err", err)
+		s.Log.Warn("couldn't store a step's picture", "thread", t.ThreadID, "err", err)
 	}
 	for _, d := range v.Saved {
 		at, err := save(ctx, f, d)
@@ -326,7 +326,7 @@ func (s *Service) close(_ context.Context, t *agent.Turn, _ agent.ToolCall, a cl
 	s.Browsers.End(t.ThreadID)
 	if a.Forget && s.Forget != nil {
 		if err := s.Forget(t.ThreadID); err != nil {
-			return agent.Result{}, fmt.Errorf("forget what is kept of a browser: %w", err)
+			return agent.Result{}, fmt.Errorf("delete browser state: %w", err)
 		}
 		return agent.TextResult("The browser is closed, and its logins are forgotten."), nil
 	}

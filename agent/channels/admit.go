@@ -12,18 +12,18 @@ import (
 	"fawn/store"
 )
 
-// who is the account that a message counts for.
+// who is the account that a message is attributed to.
 type who struct {
 	owner      string
 	connection string // "" for somebody on the list of the configuration
-	open       bool   // let in because everybody is
-	guest      bool   // let in because the group is
+	open       bool   // admitted because the bot is open to everyone
+	guest      bool   // admitted as a guest of a group
 }
 
 // limited tells that runs for them have no commands, servers, memory or helpers.
 func (w who) limited() bool { return w.open || w.guest }
 
-// who finds out for whom a message is; known is false for strangers.
+// who finds the account of a message's sender; known is false for strangers.
 func (b *bot) who(ctx context.Context, p chat.Person) (w who, known bool, err error) {
 	c, err := b.h.cfg.DB.ConnectionOf(ctx, b.provider, p.ID, p.Workspace)
 	if err == nil {
@@ -44,117 +44,200 @@ func (b *bot) who(ctx context.Context, p chat.Person) (w who, known bool, err er
 	return w, false, nil
 }
 
-// admit lets a message in, refuses it, or does at once what it asks for.
+// candidate is a message with everything that the rules of admission look at.
+type candidate struct {
+	row   store.Inbound
+	u     chat.Update
+	cmd   command // name "" for other messages
+	who   who     // set once the sender is looked up, if known
+	known bool
+
+	working bool              // a turn of the line is under way
+	open    bool              // the group was let in
+	group   store.ChannelChat // its row
+	host    *who              // the account that guests of the group are answered for, nil for none
+	unasked bool              // the bot also reads group messages that don't mention it
+	often   func() bool       // counts the message; true when its sender sends too many
+}
+
+func (c *candidate) empty() bool { return c.u.Text == "" && len(c.u.Files) == 0 }
+
+// rule decides about the messages it applies to: act carries out its decision. Without one they are dropped for a
+// reason, and reply, if any, is told to the sender, at most once an hour.
+type rule struct {
+	applies func(c *candidate) bool
+	reason  string
+	reply   string
+	act     func(l *line, ctx context.Context, c *candidate) error
+}
+
+// early are the rules that need not know the sender. The first that applies decides.
+func early() []rule {
+	return []rule{
+		{applies: func(c *candidate) bool { return c.u.Stops && !c.working }, act: (*line).drop}, // there is nothing to stop
+		{applies: func(c *candidate) bool {
+			return c.cmd.name == "connect" || c.cmd.name == "start" && c.cmd.arg != ""
+		}, act: func(l *line, ctx context.Context, c *candidate) error { return l.pair(ctx, c.row, c.u, c.cmd.arg) }},
+	}
+}
+
+// late are the rules for a sender who was looked up, first those of groups. The first that applies decides; a message
+// that none applies to is admitted.
+func late() []rule {
+	return []rule{
+		{applies: func(c *candidate) bool { return c.u.Group && c.cmd.name == "allow" && c.known }, act: (*line).allow},
+		{applies: func(c *candidate) bool { return c.u.Group && !c.open && c.known && c.u.Mentioned },
+			reason: "group", reply: sayNotAllowed},
+		{applies: func(c *candidate) bool { return c.u.Group && !c.open }, reason: "group"},
+		{applies: func(c *candidate) bool { return c.u.Group && !c.u.Mentioned && !c.unasked }, reason: "not mentioned"},
+		{applies: func(c *candidate) bool { return !c.known && c.host == nil && (c.u.Group || c.u.Stops) },
+			reason: "stranger"},
+		{applies: func(c *candidate) bool { return !c.known && c.host == nil }, reason: "stranger", reply: sayStranger},
+		{applies: func(c *candidate) bool { return len(c.u.Text) > maxText }, reason: "too long", reply: sayTooLong},
+		{applies: func(c *candidate) bool { return c.u.Stops },
+			act: func(l *line, ctx context.Context, c *candidate) error { return l.reacted(ctx, c.admitted()) }},
+		{applies: func(c *candidate) bool { return c.empty() && c.u.Unread != "" }, act: (*line).unreadable},
+		{applies: (*candidate).empty, reason: "empty"},
+		{applies: func(c *candidate) bool { return c.often() }, reason: "too many messages", reply: sayTooMany},
+		{applies: func(c *candidate) bool {
+			return c.account().limited() && personal(c.cmd) ||
+				c.account().guest && c.cmd.name == "models" && c.cmd.arg != ""
+		}, reason: "command of a guest", reply: sayGuest},
+		{applies: func(c *candidate) bool { return c.cmd.now }, act: (*line).command},
+	}
+}
+
+// account is the one that an admitted message is attributed to.
+func (c *candidate) account() who {
+	if !c.known && c.host != nil {
+		return *c.host
+	}
+	return c.who
+}
+
+func (c *candidate) admitted() *admitted {
+	return &admitted{row: c.row, u: c.u, who: c.account(), cmd: c.cmd}
+}
+
+// first returns the first rule that applies, nil for none.
+func first(rules []rule, c *candidate) *rule {
+	for i := range rules {
+		if rules[i].applies(c) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// admit lets a message in, refuses it, or does at once what it asks for, as the rules decide.
 func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	b := l.b
 	u, err := decode(row)
 	if err != nil {
 		return l.settle(ctx, row, store.InboundFailed, err.Error())
 	}
-	if u.Stops && l.turn == nil {
-		return l.settle(ctx, row, store.InboundDone, "") // there is nothing to stop
+	c := &candidate{row: row, u: u, working: l.turn != nil, unasked: b.conf().Unasked,
+		often: func() bool { return !b.people.Allow(time.Now(), u.Sender.ID) }}
+	if cmd, ok := parseCommand(u.Text); ok {
+		c.cmd = cmd
+	} else if c.working && stopWord(u.Text) {
+		c.cmd = command{name: "stop"}
 	}
-	cmd, isCommand := parseCommand(u.Text)
-	if !isCommand && l.turn != nil && stopWord(u.Text) {
-		cmd, isCommand = command{name: "stop"}, true
+	if r := first(early(), c); r != nil {
+		return l.decide(ctx, r, c)
 	}
-	if isCommand && (cmd.name == "connect" || cmd.name == "start" && cmd.arg != "") {
-		return l.pair(ctx, row, u, cmd.arg)
-	}
-	w, known, err := b.who(ctx, u.Sender)
-	if err != nil {
+	if err := l.lookUp(ctx, c); err != nil {
 		return err
 	}
-	if u.Group {
-		host, done, err := l.group(ctx, row, u, cmd, w, known)
-		if done || err != nil {
-			return err
-		}
-		if !known && host != nil {
-			w, known = *host, true
-		}
+	if r := first(late(), c); r != nil {
+		return l.decide(ctx, r, c)
 	}
-	switch {
-	case !known && u.Stops:
-		return l.settle(ctx, row, store.InboundRefused, "stranger")
-	case !known:
-		return l.refuse(ctx, row, u, "stranger", sayStranger)
-	case len(u.Text) > maxText:
-		return l.refuse(ctx, row, u, "too long", sayTooLong)
-	case u.Stops:
-		return l.reacted(ctx, &admitted{row: row, u: u, who: w})
-	case u.Text == "" && len(u.Files) == 0 && u.Unread != "":
-		return l.refuse(ctx, row, u, "unreadable "+string(u.Unread), unreadable(u.Unread))
-	case u.Text == "" && len(u.Files) == 0:
-		return l.settle(ctx, row, store.InboundRefused, "empty")
-	case !b.people.Allow(time.Now(), u.Sender.ID):
-		return l.refuse(ctx, row, u, "too many messages", sayTooMany)
-	}
-	a := &admitted{row: row, u: u, who: w}
+	a := c.admitted()
 	if a.thread, err = l.repliesTo(ctx, a); err != nil {
 		return err
-	}
-	if isCommand {
-		if cmd = b.known(cmd); w.limited() && personal(cmd) || w.guest && cmd.name == "models" && cmd.arg != "" {
-			return l.refuse(ctx, row, u, "command of a guest", sayGuest)
-		}
-		if cmd.now {
-			a.cmd = cmd
-			return l.obey(ctx, a)
-		}
-		a.cmd = cmd
 	}
 	l.let[row.N] = a
 	return nil
 }
 
-// group judges what was written where several people read. done says that the message is dealt with. Guests of a group
-// that lets them in are answered for its host.
-func (l *line) group(ctx context.Context, row store.Inbound, u chat.Update, cmd command, w who, known bool) (
-	host *who, done bool, err error) {
+// lookUp finds the sender's account and, in a group, whether the group was let in and for whom guests are answered.
+func (l *line) lookUp(ctx context.Context, c *candidate) (err error) {
 	b := l.b
-	g, err := b.h.cfg.DB.ChannelChat(ctx, b.provider, u.Chat, "")
+	if c.who, c.known, err = b.who(ctx, c.u.Sender); err != nil {
+		return err
+	}
+	if c.cmd.name != "" {
+		c.cmd = b.known(c.cmd)
+	}
+	if !c.u.Group {
+		return nil
+	}
+	c.group, err = b.h.cfg.DB.ChannelChat(ctx, b.provider, c.u.Chat, "")
 	if err != nil && !missing(err) {
-		return nil, true, err
+		return err
 	}
-	open := err == nil && g.EnabledBy != ""
-	switch {
-	case cmd.name == "allow" && known:
-		g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = b.provider, u.Chat, "", "group", u.ChatName,
-			u.Sender.ID
-		own := settingsOf(g)
-		own.Host, own.Workspace = w.owner, u.Sender.Workspace
-		if g.Settings, err = agent.Encode(own); err != nil {
-			return nil, true, err
-		}
-		if err := b.h.cfg.DB.PutChannelChat(ctx, g); err != nil {
-			return nil, true, err
-		}
-		if err := l.settle(ctx, row, store.InboundDone, ""); err != nil {
-			return nil, true, err
-		}
-		b.say(ctx, u, sayAllowed)
-		return nil, true, nil
-	case !open && known && u.Mentioned:
-		return nil, true, l.refuse(ctx, row, u, "group", sayNotAllowed)
-	case !open:
-		return nil, true, l.settle(ctx, row, store.InboundRefused, "group")
-	case !u.Mentioned && !b.conf().Unasked:
-		return nil, true, l.settle(ctx, row, store.InboundRefused, "not mentioned")
+	if c.open = err == nil && c.group.EnabledBy != ""; c.open {
+		c.host = b.host(c.group)
 	}
-	if host = b.host(g); host == nil && !known {
-		return nil, true, l.settle(ctx, row, store.InboundRefused, "stranger")
-	}
-	return host, false, nil
+	return nil
 }
 
-// Who may write in a group, besides people with an account.
+// decide carries out a rule.
+func (l *line) decide(ctx context.Context, r *rule, c *candidate) error {
+	switch {
+	case r.act != nil:
+		return r.act(l, ctx, c)
+	case r.reply != "":
+		return l.refuse(ctx, c.row, c.u, r.reason, r.reply)
+	}
+	return l.settle(ctx, c.row, store.InboundRefused, r.reason)
+}
+
+// drop is done with a message at once.
+func (l *line) drop(ctx context.Context, c *candidate) error {
+	return l.settle(ctx, c.row, store.InboundDone, "")
+}
+
+// unreadable refuses a message of a kind that no adapter reads.
+func (l *line) unreadable(ctx context.Context, c *candidate) error {
+	return l.refuse(ctx, c.row, c.u, "unreadable "+string(c.u.Unread), unreadable(c.u.Unread))
+}
+
+// command carries out a command that doesn't wait for its turn.
+func (l *line) command(ctx context.Context, c *candidate) (err error) {
+	a := c.admitted()
+	if a.thread, err = l.repliesTo(ctx, a); err != nil {
+		return err
+	}
+	return l.obey(ctx, a)
+}
+
+// allow lets the bot into a group.
+func (l *line) allow(ctx context.Context, c *candidate) (err error) {
+	g, u := c.group, c.u
+	g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = l.b.provider, u.Chat, "", "group", u.ChatName, u.Sender.ID
+	own := settingsOf(g)
+	own.Host, own.Workspace = c.who.owner, u.Sender.Workspace
+	if g.Settings, err = agent.Encode(own); err != nil {
+		return err
+	}
+	if err := l.b.h.cfg.DB.PutChannelChat(ctx, g); err != nil {
+		return err
+	}
+	if err := l.drop(ctx, c); err != nil {
+		return err
+	}
+	l.b.say(ctx, u, sayAllowed)
+	return nil
+}
+
+// Members of a group who may write, besides people with an account.
 const (
 	MembersAll    = "all"
 	MembersPaired = "paired"
 )
 
-// host is for whom people without an account are answered in a group; nil where they are not.
+// host is the account that guests of a group are answered for; nil where guests aren't answered.
 func (b *bot) host(g store.ChannelChat) *who {
 	own := settingsOf(g)
 	if g.EnabledBy == "" || own.Members != MembersAll && (own.Members != "" || !b.conf().Guests) {
@@ -186,7 +269,7 @@ func (b *bot) say(ctx context.Context, to chat.Update, text string) {
 		_, err = b.channel().Send(b.calls, to.Address, post)
 	}
 	if err != nil && ctx.Err() == nil {
-		b.h.cfg.Log.Warn("a short answer was not sent", "channel", b.provider, "err", err)
+		b.h.cfg.Log.Warn("couldn't send a reply", "channel", b.provider, "err", err)
 		return
 	}
 	b.sent()

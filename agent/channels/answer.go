@@ -11,8 +11,8 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// answer is what a chat shows of a run: the text of the lead agent's messages, questions, and what it does now. It is
-// built from the run's log alone.
+// answer is a chat's view of a run: the lead agent's text, questions, and the current activity. It is built from the
+// run's log alone.
 type answer struct {
 	parts  []*part
 	files  []string // paths that were presented, in order
@@ -127,7 +127,7 @@ func (a *answer) set(id, text string) {
 	}
 }
 
-// result takes what a tool brought: files to show, or a question.
+// result adds the outcome of a tool: shared files, or a question.
 func (a *answer) result(raw json.RawMessage) {
 	var end runevent.ToolEnd
 	if json.Unmarshal(raw, &end) != nil {
@@ -153,7 +153,7 @@ func (a *answer) result(raw json.RawMessage) {
 	}
 }
 
-// solid is the text so far, without what may be replaced.
+// solid returns the text so far, without the part that may still be replaced.
 func (a *answer) solid() string {
 	var b strings.Builder
 	for _, p := range a.parts {
@@ -169,7 +169,7 @@ func (a *answer) solid() string {
 	return agent.Visible(b.String())
 }
 
-// ending is what stands behind the text of a run that has ended.
+// ending is the text added at the end of a run.
 func (a *answer) ending() string {
 	switch a.status {
 	case runs.Success:
@@ -184,7 +184,7 @@ func (a *answer) ending() string {
 	return fmt.Sprintf(failedText, why)
 }
 
-// doing is what people read while a tool works.
+// doing describes a running tool.
 func doing(tool string) string {
 	switch {
 	case tool == "present_files" || tool == "ask_clarification" || tool == "write_todos":

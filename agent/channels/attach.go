@@ -31,7 +31,7 @@ func (t *turn) attach(ctx context.Context, thread string, u chat.Update) (lines 
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			t.l.b.h.cfg.Log.Warn("a file from a chat was not taken", "channel", t.l.b.provider, "err", err)
+			t.l.b.h.cfg.Log.Warn("couldn't take a file from a chat", "channel", t.l.b.provider, "err", err)
 			lines = append(lines, fmt.Sprintf(refusedFile, clean(name), reasonOf(err)))
 			continue
 		}
@@ -45,7 +45,7 @@ func (t *turn) attach(ctx context.Context, thread string, u chat.Update) (lines 
 	return lines, nil
 }
 
-// reasonOf is why a file was not taken, without what only the log is for.
+// reasonOf is the public reason for a refused file.
 func reasonOf(err error) string {
 	if errors.Is(err, uploads.ErrTooLarge) {
 		return "it is too large"

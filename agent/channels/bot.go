@@ -87,7 +87,7 @@ func (b *bot) close() {
 	b.cut()
 }
 
-// run opens the platform, takes up what the last server left and then reads until the bot is to stop.
+// run opens the platform, resumes the last server's work, and reads until the bot stops.
 func (b *bot) run() {
 	log := b.h.cfg.Log.With("channel", b.provider)
 	if w := b.conf().Warning; w != "" {
@@ -99,7 +99,7 @@ func (b *bot) run() {
 			return
 		}
 		b.failed(err)
-		log.Warn("a channel does not work", "err", err)
+		log.Warn("channel failed", "err", err)
 		var fatal *chat.Fatal
 		if errors.As(err, &fatal) {
 			if fatal.Retry == 0 {
@@ -140,7 +140,7 @@ func (b *bot) session() error {
 	return b.channel().Run(b.ctx, &inbox{b})
 }
 
-// self is who a bot is.
+// self is the identity of a bot.
 func self(ctx context.Context, ch chat.Channel) (chat.Me, error) {
 	if k, ok := ch.(chat.Known); ok {
 		return k.Self(), nil
@@ -186,7 +186,7 @@ func (b *bot) connected() {
 	}
 }
 
-// tell wakes who waits for another status. mu is held.
+// tell wakes waiters for a change of status. mu is held.
 func (b *bot) tell() {
 	close(b.changed)
 	b.changed = make(chan struct{})

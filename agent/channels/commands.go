@@ -126,7 +126,7 @@ func stopWord(text string) bool {
 	return false
 }
 
-// reacted stops the run whose answer somebody marked with a sign for it. A sign at another message stops nothing.
+// reacted stops the run whose answer got a stop reaction. A sign at another message stops nothing.
 func (l *line) reacted(ctx context.Context, a *admitted) error {
 	c, err := l.chat(ctx, a)
 	if err != nil {

@@ -74,7 +74,7 @@ func (b *bot) deliver(first store.Outbound, fresh bool) {
 		d.rows = map[string]*store.Outbound{first.Piece: &first}
 	}
 	if err := json.Unmarshal(first.Place, &d.to); err != nil {
-		b.h.cfg.Log.Error("an answer cannot be delivered", "channel", b.provider, "run", first.Run, "err", err)
+		b.h.cfg.Log.Error("couldn't deliver an answer", "channel", b.provider, "run", first.Run, "err", err)
 		return
 	}
 	d.ctx, d.stop = context.WithCancel(b.ctx)
@@ -133,7 +133,7 @@ func (d *delivery) work() {
 	fresh := d.rows != nil
 	if err := d.load(ctx); err != nil {
 		if ctx.Err() == nil {
-			d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
+			d.b.h.cfg.Log.Error("couldn't deliver an answer", "channel", d.b.provider, "run", d.run, "err", err)
 		}
 		return
 	}
@@ -146,7 +146,7 @@ func (d *delivery) work() {
 		err = d.recall(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		d.b.h.cfg.Log.Error("an answer is not delivered", "channel", d.b.provider, "run", d.run, "err", err)
+		d.b.h.cfg.Log.Error("couldn't deliver an answer", "channel", d.b.provider, "run", d.run, "err", err)
 	}
 	if err != nil || !ok {
 		return
@@ -224,8 +224,8 @@ func (d *delivery) typing(ctx context.Context) {
 	}
 }
 
-// sync brings the chat up to what is known. It returns how long to wait before the next time, 0 for until there is
-// something new, and whether all is done.
+// sync updates the chat. It returns how long to wait before the next time, 0 for until there is something new, and
+// whether all is done.
 func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 	d.mu.Lock()
 	view := view{solid: d.ans.solid(), doing: d.ans.doing, ending: "", cut: d.ans.cut, cursor: d.ans.cursor,
@@ -259,7 +259,7 @@ func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 	return 0, true
 }
 
-// failure decides what to do about an error.
+// failure handles a failed call: retry, drop, or give up.
 func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, over bool) {
 	now, told := time.Now(), chat.TroubleOf(err).String()
 	var rate *chat.Rate
@@ -272,15 +272,15 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 		d.slow = min(max(2*d.slow, 2*d.every()), slowest)
 		return max(time.Until(d.b.pace.Hold(d.to.To, rate)), time.Millisecond), false
 	case errors.As(err, &never):
-		d.b.h.cfg.Log.Warn("an answer is not wanted", "channel", d.b.provider, "run", d.run, "reason", never.Reason)
+		d.b.h.cfg.Log.Warn("answer refused by the platform", "channel", d.b.provider, "run", d.run, "reason", never.Reason)
 		return time.Second, d.settle(ctx, store.OutboundFailed, told) == nil
 	case errors.As(err, &gone) && !gone.Message:
-		d.b.h.cfg.Log.Info("a chat is gone", "channel", d.b.provider, "reason", gone.Reason)
+		d.b.h.cfg.Log.Info("chat no longer exists", "channel", d.b.provider, "reason", gone.Reason)
 		return time.Second, d.settle(ctx, store.OutboundFailed, told) == nil
 	}
 	if d.tries++; d.tries == 1 {
 		d.failed = now
-		d.b.h.cfg.Log.Warn("an answer waits", "channel", d.b.provider, "run", d.run, "err", err)
+		d.b.h.cfg.Log.Warn("delivery failed; retrying", "channel", d.b.provider, "run", d.run, "err", err)
 	}
 	wait = min(time.Second<<min(d.tries-1, 9), mostWait)
 	if now.Sub(d.failed) > giveUp {
@@ -290,7 +290,7 @@ func (d *delivery) failure(ctx context.Context, err error) (wait time.Duration, 
 	if row := d.rows["0"]; row != nil {
 		row.Tries, row.NextAt, row.Error = d.tries, d.b.h.cfg.DB.Now().Add(wait), told
 		if err := d.put(ctx, row); err != nil && ctx.Err() == nil {
-			d.b.h.cfg.Log.Error("a failed delivery was not noted", "run", d.run, "err", err)
+			d.b.h.cfg.Log.Error("couldn't store a failed delivery", "run", d.run, "err", err)
 		}
 	}
 	return wait, false

@@ -19,7 +19,7 @@ type Destination struct {
 	Topic    string `json:"topic,omitempty"`
 }
 
-// ParseDestination reads what [Destination.String] wrote; ok is false for nothing.
+// ParseDestination parses the form of [Destination.String]; ok is false for "".
 func ParseDestination(text string) (d Destination, ok bool) {
 	return d, text != "" && json.Unmarshal([]byte(text), &d) == nil && d.Provider != ""
 }
@@ -130,7 +130,7 @@ func (h *Hub) owns(ctx context.Context, provider, owner string, p chat.Person) (
 		slices.Contains(b.conf().Allowed, p.ID), nil
 }
 
-// Result is what is sent to a chat when a run has ended.
+// Result is sent to a chat when a run has ended.
 type Result struct {
 	Owner  string
 	Thread string
@@ -170,7 +170,8 @@ const (
 	longestFailure = 300
 )
 
-// NotConnected is why nothing is sent to a chat whose account was disconnected, or that its owner has no say in.
+// NotConnected is the reason for not sending to a disconnected account's chat, or to one that its owner can't decide
+// about.
 const NotConnected = "this chat is no longer connected"
 
 // Kinds of a store.ChannelChat.
@@ -180,7 +181,7 @@ const (
 	kindResult  = "delivered" // a message that a result was sent as
 )
 
-// ResultState is what became of an answer.
+// ResultState is the delivery state of an answer.
 type ResultState string
 
 // The states.
@@ -199,7 +200,7 @@ func Trouble(o store.Outbound) chat.Trouble {
 	return chat.ParseTrouble(o.Error)
 }
 
-// StateOf is what became of an answer of these messages, and why it or a part of it is missing.
+// StateOf returns the delivery state of an answer's messages, and the reason if a part is missing.
 func StateOf(rows []store.Outbound) (state ResultState, why chat.Trouble) {
 	state = ResultSent
 	for _, o := range rows {

@@ -1,7 +1,11 @@
-// Package channels lets people use Fawn from chat apps. A [Hub] runs one bot for each platform that is configured: what
-// a platform delivers is stored before it is confirmed, lines of chats turn it into runs, and each run's answer is
-// written to its chat by a reader of the run's log that can be cut off at any point and taken up again.
+// Package channels connects chat apps with runs. A [Hub] runs one bot per configured platform: incoming messages are
+// stored before they are confirmed, a line per chat turns them into runs, and each answer is written to its chat by a
+// reader of the run's log that can stop at any point and continue later.
 //
 // Nothing is kept in memory only. A message is a row that goes from new to done, its run has an id made from the
-// message's, and each message of the answer is a row that says what the chat shows.
+// message's, and each message of the answer is a row with the text that the chat shows.
+//
+// How a platform is spoken to belongs to package chat, below; setting up bots to web/bots. Begin with inbox.go (a
+// message arrives), lines.go and admit.go (it is let in), turn.go (it becomes a run) and write.go (the answer goes
+// out).
 package channels

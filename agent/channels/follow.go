@@ -41,7 +41,7 @@ func (d *delivery) follow(ctx context.Context, fresh bool) error {
 		case errors.Is(err, errNotBegun):
 			wait = notBegun
 		case err != nil:
-			d.b.h.cfg.Log.Warn("the run of an answer cannot be read; trying again", "channel", d.b.provider,
+			d.b.h.cfg.Log.Warn("couldn't read the run of an answer; retrying", "channel", d.b.provider,
 				"run", d.run, "err", err)
 		}
 		t := time.NewTimer(wait)
@@ -63,7 +63,7 @@ const (
 	notBegun  = 5 * time.Second
 )
 
-// look reads what there is of the run. nil means that there may be more.
+// look reads available events of the run. nil means that there may be more.
 func (d *delivery) look(ctx context.Context) error {
 	r, err := d.b.h.cfg.Runs.Follow(ctx, d.run)
 	if errors.Is(err, runs.ErrNotFound) {
@@ -125,7 +125,7 @@ func (b *bot) waits(run string, yes bool) {
 	d.tell()
 }
 
-// readTo takes in what a reader has.
+// readTo applies a reader's events.
 func (d *delivery) readTo(ctx context.Context, r *eventlog.Reader) error {
 	for {
 		evs, err := r.Next(ctx, d.ans.cursor)

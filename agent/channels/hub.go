@@ -42,7 +42,7 @@ type Config struct {
 	Observer Observer
 }
 
-// Settings are what may change while the server runs.
+// Settings may change while the server runs.
 type Settings struct {
 	MaxRuns      int    // runs of all chats at once
 	MaxWaiting   int    // messages of a platform that wait; more are not read
@@ -95,14 +95,13 @@ func New(cfg Config) *Hub {
 		slots: newSemaphore(0), writes: newSemaphore(writesAtOnce)}
 }
 
-// writesAtOnce is how many turns are stored at a time, so that a commit is not so long that what a platform delivers
-// waits for it.
+// writesAtOnce is how many turns are stored per commit, so that incoming messages don't wait for a long one.
 const writesAtOnce = 16
 
 // stopTime is how long calls that are under way get when a bot stops.
 const stopTime = 3 * time.Second
 
-// Apply starts, stops and restarts bots so that those of s run. Bots that did not change go on.
+// Apply starts, stops and restarts bots to match s. Bots that did not change go on.
 func (h *Hub) Apply(s Settings) {
 	h.applying.Lock()
 	defer h.applying.Unlock()
@@ -151,7 +150,7 @@ func (h *Hub) start(conf Bot) {
 	b.wg.Go(b.run)
 }
 
-// Look has the bots take up what other servers have stored for them.
+// Look has the bots process work that other servers stored.
 func (h *Hub) Look(ctx context.Context) error {
 	h.mu.Lock()
 	list := slices.Collect(maps.Values(h.bots))

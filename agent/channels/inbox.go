@@ -13,7 +13,7 @@ import (
 	"fawn/store"
 )
 
-// inbox stores what a platform delivers.
+// inbox stores incoming updates of a platform.
 type inbox struct{ b *bot }
 
 // maxBody is most that the row of one message takes.
@@ -50,7 +50,7 @@ func (in *inbox) Take(ctx context.Context, batch []chat.Update, cursor map[strin
 	return nil
 }
 
-// row is what is stored of an update.
+// row is the stored form of an update.
 func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
 	row := store.Inbound{ID: u.ID, Chat: u.Chat, At: b.h.cfg.DB.Now(), State: store.InboundNew}
 	if u.Problem != "" {
@@ -124,7 +124,7 @@ func (b *bot) taken(n int) {
 func (in *inbox) Cursor(key string) string {
 	body, err := in.b.h.cfg.DB.KV(in.b.ctx, store.Global, store.ChannelSpace, in.b.provider+" "+key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) && in.b.ctx.Err() == nil {
-		in.b.h.cfg.Log.Warn("how far a channel was read is not known", "channel", in.b.provider, "err", err)
+		in.b.h.cfg.Log.Warn("couldn't read a channel's cursor", "channel", in.b.provider, "err", err)
 	}
 	return string(body)
 }

@@ -93,7 +93,7 @@ func (l *line) loop() {
 		if err != nil && ctx.Err() == nil {
 			failures++
 			wait = min(time.Second<<min(failures, 6), time.Minute)
-			l.b.h.cfg.Log.Error("messages of a chat wait", "channel", l.b.provider, "err", err)
+			l.b.h.cfg.Log.Error("couldn't process messages of a chat; retrying", "channel", l.b.provider, "err", err)
 		} else {
 			failures = 0
 		}
@@ -198,8 +198,8 @@ func (l *line) resumed() string {
 	return run
 }
 
-// next is what the next turn is about: messages of people of one owner, up to a command, or a command alone. A file
-// without words waits a moment for them.
+// next selects the next turn: messages of people of one owner, up to a command, or a command alone. A file without
+// words waits a moment for them.
 func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wait time.Duration) {
 	size := 0
 	for _, row := range rows {

@@ -43,7 +43,7 @@ type Load struct {
 	Open      int // answers that are being delivered
 }
 
-// Loads are those of all bots, by platform.
+// Loads returns the load of each platform's bot.
 func (h *Hub) Loads() map[string]Load {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -43,7 +43,7 @@ func hashCode(code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// pair connects whoever sends a valid code.
+// pair connects the sender of a valid code.
 func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code string) error {
 	b, db := l.b, l.b.h.cfg.DB
 	now := time.Now()
@@ -71,7 +71,7 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 		return err
 	}
 	if err := l.connected(ctx, u, conn); err != nil { // the code is used: it cannot be tried again
-		b.h.cfg.Log.Error("a connected account has no chat yet", "channel", b.provider, "err", err)
+		b.h.cfg.Log.Error("couldn't link a chat to a connected account", "channel", b.provider, "err", err)
 	}
 	if err := l.settle(ctx, row, store.InboundDone, ""); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 	return nil
 }
 
-// connected stores the chat of an account that was connected, and ends what goes to it for somebody who had it before.
+// connected stores the chat of a newly connected account, and ends deliveries to its previous owner.
 func (l *line) connected(ctx context.Context, u chat.Update, conn store.Connection) error {
 	c, err := l.chat(ctx, &admitted{u: u, who: who{owner: conn.Owner, connection: conn.ID}})
 	if err == nil {

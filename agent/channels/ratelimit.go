@@ -126,14 +126,14 @@ func (g *gate) book(now time.Time, b chat.Bucket) {
 	g.next = g.next.Add(b.Per / time.Duration(b.N))
 }
 
-// What one person may send.
+// Limits of one sender.
 const (
 	perMinute = 20
 	perHour   = 200
 	codesHour = 5 // wrong codes
 )
 
-// senderLimits remembers how much each person sent lately, and what they were told.
+// senderLimits counts each sender's recent messages and refusals.
 type senderLimits struct {
 	mu  sync.Mutex
 	all map[string]*person
@@ -175,7 +175,7 @@ func (p *person) idle(now time.Time) bool {
 	return len(within(p.sent, now))+len(within(p.wrong, now)) == 0
 }
 
-// within drops what is more than an hour old.
+// within drops entries older than an hour.
 func within(list []time.Time, now time.Time) []time.Time {
 	for len(list) > 0 && now.Sub(list[0]) >= time.Hour {
 		list = list[1:]

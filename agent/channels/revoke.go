@@ -8,8 +8,8 @@ import (
 	"fawn/store"
 )
 
-// Revoked ends what is being delivered to people and chats of a platform that are no longer connected. It returns when
-// nothing more is sent to them. Call it when connections were revoked.
+// Revoked ends deliveries to disconnected people and chats of a platform. It returns when nothing more is sent to them.
+// Call it when connections were revoked.
 func (h *Hub) Revoked(ctx context.Context, provider string) error {
 	open, err := h.cfg.DB.OpenAnswers(ctx, provider)
 	if err != nil {
@@ -73,13 +73,13 @@ func (b *bot) cancel(ctx context.Context, run string) {
 	}
 }
 
-// refuse settles an answer whose delivery was cancelled, when its last call is over.
+// refuse settles a cancelled answer after its last call.
 func (d *delivery) refuse() {
 	if !d.revoked.Load() {
 		return
 	}
 	if err := d.b.h.cfg.DB.EndAnswer(d.b.calls, d.run, NotConnected); err != nil && d.b.calls.Err() == nil {
-		d.b.h.cfg.Log.Error("a revoked answer was not given up", "channel", d.b.provider, "run", d.run, "err", err)
+		d.b.h.cfg.Log.Error("couldn't drop a revoked answer", "channel", d.b.provider, "run", d.run, "err", err)
 	}
 }
 

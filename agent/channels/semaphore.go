@@ -25,7 +25,7 @@ func (s *semaphore) Resize(n int) {
 	s.serve()
 }
 
-// serve hands free slots to those that wait. mu is held.
+// serve hands free slots to waiters. mu is held.
 func (s *semaphore) serve() {
 	for s.used < s.max && len(s.line) > 0 {
 		close(s.line[0])

@@ -115,7 +115,7 @@ func (t *turn) insist(ctx context.Context, do func() error) {
 			return
 		}
 		if ctx.Err() == nil {
-			t.l.b.h.cfg.Log.Error("a run of a chat does not start", "channel", t.l.b.provider, "run", t.run, "err", err)
+			t.l.b.h.cfg.Log.Error("couldn't start a run for a chat", "channel", t.l.b.provider, "run", t.run, "err", err)
 		}
 		if pause(ctx, wait) != nil {
 			return
@@ -242,7 +242,7 @@ func newThread(c store.ChannelChat, a *admitted, now time.Time) (store.Thread, e
 		StateUpdatedAt: now}, err
 }
 
-// request is what the run manager is asked for: each message keeps an id of its own.
+// request is the run request of a turn: each message keeps an id of its own.
 func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, error) {
 	conf := t.l.b.conf()
 	last := t.batch[len(t.batch)-1]
@@ -299,7 +299,7 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 // longestQuote bounds the words of others that stand above a message, in bytes.
 const longestQuote = 2000
 
-// inContext puts above the words of a message those that it answers, and tells of whom it was forwarded.
+// inContext prepends the quoted message to a text, and names the author of a forwarded one.
 func inContext(u chat.Update, text string) string {
 	if u.Forwarded != "" {
 		text = fmt.Sprintf(forwarded, clean(agent.Head(u.Forwarded, 64))) + "\n" + text

@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// awaitRun waits for the end of a run whose answer is sent as a whole, which is read from the store then. The error
-// says why there is nothing to read.
+// awaitRun waits for the end of a run whose answer is sent in one piece, read from the store. The error says why there
+// is nothing to read.
 func (d *delivery) awaitRun(ctx context.Context) error {
 	if d.to.Failed != "" {
 		d.mu.Lock()
@@ -29,8 +29,8 @@ func (d *delivery) awaitRun(ctx context.Context) error {
 	return err
 }
 
-// line waits until the answers before one that is sent as a whole are there. It takes its place only when it's
-// complete, since other answers would wait for it.
+// line waits until earlier answers have been sent. It takes its place only when it's complete, since other answers
+// would wait for it.
 func (d *delivery) line(ctx context.Context, over chan struct{}) error {
 	if d.to.Whole {
 		select {
@@ -97,7 +97,7 @@ func escape(text string) string {
 	return b.String()
 }
 
-// remembered makes a reply to a message go on in the thread whose result it is.
+// remembered maps a message to a thread, so that a reply continues there.
 func (d *delivery) remembered(message string) []store.ChannelChat {
 	if l := d.b.channel().Limits(); message == "" || !l.CanEdit && !l.Keyed {
 		return nil // the other platforms don't tell what is replied to
@@ -106,7 +106,7 @@ func (d *delivery) remembered(message string) []store.ChannelChat {
 		Thread: d.to.Thread, Owner: d.to.Owner, Kind: kindResult}}
 }
 
-// repliesTo is the thread whose result a message replies to, if it's that of the writer's account.
+// repliesTo returns the thread of the result that a message replies to, if it belongs to the sender's account.
 func (l *line) repliesTo(ctx context.Context, a *admitted) (string, error) {
 	if a.who.limited() {
 		return "", nil

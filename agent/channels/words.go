@@ -13,7 +13,7 @@ func unreadable(c chat.Content) string {
 	return sayUnreadable
 }
 
-// What people are told besides answers.
+// Replies besides answers.
 const (
 	placeholder   = "…"
 	sayStranger   = "I only answer people with a connected account. Open Fawn, go to Settings → Channels, and connect yours."

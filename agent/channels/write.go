@@ -53,7 +53,7 @@ func (s *split) pieces(text string, cut int, l chat.Limits) []string {
 	}
 }
 
-// write sends and edits what differs from the view. It returns how long the next edit has to wait.
+// write sends and edits messages that differ from the view. It returns how long the next edit has to wait.
 func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 	limits := d.b.channel().Limits()
 	if !v.final && !limits.CanEdit {
@@ -255,10 +255,10 @@ func keyOf(row *store.Outbound) string {
 	return key("out", row.Run+"/"+row.Piece+"/"+strconv.FormatInt(row.At.UnixMilli(), 10))
 }
 
-// staying has what is still to be sent wait until all of it is known.
+// staying delays messages until the whole answer is known.
 func (d *delivery) staying(why *chat.Stays) {
 	d.stays = true
-	d.b.h.cfg.Log.Warn("an answer cannot be shown while it grows", "channel", d.b.provider, "run", d.run,
+	d.b.h.cfg.Log.Warn("couldn't update a growing answer", "channel", d.b.provider, "run", d.run,
 		"reason", why.Reason)
 }
 

@@ -203,12 +203,12 @@ func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool)
 		return r, false
 	}
 	if err := json.Unmarshal(list[0].Body, &r); err != nil {
-		b.log.Error("the result of a client's tool can't be read", "thread", thread, "err", err)
+		b.log.Error("couldn't read a client tool's result", "thread", thread, "err", err)
 		r = Result{Text: "Error: the client's result can't be read", IsError: true}
 	}
 	err = b.notes.Swap(ctx, nil, clusterstate.Note{Name: result, Body: []byte("null"), Until: list[0].Until, Over: true})
 	if err != nil && ctx.Err() == nil {
-		b.log.Warn("the result of a client's tool is kept longer than needed", "thread", thread, "err", err)
+		b.log.Warn("couldn't delete a client tool's result", "thread", thread, "err", err)
 	}
 	return r, true
 }
@@ -223,7 +223,7 @@ func (b *Board) withdraw(ctx context.Context, thread, id string) (Result, bool) 
 		return b.take(ctx, thread, id)
 	}
 	if err != nil {
-		b.log.Warn("a call of a client's tool can't be taken back", "thread", thread, "err", err)
+		b.log.Warn("couldn't withdraw a client tool call", "thread", thread, "err", err)
 	}
 	return Result{}, false
 }

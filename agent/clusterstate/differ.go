@@ -54,9 +54,9 @@ func (r *Rows) compare(ctx context.Context) error {
 		return nil
 	}
 	if len(differ) > 0 {
-		r.log.Warn("other servers have another config.yaml; it should be the same on all", "servers", differ)
+		r.log.Warn("config.yaml differs between servers", "servers", differ)
 	} else {
-		r.log.Info("all servers have the same config.yaml again")
+		r.log.Info("config.yaml is the same on all servers again")
 	}
 	return nil
 }

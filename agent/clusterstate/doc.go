@@ -1,4 +1,6 @@
-// Package clusterstate has what the servers of a database have in common and people change: the settings, keys, and the
-// folders of agents and skills. They are rows; each server keeps the newest it knows, is woken up when one changes, and
-// also looks by itself.
+// Package clusterstate keeps the state that all servers of a database share and people change: settings, keys, and the
+// folders of agents and skills. It is stored as rows. Each server caches the newest version, is notified of changes,
+// and also polls.
+//
+// The state of runs and threads is not here but in package store.
 package clusterstate

@@ -40,7 +40,7 @@ func (f *Folder) Start(ctx context.Context) error {
 	defer f.mu.Unlock()
 	f.have = map[string]int64{}
 	if err := sweep(f.Root()); err != nil {
-		return fmt.Errorf("remove what was not finished of %s: %w", f.Name, err)
+		return fmt.Errorf("remove unfinished parts of %s: %w", f.Name, err)
 	}
 	if err := f.bring(ctx); err != nil {
 		return fmt.Errorf("bring %s to the other servers: %w", f.Name, err)
@@ -56,7 +56,7 @@ func (f *Folder) Start(ctx context.Context) error {
 			f.have[unit] = d.Version
 			continue
 		}
-		f.Log.Warn("the other servers have this otherwise; what was here is put aside", "path", unit, "aside", aside)
+		f.Log.Warn("local copy differs from the cluster's; moved it aside", "path", unit, "aside", aside)
 		if err := putAside(f.Root(), unit, path.Join(aside, unit)); err != nil {
 			return fmt.Errorf("put %s aside: %w", unit, err)
 		}
@@ -193,7 +193,7 @@ func (f *Folder) Push(units ...string) error {
 	}
 	for _, name := range units {
 		if back := f.take(ctx, name, f.Rows.Get(f.doc(name))); back != nil {
-			f.Log.Error("what could not be brought to the other servers can't be put back", "path", name, "err", back)
+			f.Log.Error("couldn't restore a local copy after a failed upload", "path", name, "err", back)
 		}
 	}
 	return err

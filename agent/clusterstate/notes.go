@@ -51,7 +51,7 @@ func (r *Rows) Notes(ctx context.Context, prefix string) ([]Note, error) {
 	for _, n := range list {
 		body, openErr := r.keys.open("note/"+n.Name, n.Body)
 		if openErr != nil {
-			r.log.Error("what another server has left can't be used", "problem", openErr)
+			r.log.Error("another server's note is unreadable", "problem", openErr)
 			continue
 		}
 		n.Body = body

@@ -183,7 +183,7 @@ func (r *Rows) Run(ctx context.Context) {
 		if time.Since(compared) > compareEvery {
 			compared = time.Now()
 			if err := r.compare(ctx); err != nil && ctx.Err() == nil {
-				r.log.Warn("the configurations of other servers are not compared", "err", err)
+				r.log.Warn("couldn't compare configurations with other servers", "err", err)
 			}
 		}
 		select {
@@ -197,7 +197,7 @@ func (r *Rows) Run(ctx context.Context) {
 		}
 		err := r.lookSoon(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
-			r.log.Warn("changes of settings by other servers are not seen", "err", err)
+			r.log.Warn("couldn't read settings of other servers", "err", err)
 		}
 		failing = err != nil
 		r.tell()
@@ -236,7 +236,7 @@ func (r *Rows) tell() {
 	}
 	if now := err.Error(); now != r.trouble {
 		r.trouble = now
-		r.log.Warn("what another server has changed can't be taken; it is tried again", "err", err)
+		r.log.Warn("couldn't apply another server's change; retrying", "err", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -291,7 +291,7 @@ func (r *Rows) take(row store.Setting) {
 		body, err := r.keys.open(row.Name, row.Body)
 		if err != nil {
 			if old := r.failed[row.Name]; old == nil || old.Error() != err.Error() {
-				r.log.Error("a setting of another server can't be used", "problem", err)
+				r.log.Error("another server's setting is unusable", "problem", err)
 			}
 			r.failed[row.Name] = err
 			return

@@ -36,7 +36,7 @@ func (r *Rows) Once(hash string, until time.Time) bool {
 	defer cancel()
 	err := r.db.Spend(ctx, hash, until)
 	if err != nil && !errors.Is(err, ErrChanged) {
-		r.log.Error("it can't be noted that something was used, so it is refused", "err", err)
+		r.log.Error("couldn't record a one-time use; refused it", "err", err)
 	}
 	return err == nil
 }

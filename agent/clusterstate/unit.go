@@ -202,7 +202,7 @@ func writeFile(r *os.Root, at string, u unitFile, part func(hash string) ([]byte
 		var b []byte
 		if b, err = part(hash); err == nil {
 			if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != hash {
-				err = fmt.Errorf("part %s is not what it was", hash)
+				err = fmt.Errorf("part %s doesn't match its hash", hash)
 			} else {
 				_, err = f.Write(b)
 			}

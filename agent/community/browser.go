@@ -43,7 +43,7 @@ func (s *Service) shown(ctx context.Context, u *url.URL, plain page, set Setting
 	case ctx.Err() != nil:
 		return plain, context.Cause(ctx)
 	case err != nil:
-		s.cfg.Log.Warn("a page couldn't be shown in a browser", "err", err)
+		s.cfg.Log.Warn("couldn't render a page in the browser", "err", err)
 		return keep("the browser doesn't work")
 	case r.None:
 		return keep("no browser is installed or set (web.browser)")

@@ -333,7 +333,7 @@ func (s *Service) convert(ctx context.Context, name string, data []byte) (string
 	case ctx.Err() != nil || text == "" && why == "timeout":
 		return "", problem(Timeout, "converting it took too long")
 	case err != nil:
-		s.cfg.Log.Warn("a page couldn't be converted", "err", err)
+		s.cfg.Log.Warn("couldn't convert a page", "err", err)
 		return "", problem(Unreadable, "the converter doesn't work")
 	case text == "" && why == "empty":
 		return "", nil

@@ -90,7 +90,7 @@ func firstOf[T any](ctx context.Context, s *Service, tool string, c Choice, set 
 		if !errors.As(err, &p) {
 			return out, err // the run was stopped
 		}
-		s.cfg.Log.Debug("a web service gave nothing", "tool", tool, "service", p.Provider, "class", p.Class, "status",
+		s.cfg.Log.Debug("web service returned nothing", "tool", tool, "service", p.Provider, "class", p.Class, "status",
 			p.Status)
 		out.notes, last = append(out.notes, p.Error()), p
 	}

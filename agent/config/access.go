@@ -68,9 +68,3 @@ type ChannelConnections struct {
 	RequireBoundIdentity bool  `yaml:"require_bound_identity"`
 	Extra                Extra `yaml:",inline"` // one entry per chat service
 }
-
-// PythonExtensions lists classes of Python that DeerFlow would load; read and ignored.
-type PythonExtensions struct {
-	Middlewares []any `yaml:"middlewares"`
-	Extra       Extra `yaml:",inline"`
-}

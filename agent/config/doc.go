@@ -1,10 +1,10 @@
-// Package config reads what the owner of a Fawn server has written: config.yaml, the settings the
-// web page saved, the extensions file and the environment, and hands out one immutable Snapshot.
+// Package config reads the configuration of a server: config.yaml, the settings saved by the web page, the extensions
+// file and the environment. The result is one immutable [Snapshot]. An edit of a file makes a new one, which [Store]
+// swaps in after it has been validated as a whole.
 //
-// Every key keeps the name it has in DeerFlow, so an existing config.yaml works unchanged; keys of
-// features which Fawn does not have are read and checked all the same. A Snapshot never changes:
-// an edit of a file makes a new one, which Store swaps in after it has been validated as a whole.
+// Every key has the name it has in DeerFlow, so an existing config.yaml works unchanged. Keys of features that Fawn
+// lacks are accepted and reported (ignored.go).
 //
-// What a key does belongs to the package that does it, which also owns the type, the defaults and the
-// checks of its options; here is only where values come from, and what is wrong with them.
+// The package of a feature owns the type, the defaults and the checks of its options; only where values come from, and
+// how problems are reported, belongs here. Trees of YAML and JSON are package syntax. Begin with file.go, then load.go.
 package config

@@ -62,7 +62,7 @@ type File struct {
 	Transcription Endpoint                     `yaml:"transcription"` // writes down what is said
 
 	LoopDetection      middleware.LoopOptions   `yaml:"loop_detection"`
-	ToolProgress       ToolProgress             `yaml:"tool_progress"`
+	ToolProgress       Extra                    `yaml:"tool_progress"` // read and ignored
 	ReadBeforeWrite    Switch                   `yaml:"read_before_write"`
 	SafetyFinishReason Safety                   `yaml:"safety_finish_reason"`
 	TokenUsage         Switch                   `yaml:"token_usage"`
@@ -79,18 +79,18 @@ type File struct {
 	Files         Files        `yaml:"files"`
 	Checkpointer  Checkpointer `yaml:"checkpointer"`
 	RunEvents     RunEvents    `yaml:"run_events"`
-	AgentStorage  Backend      `yaml:"agent_storage"`
-	DedupeStorage Backend      `yaml:"dedupe_storage"`
+	AgentStorage  Extra        `yaml:"agent_storage"`  // read and ignored
+	DedupeStorage Extra        `yaml:"dedupe_storage"` // read and ignored
 	Scheduler     Scheduler    `yaml:"scheduler" reload:"restart"`
 	MCPTasks      MCPTasks     `yaml:"mcp_tasks"`
-	RunOwnership  RunOwnership `yaml:"run_ownership"`
+	RunOwnership  Extra        `yaml:"run_ownership"` // read and ignored
 	StreamBridge  StreamBridge `yaml:"stream_bridge"`
 
 	Channels           Extra               `yaml:"channels"` // chat apps, each with its own keys
 	ChannelConnections ChannelConnections  `yaml:"channel_connections"`
 	ACPAgents          map[string]ACPAgent `yaml:"acp_agents"`
-	Extensions         PythonExtensions    `yaml:"extensions"`
-	Plugins            []any               `yaml:"plugins"` // Python only; read and ignored
+	Extensions         Extra               `yaml:"extensions"` // Python only; read and ignored
+	Plugins            []any               `yaml:"plugins"`    // Python only; read and ignored
 }
 
 // Switch is a section that can only be turned on or off.

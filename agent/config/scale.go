@@ -68,12 +68,6 @@ type RunEvents struct {
 	TrackTokenUsage bool   `yaml:"track_token_usage"`
 }
 
-// Backend is a section that only selects a place to store things.
-type Backend struct {
-	Backend string `yaml:"backend"`
-	Extra   Extra  `yaml:",inline"`
-}
-
 // Scheduler starts runs at given times.
 type Scheduler struct {
 	Enabled           bool          `yaml:"enabled"`
@@ -89,13 +83,6 @@ type MCPTasks struct {
 	PollInterval       time.Duration `yaml:"poll_interval_seconds" min:"1"`
 	Lease              time.Duration `yaml:"lease_seconds" min:"1"`
 	MaxConcurrentPolls int           `yaml:"max_concurrent_polls" min:"1"`
-}
-
-// RunOwnership is for DeerFlow with several workers; one Fawn owns all of its runs.
-type RunOwnership struct {
-	Lease            time.Duration `yaml:"lease_seconds" min:"1"`
-	Grace            time.Duration `yaml:"grace_seconds" min:"0"`
-	HeartbeatEnabled bool          `yaml:"heartbeat_enabled"`
 }
 
 // StreamBridge is for DeerFlow with several workers; Fawn's streams come from its own log.

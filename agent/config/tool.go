@@ -42,15 +42,3 @@ type ToolSearch struct {
 	Enabled         bool `yaml:"enabled"`
 	AutoPromoteTopK int  `yaml:"auto_promote_top_k" min:"1" max:"5"` // schemas shown unasked per model call
 }
-
-// ToolProgress notices a tool that brings nothing new.
-type ToolProgress struct {
-	Enabled                    bool     `yaml:"enabled"`
-	StagnationThreshold        int      `yaml:"stagnation_threshold" min:"1"`
-	WarnEscalationCount        int      `yaml:"warn_escalation_count" min:"1"`
-	InjectAssessment           bool     `yaml:"inject_assessment"`
-	JaccardSimilarityThreshold float64  `yaml:"jaccard_similarity_threshold" min:"0" max:"1"`
-	MinWordCountForSimilarity  int      `yaml:"min_word_count_for_similarity" min:"0"`
-	MaxTrackedThreads          int      `yaml:"max_tracked_threads" min:"1"`
-	ExemptTools                []string `yaml:"exempt_tools"`
-}

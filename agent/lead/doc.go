@@ -1,4 +1,5 @@
-// Package lead builds the lead agent of a run from the configuration of the moment: the
-// model, the tools, the chain of stages and the system prompt. What a stage or a tool does is its own
-// package's matter; how a run is driven and stored, that of package runs.
+// Package lead builds the agent of a run from the configuration of the moment: model, tools, chain of stages and system
+// prompt. A stage or tool belongs to its own package; driving and storing a run to package runs.
+//
+// Begin with lead.go, then chain.go, the order of all stages.
 package lead

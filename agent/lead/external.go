@@ -18,7 +18,7 @@ func (b *Builder) external(list map[string]config.ACPAgent) *agent.Tool {
 	}
 	t, err := acp.Tool(acp.Options{Agents: agents, Dirs: b.dirs, Open: b.open, Log: b.log})
 	if err != nil {
-		b.log.Error("the external agents can't be offered", "err", err)
+		b.log.Error("couldn't offer external agents", "err", err)
 		return nil
 	}
 	return t

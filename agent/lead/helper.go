@@ -44,7 +44,7 @@ func (b *Builder) sideCall(snap *config.Snapshot, named string, own config.Model
 	} else if named == OfflineModel {
 		return nil
 	} else if named != "" {
-		b.log.Warn("a model for side tasks can't be used; using the run's model instead", "model", named)
+		b.log.Warn("model for side tasks unusable; using the run's model", "model", named)
 	}
 	if entry.Name == OfflineModel {
 		return nil

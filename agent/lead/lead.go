@@ -230,7 +230,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	for _, t := range o.Tools {
 		if t.Name == "bash" && o.Sandbox != nil ||
 			slices.ContainsFunc(b.tools, func(own *agent.Tool) bool { return own.Name == t.Name }) {
-			log.Warn("skipping a tool because another one has the same name", "tool", t.Name)
+			log.Warn("skipped a tool: duplicate name", "tool", t.Name)
 			continue
 		}
 		b.tools = append(b.tools, t)

@@ -51,7 +51,7 @@ func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access
 			why = "is disabled: " + m.Disabled
 		}
 		if why != "" {
-			b.log.Warn("the requested model can't be used", "run", s.RunID, "model", name, "reason", why)
+			b.log.Warn("requested model unusable", "run", s.RunID, "model", name, "reason", why)
 			remark(s, "model_warning", "model "+name[:min(len(name), 80)]+" "+why+"; the next choice was used")
 		}
 	}

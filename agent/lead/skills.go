@@ -28,7 +28,7 @@ func (b *Builder) skillsOf(allowed []string) (on []skills.Skill, off []string) {
 	}
 	all, err := b.skills.List()
 	if err != nil {
-		b.log.Warn("an agent works without skills", "err", err)
+		b.log.Warn("couldn't load skills; running without them", "err", err)
 		return nil, nil
 	}
 	for _, s := range all {

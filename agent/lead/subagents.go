@@ -132,7 +132,7 @@ func (b *Builder) helperModel(snap *config.Snapshot, k subagent.Kind, own config
 		return own.Name
 	}
 	if m, ok := snap.Model(k.Model); !ok || m.Disabled != "" || !may.May(access.Model, k.Model) {
-		b.log.Warn("the model of a kind of helpers can't be used; using the run's model instead", "kind", k.Name,
+		b.log.Warn("subagent model unusable; using the run's model", "kind", k.Name,
 			"model", k.Model)
 		return own.Name
 	}

@@ -1,6 +1,6 @@
-// Package llm makes models from their configuration: it maps the class paths of DeerFlow
-// files to providers, and looks for what this machine already offers. How a provider is spoken to is in
-// the packages below.
+// Package llm makes models from their configuration: it maps DeerFlow's class paths to providers, and finds model
+// servers on this machine. Each provider's protocol is a package below. Begin with llm.go; for a new OpenAI-compatible
+// provider with openai/dialect.go.
 package llm
 
 import (

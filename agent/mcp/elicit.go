@@ -56,7 +56,7 @@ func (s *server) elicit(ctx context.Context, e *session, params *sdk.ElicitParam
 	case err == nil:
 		return &sdk.ElicitResult{Action: r.Action, Content: r.Content}, nil
 	case !errors.Is(err, ask.ErrMany) && needed.Err() == nil:
-		p.o.Log.Error("a question of an MCP server is cancelled", "server", s.name, "thread", e.thread, "err", err)
+		p.o.Log.Error("MCP server's question cancelled", "server", s.name, "thread", e.thread, "err", err)
 	}
 	return nobody, nil
 }

@@ -52,5 +52,5 @@ func (s *server) fail(why string) {
 	s.state, s.err = StateFailed, why
 	s.next = time.Now().Add(min(firstDelay<<min(s.failures, 16), lastDelay))
 	s.failures++
-	s.pool.o.Log.Warn("an MCP server does not work", "server", s.name, "err", why, "next", s.next)
+	s.pool.o.Log.Warn("MCP server failed", "server", s.name, "err", why, "next", s.next)
 }

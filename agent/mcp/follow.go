@@ -527,7 +527,7 @@ func (p *Pool) tidy() {
 		case <-timer.C:
 		}
 		if err := p.tidyOnce(p.ctx); err != nil && p.ctx.Err() == nil {
-			p.o.Log.Error("couldn't look for tasks of MCP servers that nobody follows", "err", err)
+			p.o.Log.Error("couldn't list unattended tasks of MCP servers", "err", err)
 		}
 		timer.Reset(tidyEvery)
 	}

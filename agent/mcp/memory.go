@@ -79,7 +79,7 @@ func remember(path string) (*memory, error) {
 		return m, nil
 	}
 	if err != nil {
-		return m, fmt.Errorf("read what is known of MCP servers: %w", err)
+		return m, fmt.Errorf("read known MCP servers: %w", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxKnown))
@@ -90,7 +90,7 @@ func remember(path string) (*memory, error) {
 		m.Servers = map[string]known{}
 	}
 	if err != nil {
-		return m, fmt.Errorf("read what is known of MCP servers: %w", err)
+		return m, fmt.Errorf("read known MCP servers: %w", err)
 	}
 	return m, nil
 }

@@ -108,7 +108,7 @@ func New(o Options) *Pool {
 	}
 	m, err := remember(path)
 	if err != nil {
-		o.Log.Warn("starting without the known tools of MCP servers", "err", err)
+		o.Log.Warn("couldn't read known tools of MCP servers", "err", err)
 	}
 	p := &Pool{o: o, memory: m, servers: map[string]*server{}, resting: map[string]Server{}, refused: map[string]string{},
 		logins: consent.NewWaiting(o.Rows), asks: ask.NewBoard(clusterstate.NotesIn(o.Rows), o.Log)}

@@ -92,7 +92,7 @@ func (e *session) sampler() (watcher, error) {
 	if len(e.calling) > 0 {
 		return watcher{}, errors.New("there is no model to answer")
 	}
-	return watcher{}, errors.New("no call of a tool is under way which could need it")
+	return watcher{}, errors.New("no tool call is running that could need it")
 }
 
 // sampleRequest is what the model is asked. It has neither tools nor anything of the conversation.

@@ -24,7 +24,7 @@ func mended(raw json.RawMessage) (_ json.RawMessage, renamed names, err error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, nil, errors.New("has a schema that is no JSON")
+		return nil, nil, errors.New("has a schema that isn't JSON")
 	}
 	root, ok := v.(map[string]any)
 	if !ok {

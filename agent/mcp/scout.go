@@ -285,7 +285,7 @@ func (s *server) sort(list []listed, approved map[string]string) {
 		}
 	}
 	if len(withheld) > 0 && !slices.Equal(withheld, s.withheld) {
-		s.pool.o.Log.Warn("tools of an MCP server have changed since they were approved; they are withheld",
+		s.pool.o.Log.Warn("MCP tools changed since approval; withheld",
 			"server", s.name, "tools", len(withheld))
 	}
 	s.listed, s.withheld, s.have = offered, withheld, true
@@ -295,7 +295,7 @@ func (s *server) sort(list []listed, approved map[string]string) {
 func (s *server) remember(change func(k *known)) bool {
 	err := s.pool.memory.put(s.name, func(k *known) bool { change(k); return true })
 	if err != nil {
-		s.pool.o.Log.Warn("couldn't remember an MCP server", "server", s.name, "err", err)
+		s.pool.o.Log.Warn("couldn't store an MCP server's tools", "server", s.name, "err", err)
 	}
 	return err == nil
 }

@@ -130,7 +130,7 @@ func SafetyStop() agent.Middleware {
 			}
 			r.Message = withText(withoutCalls(m), text).With("safety_termination", about)
 			r.StopReason = "safety_capped"
-			t.Log.Warn("the provider stopped an answer for safety reasons", "reason", reason, "calls", len(names))
+			t.Log.Warn("provider stopped an answer for safety", "reason", reason, "calls", len(names))
 			event := map[string]any{"type": "safety_termination", "thread_id": t.ThreadID, "message_id": m.ID}
 			for k, v := range about {
 				event[k] = v

@@ -39,7 +39,7 @@ func (b Backup) take(req *agent.Request) error {
 // who looks at the run later in its metadata.
 func tellBackup(t *agent.Turn, model string, p *providerError) {
 	text := fmt.Sprintf("%s The model %s takes over.", p.Error(), model)
-	t.Log.Warn("another model takes over", "model", model, "err", p)
+	t.Log.Warn("falling back to another model", "model", model, "err", p)
 	t.Note("model_fallback", text)
 	data, err := agent.Encode(map[string]any{"type": "llm_fallback", "model": model, "reason": p.ErrorName(),
 		"message": text})
@@ -51,6 +51,6 @@ func tellBackup(t *agent.Turn, model string, p *providerError) {
 
 // noteFailed says, to who looks at the run later, why the last model that took over failed as well.
 func noteFailed(t *agent.Turn, model string, first, p *providerError) {
-	t.Log.Warn("the fallback model failed, too", "model", model, "err", p)
+	t.Log.Warn("fallback model failed", "model", model, "err", p)
 	t.Note("model_fallback", fmt.Sprintf("%s The model %s took over and failed, too: %s", first.Error(), model, p.Error()))
 }

@@ -79,7 +79,7 @@ func Compaction(rules CompactionRules) agent.Middleware {
 						if short.Messages = squeeze(req.Messages); len(short.Messages) == 0 {
 							break
 						}
-						t.Log.Warn("the request is too long for the model; sending a shorter one",
+						t.Log.Warn("request too long for the model; sending a shorter one",
 							"messages", len(short.Messages))
 						t.Note(CutKey, "the conversation was longer than the model can read; older messages were left out of a request")
 						less = &short

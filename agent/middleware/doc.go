@@ -1,8 +1,6 @@
-// Package middleware holds the stages of the chain, one file each. A stage is a function
-// which makes an agent.Middleware for one run; the order of stages is agent/lead/chain.go.
-// A stage knows neither the others nor who stores and shows what it does.
+// Package middleware holds the stages of the chain, one file each. A stage is a function that makes an agent.Middleware
+// for one run. It knows neither other stages nor storage nor pages; agent/lead/chain.go has their order.
 //
-// The package is a flat list: stages, and the few files that several of them share. What a
-// stage needs of the server (memory, uploads, a sandbox) comes as a function of its options
-// and is not imported. What every run does, whatever its chain, belongs to package agent.
+// What a stage needs of the server (memory, uploads, a sandbox) comes as a function of its options. Work that every run
+// does, whatever its chain, belongs to package agent. Begin with title.go, a short stage, and docs/chain.md.
 package middleware

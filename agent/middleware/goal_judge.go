@@ -87,7 +87,7 @@ func (p *pursuit) judge(ctx context.Context, t *agent.Turn, r *agent.Reply) erro
 	if r.Patch, err = agent.Join(r.Patch, patch); err != nil {
 		return err
 	}
-	t.Log.Info("the goal was evaluated", "satisfied", v.Satisfied, "blocker", v.Blocker, "goes_on", goOn,
+	t.Log.Info("goal evaluated", "satisfied", v.Satisfied, "blocker", v.Blocker, "goes_on", goOn,
 		"continuations", next.Continuations)
 	event, err := agent.Encode(map[string]any{"type": "goal_evaluation", "satisfied": v.Satisfied, "blocker": v.Blocker,
 		"reason":           v.Reason,

@@ -68,7 +68,7 @@ func Guardrail(guard Guard, passport string, failClosed bool, record func(AuditR
 					return agent.Result{}, context.Cause(ctx)
 				}
 				if err != nil {
-					t.Log.Warn("the tool call guardrail failed", "tool", c.Name, "closed", failClosed, "err", err)
+					t.Log.Warn("guardrail failed", "tool", c.Name, "closed", failClosed, "err", err)
 					v = GuardVerdict{Allow: !failClosed, Code: "oap.evaluator_error",
 						Reason: "the guard could not decide"}
 				}

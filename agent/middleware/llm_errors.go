@@ -52,7 +52,7 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 					if at >= 0 {
 						own = backups[at].Line
 						if err := backups[at].take(&to); err != nil {
-							t.Log.Warn("a fallback model can't be used", "err", err)
+							t.Log.Warn("fallback model unusable", "err", err)
 							switch {
 							case first == nil:
 								return nil, err

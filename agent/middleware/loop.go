@@ -81,7 +81,7 @@ func LoopDetection(o LoopOptions) agent.Middleware {
 			if why == "" {
 				return nil
 			}
-			t.Log.Warn("stopping a run that repeats itself", "why", why)
+			t.Log.Warn("loop detected; stopping the run", "why", why)
 			r.Message = withText(withoutCalls(r.Message), "[FORCED STOP] "+why)
 			r.Last = &agent.Last{Reason: "loop_capped",
 				Note: why + " Tools are off now. Answer with what you have found " +

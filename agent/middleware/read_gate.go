@@ -147,7 +147,7 @@ func (g readGate) write(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 		return agent.Result{}, context.Cause(ctx)
 	case err != nil:
 		if !errors.Is(err, fs.ErrNotExist) {
-			t.Log.Debug("the version of a file is unknown, its change is not checked", "tool", c.Name, "err", err)
+			t.Log.Debug("file version unknown; skipping the read check", "tool", c.Name, "err", err)
 		}
 	default:
 		switch seen := lastRead(&t.State, path); {

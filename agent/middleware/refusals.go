@@ -44,7 +44,7 @@ func Refusals(withdraw func(t *agent.Tool, why string)) agent.Middleware {
 						t.Note(WithdrawnKey, "the provider refuses tools: "+head(why, 300))
 						for _, tool := range without {
 							gone[tool.Name] = true
-							t.Log.Warn("a tool was withdrawn, as the provider refuses it", "tool", tool.Name, "err", why)
+							t.Log.Warn("provider rejected a tool; withdrew it", "tool", tool.Name, "err", why)
 							withdraw(tool, why)
 						}
 					}

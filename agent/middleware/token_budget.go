@@ -177,7 +177,7 @@ func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 				}
 			case part >= o.HardStopThreshold:
 				if len(r.Message.Calls()) > 0 || r.Jump == agent.ToModel {
-					t.Log.Warn("the budget is spent; the run gets one last turn", "of", what)
+					t.Log.Warn("budget spent; the run gets one last turn", "of", what)
 					r.Last = &agent.Last{Reason: "token_capped", Note: budgetNote(what)}
 				}
 			case part >= o.WarnThreshold && !warned:

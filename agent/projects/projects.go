@@ -197,10 +197,10 @@ func (s *Service) Delete(ctx context.Context, owner, id string, chats bool) (at 
 		s.Discarded()
 	}
 	if err := s.Ended(ctx, inside); err != nil {
-		s.Log.Error("couldn't end sandboxes that show a deleted project", "project", id, "err", err)
+		s.Log.Error("couldn't stop sandboxes of a deleted project", "project", id, "err", err)
 	}
 	if err := s.Runs.ForgetFiles(ctx, shelf); err != nil { // the next start tries again
-		s.Log.Error("the files of a deleted project could not be removed", "project", id, "err", err)
+		s.Log.Error("couldn't remove files of a deleted project", "project", id, "err", err)
 	}
 	return at, nil
 }

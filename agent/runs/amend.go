@@ -60,7 +60,7 @@ func (m *Manager) whenIdle(ctx context.Context, thread string) error {
 
 // retitle writes the title. Whoever else wants the thread waits for it, as it is not long
 // and nobody has asked for it.
-func (m *Manager) retitle(ctx context.Context, l *lineup, thread, from, to string) error {
+func (m *Manager) retitle(ctx context.Context, l *threadWork, thread, from, to string) error {
 	defer m.release(l, thread)
 	_, err := m.amend(ctx, thread, func(_ context.Context, s *agent.State) (agent.State, error) {
 		if s.Title == nil || *s.Title != from {
@@ -77,9 +77,9 @@ func (m *Manager) retitle(ctx context.Context, l *lineup, thread, from, to strin
 	return err
 }
 
-// Amend writes what f makes of a thread's state, unless that is nothing, as a checkpoint of
-// source "update" behind which the same runs next. It returns the id of the head. ErrBusy
-// while a run is active, ErrNotFound, and what f returns.
+// Amend applies f to a thread's state and writes the result, unless it is empty, as a checkpoint of source "update"
+// with the same next node. It returns the id of the head. ErrBusy while a run is active, ErrNotFound, and what f
+// returns.
 func (m *Manager) Amend(ctx context.Context, thread string,
 	f func(context.Context, *agent.State) (agent.State, error)) (head string, err error) {
 	err = m.Exclusive(ctx, thread, func(ctx context.Context) error {

@@ -10,9 +10,8 @@ import (
 	"fawn/store"
 )
 
-// Cancel ends a run, keeping what it has shown, also if the server dies first; with wait it
-// returns once the run has ended. Cancelling an interrupted run again is fine; other ended runs give
-// ErrNotCancelable, unknown ones ErrNotFound.
+// Cancel ends a run and keeps its output, even if the server dies first; with wait it returns once the run has ended.
+// Cancelling an interrupted run again is fine; other ended runs give ErrNotCancelable, unknown ones ErrNotFound.
 func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) error {
 	e, drop := m.endLive(thread, run, false)
 	if e == nil && m.cancelChild(thread, run) {
@@ -24,11 +23,10 @@ func (m *Manager) Cancel(ctx context.Context, thread, run string, wait bool) err
 	return m.await(ctx, e, drop, wait, store.WishInterrupt)
 }
 
-// wish stores what is to become of runs of a thread, which this server does by itself unless it
-// dies first.
+// wish stores requests to end runs of a thread. This server carries them out itself; another one does if it dies first.
 func (m *Manager) wish(thread string, wishes ...store.Wish) {
 	if err := m.db.Commit(store.Patiently(context.Background()), store.Batch{Wishes: wishes}); err != nil {
-		m.logger.Error("wishes about runs could not be stored", "thread", thread, "err", err)
+		m.logger.Error("couldn't store cancel requests", "thread", thread, "err", err)
 	}
 }
 
@@ -44,8 +42,7 @@ func (m *Manager) endLive(thread, run string, undo bool) (e *entry, drop bool) {
 	return e, m.end(e, undo)
 }
 
-// await stores the end of a run that never started, or the wish about one that was told to end,
-// and waits for it.
+// await waits for the end of a cancelled run, or stores it for one that never started.
 func (m *Manager) await(ctx context.Context, e *entry, drop, wait bool, wish string) error {
 	if drop {
 		return m.drop(ctx, e)
@@ -94,13 +91,13 @@ func (m *Manager) drop(ctx context.Context, e *entry) error {
 		e.run.Status, e.run.UpdatedAt = Interrupted, m.db.Now()
 		err = m.db.Commit(ctx, store.Batch{ThreadID: e.run.ThreadID, Run: &e.run, KV: webhooks(e.run),
 			Line: rest})
-		defer m.hooked()
+		defer m.wakeWebhooks()
 	}
 	e.log.Abandon()
 	m.mu.Lock()
-	m.over(e)
+	m.forget(e)
 	m.mu.Unlock()
-	m.look(e.run.ThreadID)
+	m.startNext(e.run.ThreadID)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
@@ -122,8 +119,8 @@ func (m *Manager) CancelAll(ctx context.Context, thread string) error {
 	return nil
 }
 
-// CancelOwned ends every run of an owner, also those that wait, and returns once they have ended. One that is made
-// meanwhile by a disabled owner ends as it begins.
+// CancelOwned ends all runs of an owner, waiting ones too, and returns once they have ended. One that is made meanwhile
+// by a disabled owner ends as it begins.
 func (m *Manager) CancelOwned(ctx context.Context, owner string) error {
 	threads, err := m.db.OpenThreads(ctx, owner)
 	if err != nil {
@@ -146,7 +143,7 @@ func (m *Manager) CancelOwned(ctx context.Context, owner string) error {
 // endAtOnce is how many threads are waited for at a time.
 const endAtOnce = 16
 
-// barred is ErrBarred for an owner whose account is disabled.
+// barred returns ErrBarred for a disabled owner.
 func (m *Manager) barred(ctx context.Context, owner string) error {
 	barred, err := m.db.Barred(ctx, owner)
 	if err == nil && barred {
@@ -155,7 +152,7 @@ func (m *Manager) barred(ctx context.Context, owner string) error {
 	return err
 }
 
-// admitted is the error of Config.Admit for a run, whose id is "" until it is stored.
+// admitted calls Config.Admit for a run. id is "" until the run is stored.
 func (m *Manager) admitted(ctx context.Context, e *entry, id string) error {
 	if m.admit == nil {
 		return nil
@@ -206,7 +203,7 @@ func (m *Manager) Exclusive(ctx context.Context, thread string, f func(context.C
 }
 
 // release gives a thread back. Where others must be told and cannot be, it goes on being held until they are.
-func (m *Manager) release(l *lineup, thread string) {
+func (m *Manager) release(l *threadWork, thread string) {
 	if l.write.row && !m.tryLetGo(thread) {
 		m.wg.Go(func() {
 			for !m.tryLetGo(thread) && m.pause(context.Background(), lookAgain) == nil {
@@ -218,7 +215,7 @@ func (m *Manager) release(l *lineup, thread string) {
 	m.released(l, thread)
 }
 
-func (m *Manager) released(l *lineup, thread string) {
+func (m *Manager) released(l *threadWork, thread string) {
 	defer m.wg.Done()
 	m.mu.Lock()
 	if l.write.over != nil {
@@ -226,12 +223,12 @@ func (m *Manager) released(l *lineup, thread string) {
 	}
 	l.write = nil
 	m.mu.Unlock()
-	m.look(thread)
+	m.startNext(thread)
 }
 
 // hold takes a thread for an exclusive write. It waits for a run whose end is on show to be gone,
 // and for writes that are brief.
-func (m *Manager) hold(ctx context.Context, thread string, brief bool) (*lineup, error) {
+func (m *Manager) hold(ctx context.Context, thread string, brief bool) (*threadWork, error) {
 	for {
 		l, gone, err := m.tryHold(thread, brief)
 		if err != nil {
@@ -248,8 +245,8 @@ func (m *Manager) hold(ctx context.Context, thread string, brief bool) (*lineup,
 	}
 }
 
-// tryHold takes a thread on which nothing is done here, or says what to wait for.
-func (m *Manager) tryHold(thread string, brief bool) (_ *lineup, gone <-chan struct{}, err error) {
+// tryHold takes an idle thread, or returns a channel to wait on.
+func (m *Manager) tryHold(thread string, brief bool) (_ *threadWork, gone <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.line(thread)
@@ -273,8 +270,8 @@ func (m *Manager) tryHold(thread string, brief bool) (_ *lineup, gone <-chan str
 }
 
 // alone gives a thread back when a run is in line.
-func (m *Manager) alone(ctx context.Context, l *lineup, thread string) error {
-	err := m.settleOwed(ctx, thread)
+func (m *Manager) alone(ctx context.Context, l *threadWork, thread string) error {
+	err := m.storeLateEnd(ctx, thread)
 	if err == nil && m.cluster != nil {
 		return m.aloneInCluster(ctx, l, thread)
 	}

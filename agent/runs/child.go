@@ -16,8 +16,7 @@ import (
 	"fawn/store"
 )
 
-// Task is what a run gives a child to do. A call that a crash cut off and that is made again
-// must give the same task.
+// Task is the work of a child run. A call that a crash cut off and that is made again must give the same task.
 type Task struct {
 	Call        string // the call that asks for it, which names the child's namespace
 	AssistantID string
@@ -35,13 +34,13 @@ type Task struct {
 	Tell func(agent.Step) []json.RawMessage
 }
 
-// Spawn is [Manager.Child], for those who get it as a function.
+// Spawn is the function form of [Manager.Child].
 type Spawn func(ctx context.Context, t *agent.Turn, task Task) (store.Run, agent.State, error)
 
 // ErrTimeLimit, as the cause of its context, ends a child that has worked for too long.
 var ErrTimeLimit = errors.New("the time limit is reached")
 
-// errParentEnded ends children whose parent did not wait for them.
+// errParentEnded ends children of a parent that returned without waiting for them.
 var errParentEnded = errors.New("the parent run has ended")
 
 // Child runs an agent inside a tool call of the run of t, and returns when it has ended: its
@@ -153,7 +152,7 @@ func (m *Manager) driveChild(ctx context.Context, run store.Run, t *agent.Turn,
 	return a.Run(ctx, t)
 }
 
-// storeChild writes a child's row, whoever stops waiting.
+// storeChild writes a child's row, even if ctx ends.
 func (m *Manager) storeChild(ctx context.Context, run *store.Run) error {
 	run.UpdatedAt = m.db.Now()
 	if err := m.db.Commit(store.Patiently(ctx), store.Batch{ThreadID: run.ThreadID, Run: run}); err != nil {

@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// callerOf is the id of the message whose calls are under way, or "".
+// callerOf returns the id of the message whose tool calls are running, or "".
 func callerOf(s *agent.State) string {
 	for _, m := range slices.Backward(s.Messages) {
 		if m.Type == agent.TypeAI {
@@ -19,8 +19,7 @@ func callerOf(s *agent.State) string {
 	return ""
 }
 
-// takeUp gives what a child had done before a crash to the call that is made again, once; nil
-// when there is nothing.
+// takeUp returns the progress that a child made before a crash, once, for the repeated call; nil if there is none.
 func (m *Manager) takeUp(parent *entry, at resume.Place) *resume.Child {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,7 +31,7 @@ func (m *Manager) takeUp(parent *entry, at resume.Place) *resume.Child {
 	return c
 }
 
-// childRows are the children that nobody has taken up, with what they used.
+// childRows returns the children that were not resumed, with their usage.
 func (r *resumption) childRows() []store.Run {
 	if r == nil {
 		return nil
@@ -46,7 +45,7 @@ func (m *Manager) closeChildren(ctx context.Context, list []store.Run) {
 	for _, run := range list {
 		run.Status, run.StopReason = Interrupted, StopOrphan
 		if err := m.storeChild(ctx, &run); err != nil {
-			m.logger.Error("the end of a child run could not be stored", "thread", run.ThreadID, "run", run.ID,
+			m.logger.Error("couldn't store the end of a child run", "thread", run.ThreadID, "run", run.ID,
 				"err", err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // DefaultSlots is how many runs are at work at a server at once that shares its database with others.
 const DefaultSlots = 200
 
-// cluster is what a manager needs beside others with the same database. The nil one has no others.
+// cluster is the part of a manager that works with other servers of the same database. The nil one has no others.
 type cluster struct {
 	slots int
 	ready chan struct{} // one token: look now
@@ -68,12 +68,12 @@ func (m *Manager) hearOthers() {
 			if w.All || slices.Contains(w.IDs, store.PlanSpace) {
 				m.cluster.nudge()
 			}
-		}), m.db.Hear(store.WakeRuns, 0, m.newsOf)}
+		}), m.db.Hear(store.WakeRuns, 0, m.wakeReaders)}
 }
 
-// newsOf tells those who wait for news of threads.
-func (m *Manager) newsOf(w store.Wake) {
-	m.hooked()
+// wakeReaders wakes readers of threads after a wake-up from another server.
+func (m *Manager) wakeReaders(w store.Wake) {
+	m.wakeWebhooks()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, thread := range w.IDs {
@@ -110,16 +110,16 @@ func (m *Manager) pause(ctx context.Context, moment time.Duration) error {
 	}
 }
 
-// letGo forgets a run that is stored and waits: whichever server it is that has its turn reads its row.
-func (m *Manager) letGo(e *entry) {
+// releaseRun forgets a stored run that waits: the server that has its turn reads its row.
+func (m *Manager) releaseRun(e *entry) {
 	if m.cluster == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e.become(stageLetGo) {
+	if e.become(stageReleased) {
 		e.log.Leave()
-		m.over(e)
+		m.forget(e)
 	}
 }
 
@@ -136,18 +136,18 @@ func (m *Manager) join(ctx context.Context) error {
 		err = m.removeRest(ctx)
 	}
 	if err == nil {
-		err = m.attendOnce(ctx)
+		err = m.pollCluster(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	m.expect()
-	m.wg.Go(m.attend)
+	m.wg.Go(m.followCluster)
 	return nil
 }
 
-// attend looks for what there is to do here when it is told, by others or as the server has seen by itself.
-func (m *Manager) attend() {
+// followCluster processes cluster work when it is notified.
+func (m *Manager) followCluster() {
 	var later <-chan time.Time
 	for {
 		select {
@@ -165,8 +165,8 @@ func (m *Manager) attend() {
 		case <-m.ctx.Done():
 			return
 		}
-		if err := m.attendOnce(m.ctx); err != nil && m.ctx.Err() == nil {
-			m.logger.Error("runs could not be looked for", "err", err)
+		if err := m.pollCluster(m.ctx); err != nil && m.ctx.Err() == nil {
+			m.logger.Error("couldn't look for runs to claim", "err", err)
 		}
 		if later = nil; m.cluster.kept {
 			later = time.After(store.BoxPatience + 10*time.Millisecond)
@@ -174,9 +174,9 @@ func (m *Manager) attend() {
 	}
 }
 
-// attendOnce hears wishes, takes over what others have left, and begins runs that wait, each as far as there is room.
-func (m *Manager) attendOnce(ctx context.Context) error {
-	if m.leaving() {
+// pollCluster applies cancel requests, takes over runs of lost servers, and starts waiting runs while there is room.
+func (m *Manager) pollCluster(ctx context.Context) error {
+	if m.closing() {
 		return nil
 	}
 	due, err := m.db.Duties(ctx)
@@ -201,21 +201,21 @@ func (m *Manager) attendOnce(ctx context.Context) error {
 		threads, failed := m.db.ClaimWaiting(ctx, n)
 		err, m.cluster.kept = errors.Join(err, failed), len(threads) < n
 		for _, thread := range threads {
-			m.look(thread)
+			m.startNext(thread)
 		}
 	}
-	return errors.Join(err, m.lookAfter(ctx, due.Fronts))
+	return errors.Join(err, m.startAssigned(ctx, due.Fronts))
 }
 
-// lookAfter begins runs that this server has and that have not begun, as their thread was held, and finds those that
-// it was given without being told.
-func (m *Manager) lookAfter(ctx context.Context, list []store.AtFront) error {
+// startAssigned starts runs that belong to this server but have not begun: those whose thread was held, and those assigned
+// without a notification.
+func (m *Manager) startAssigned(ctx context.Context, list []store.AtFront) error {
 	strays, again := map[string]bool{}, []store.Orphan(nil)
 	for _, f := range list {
 		switch {
 		case f.Status == Pending && m.atWork(f.Thread) == nil:
-			m.look(f.Thread)
-		case f.Status == Running && !m.has(f.Run) && !m.owes(f.Thread) && !m.takes(f.Run):
+			m.startNext(f.Thread)
+		case f.Status == Running && !m.has(f.Run) && !m.endUnstored(f.Thread) && !m.takes(f.Run):
 			strays[f.Run] = true
 			if m.cluster.strays[f.Run] {
 				again = append(again, store.Orphan{Run: f.Run})
@@ -261,7 +261,7 @@ func (m *Manager) dropWaiting(ctx context.Context, id string, undo bool) error {
 
 // endWaiting ends a run that waits and that no server is about to begin. It is false for one that is.
 func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (done bool, err error) {
-	if m.leaving() {
+	if m.closing() {
 		return false, ErrClosed
 	}
 	b := store.Batch{ThreadID: run.ThreadID, Line: &store.Line{AsHead: true, Idle: run.ID}}
@@ -280,13 +280,13 @@ func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (don
 	case err != nil:
 		return false, err
 	}
-	m.hooked()
-	m.look(run.ThreadID)
+	m.wakeWebhooks()
+	m.startNext(run.ThreadID)
 	return true, nil
 }
 
 // aloneInCluster holds a thread against all servers, or gives it back.
-func (m *Manager) aloneInCluster(ctx context.Context, l *lineup, thread string) error {
+func (m *Manager) aloneInCluster(ctx context.Context, l *threadWork, thread string) error {
 	err := m.db.HoldThread(ctx, thread)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // which is for the write to say
@@ -306,7 +306,7 @@ func (m *Manager) aloneInCluster(ctx context.Context, l *lineup, thread string) 
 func (m *Manager) tryLetGo(thread string) bool {
 	err := m.db.LetGo(context.Background(), thread)
 	if err != nil && !errors.Is(err, store.ErrFenced) && !errors.Is(err, store.ErrClosed) {
-		m.logger.Error("a thread could not be given back", "thread", thread, "err", err)
+		m.logger.Error("couldn't release a thread", "thread", thread, "err", err)
 		return false
 	}
 	m.db.Say(store.WakeClaim, 0)

@@ -49,14 +49,14 @@ func (m *Manager) caretake() {
 		case <-m.ctx.Done():
 			return
 		}
-		timer.Reset(m.letDueIn())
+		timer.Reset(m.queueDue())
 	}
 }
 
-// letDueIn puts those into line whose time has come, and returns how long it is to the next one.
-// What one of them refuses or ends is decided now, but for "reject", which was decided when it was
-// made. Until then its thread is free for other runs and for writes.
-func (m *Manager) letDueIn() time.Duration {
+// queueDue queues delayed runs whose time has come and returns the time until the next one. What one of them refuses or
+// ends is decided now, but for "reject", which was decided when it was made. Until then its thread is free for other
+// runs and for writes.
+func (m *Manager) queueDue() time.Duration {
 	now := m.db.Now()
 	list, next, err := m.db.DueRuns(m.ctx, now, dueAtOnce)
 	for _, run := range list {
@@ -70,7 +70,7 @@ func (m *Manager) letDueIn() time.Duration {
 	}
 	switch {
 	case err != nil && m.ctx.Err() == nil:
-		m.logger.Error("runs that are due could not be started", "err", err)
+		m.logger.Error("couldn't start delayed runs", "err", err)
 		return lookAgain
 	case next.IsZero():
 		return longSleep
@@ -87,8 +87,8 @@ type Delayed struct {
 // Delayed returns the runs of a thread that are to start later, the next one first.
 func (m *Manager) Delayed(thread string) []Delayed {
 	list, err := m.db.DelayedRuns(m.ctx, thread)
-	if err != nil && !m.leaving() {
-		m.logger.Error("the delayed runs of a thread could not be read", "thread", thread, "err", err)
+	if err != nil && !m.closing() {
+		m.logger.Error("couldn't read a thread's delayed runs", "thread", thread, "err", err)
 	}
 	var out []Delayed
 	for _, run := range list {

@@ -57,7 +57,7 @@ func (m *Manager) passes(e *entry) {
 func (m *Manager) handOver(ctx context.Context, e *entry) {
 	err := m.db.Commit(store.Patiently(ctx), store.Batch{ThreadID: e.run.ThreadID, Line: &store.Line{Leave: e.run.ID}})
 	if err != nil { // then it is taken over when this server is gone
-		m.logger.Warn("a run could not be handed over", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+		m.logger.Warn("couldn't hand over a run", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		return
 	}
 	m.db.Say(store.WakeClaim, 0)

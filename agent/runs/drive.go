@@ -127,8 +127,9 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	return &asked, b.Head, nil
 }
 
-// enter stores what comes before the agent: the input or a command, and gives what builds the agent, nil when the
-// run is over with it. While an input is stored, the agent is built, if there is room for that, and asks its model.
+// enter stores the input or command of a run and returns a function that builds the agent, nil if the run is over. The
+// input or a command, and gives what builds the agent, nil when the run is over with it. While an input is stored, the
+// agent is built, if there is room for that, and asks its model.
 func (d *drive) enter(ctx context.Context, opts *request.Choices, head string) (b func() (*agent.Agent, error),
 	err error) {
 	m, e := d.m, d.e

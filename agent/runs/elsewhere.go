@@ -16,7 +16,7 @@ const (
 // endElsewhere lets a run end that is not here: the wish in its row is heard where it is. With wait
 // it returns once the run has ended.
 func (m *Manager) endElsewhere(ctx context.Context, run store.Run, wish string, wait bool) error {
-	if m.leaving() {
+	if m.closing() {
 		return ErrClosed
 	}
 	err := m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Wishes: []store.Wish{{Run: run.ID, Wish: wish}}})
@@ -48,7 +48,7 @@ func (m *Manager) until(ctx context.Context, thread string, is func() (bool, err
 		more, leave := m.listen(thread)
 		so, err := is()
 		if !so && err == nil {
-			err = m.news(ctx, more)
+			err = m.waitWake(ctx, more)
 		}
 		leave()
 		if so || err != nil {
@@ -57,8 +57,8 @@ func (m *Manager) until(ctx context.Context, thread string, is func() (bool, err
 	}
 }
 
-// news waits for something that is heard, but not for long.
-func (m *Manager) news(ctx context.Context, more <-chan struct{}) error {
+// waitWake waits for something that is heard, but not for long.
+func (m *Manager) waitWake(ctx context.Context, more <-chan struct{}) error {
 	often := hearEvery
 	if m.cluster == nil || m.db.Polls() {
 		often = lookEvery
@@ -88,7 +88,7 @@ func (m *Manager) hear(ctx context.Context, wishes []store.Wished) error {
 			if err := m.dropWaiting(ctx, w.Run, undo); err != nil {
 				return err
 			}
-			m.look(w.Thread)
+			m.startNext(w.Thread)
 		}
 	}
 	return nil

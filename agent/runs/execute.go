@@ -46,7 +46,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		if undoErr == nil {
 			return true
 		}
-		m.logger.Error("a run could not be rolled back and ends as interrupted", "thread", e.run.ThreadID,
+		m.logger.Error("couldn't roll back a run; marked it interrupted", "thread", e.run.ThreadID,
 			"run", e.run.ID, "err", undoErr)
 	}
 	if errors.Is(err, ErrShutdown) && !m.mark { // its row says that it is open, and the next server goes on with it
@@ -79,7 +79,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		err = rec.Finish(ending, end)
 	}
 	if err != nil {
-		m.logger.Error("the end of a run could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+		m.logger.Error("couldn't store the end of a run", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		e.run.FirstSeq, e.run.LastSeq = rec.Span()
 		return m.settleRow(ending, e, rest)
 	}
@@ -93,7 +93,7 @@ func (m *Manager) settleRow(ctx context.Context, e *entry, rest string) (stored 
 	e.run.UpdatedAt = m.db.Now()
 	err := m.storeEnd(ctx, e.run, rest)
 	if err != nil {
-		m.logger.Error("a run's status could not be stored", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
+		m.logger.Error("couldn't store a run's status", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 	}
 	if errors.Is(err, store.ErrFenced) { // another server goes on with it
 		e.log.Close()
@@ -109,7 +109,7 @@ func (m *Manager) storeEnd(ctx context.Context, run store.Run, rest string) erro
 		Patch: &store.ThreadPatch{Touch: true}, Line: &store.Line{Rest: rest, Promote: recorder.EndsWell(run, rest)}})
 }
 
-// prepare reads what a run starts from.
+// prepare reads the state that a run starts from.
 func (m *Manager) prepare(ctx context.Context, e *entry) (opts request.Choices, state agent.State, b recorder.Base,
 	err error) {
 	if opts, err = e.req.Choices(); err != nil {
@@ -194,7 +194,7 @@ func settle(run *store.Run, out agent.Outcome, err error) (f *runevent.Failure, 
 	return &runevent.Failure{Error: name, Name: name, Message: err.Error()}, ThreadError
 }
 
-// checkpointMeta is what a run adds to the metadata of its checkpoints.
+// checkpointMeta is the run's part of the metadata of its checkpoints.
 func checkpointMeta(e *entry, opts request.Choices) (json.RawMessage, error) {
 	meta := map[string]any{}
 	if err := json.Unmarshal(e.run.Metadata, &meta); err != nil {

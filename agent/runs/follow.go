@@ -18,7 +18,7 @@ func (m *Manager) Follow(ctx context.Context, run string) (*eventlog.Reader, err
 	return m.reader(r, log), nil
 }
 
-// FollowRow is Follow for a caller who has read the row, or got it from Start.
+// FollowRow is Follow for a row that was already read.
 func (m *Manager) FollowRow(ctx context.Context, run store.Run) (*eventlog.Reader, error) {
 	if log := m.log(run.ID); log != nil {
 		return m.reader(run, log), nil
@@ -51,11 +51,11 @@ func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eve
 	return r, log, err
 }
 
-// ended says of a run without a log, whose row says that it is open, that it has ended here and that this could not be
-// stored. Where another server has the database by now, which this one may not have noticed, or will have it soon, the
-// run goes on there. Children have no logs of their own.
+// ended reports whether a run that its row calls open has ended here without being stored. Where another server has the
+// database by now, which this one may not have noticed, or will have it soon, the run goes on there. Children have no
+// logs of their own.
 func (m *Manager) ended(r store.Run) bool {
-	if m.leaving() || !m.db.Writable() {
+	if m.closing() || !m.db.Writable() {
 		return false
 	}
 	if m.cluster != nil || r.Parent != "" || !m.db.Shared() {
@@ -64,5 +64,5 @@ func (m *Manager) ended(r store.Run) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.threads[r.ThreadID]
-	return l != nil && l.owed != nil && l.owed.ID == r.ID
+	return l != nil && l.unstored != nil && l.unstored.ID == r.ID
 }

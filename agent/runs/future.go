@@ -21,7 +21,8 @@ func (e *PanicError) LogValue() slog.Value {
 	return slog.StringValue(e.Error() + "\n" + string(e.Stack))
 }
 
-// startFuture begins f and returns what waits for it, which must be called. A panic of f is a [PanicError].
+// startFuture starts f and returns a function that waits for its result, which must be called. A panic of f is a
+// [PanicError].
 func startFuture[T any](f func() (T, error)) (wait func() (T, error)) {
 	var v T
 	var err error

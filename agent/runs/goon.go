@@ -37,7 +37,7 @@ func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 		err = m.db.Commit(ctx, store.Batch{KV: []store.KV{{Space: stoppedSpace, Key: run.ID, Body: body}}})
 	}
 	if err != nil && m.db.Writable() {
-		m.logger.Warn("a stop counts as a crash of a run", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Warn("couldn't store a run's progress at shutdown; it counts as a crash", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 }
 
@@ -56,7 +56,7 @@ func (m *Manager) stops(ctx context.Context, run string) (list []int, err error)
 	return list, err
 }
 
-// forgetStops removes what noteStop has kept, together with the end of a run that went on after a stop.
+// forgetStops removes the marks of noteStop together with the end of a resumed run.
 func forgetStops(run store.Run) []store.KV {
 	if run.Attempt < 2 {
 		return nil
@@ -82,7 +82,7 @@ func fruitless(open []runevent.Event, stops []int) (n int) {
 	return n
 }
 
-// resumption is what a run that was cut off goes on with.
+// resumption is the state from which an interrupted run continues.
 type resumption struct {
 	past     resume.Run
 	open     []runevent.Event // behind the last step
@@ -115,7 +115,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	defer rec.Close()
 	fresh, err := rec.Adopt(frames)
 	if err != nil {
-		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("couldn't read the end of an interrupted run", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	open := append(slices.Clip(p.Open), fresh...)
 	stops, err := m.stops(ctx, run.ID)
@@ -180,8 +180,7 @@ func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
 	return run.BaseCheckpoint, nil
 }
 
-// standOn gives the turn of a run that was cut off what it had so far. on is false when
-// nothing is left to do; out is how it ends then.
+// standOn restores the turn of an interrupted run. on is false when nothing is left to do; out is how it ends then.
 func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 	p := e.goOn.past
 	t.MaxSteps = max(1, t.MaxSteps-p.Steps)

@@ -7,22 +7,20 @@ import (
 	"fawn/agent/runs/request"
 )
 
-// Steps of a run whose client names no limit, and the most a client may ask for, unless
-// [Config.Steps] says otherwise.
+// Default step limits, used unless [Config.Steps] sets others.
 const (
 	DefaultRecursionLimit = 100
 	MaxRecursionLimit     = 1000
 )
 
-// StepLimits say how many steps a run takes whose client names no limit, how many it may have
-// at most, and whether a run that reaches its limit fails instead of taking a last turn.
+// StepLimits are the usual and the greatest number of steps of a run, and whether a run fails at its limit instead of
+// taking a last turn.
 type StepLimits struct {
 	Usual, Most int
 	Fail        bool
 }
 
-// limitSteps writes into a turn how many steps it may take and what happens then, both as
-// its client asks for them.
+// limitSteps sets the step limit of a turn, and its behaviour at the limit, as the client asked.
 func (m *Manager) limitSteps(t *agent.Turn, asked request.Choices) {
 	limits := StepLimits{Usual: DefaultRecursionLimit, Most: MaxRecursionLimit}
 	if m.limits != nil {

@@ -15,16 +15,15 @@ import (
 // lookAgain is how long a line waits that could not be read or moved on.
 const lookAgain = time.Second
 
-// lineup is what this server does on a thread. Who stands in line is in the rows of the runs, see
-// [store.Line]; whoever changes them looks afterwards whether it is somebody's turn. It exists only
-// while something is in it.
-type lineup struct {
-	active *entry
-	write  *write     // the exclusive write that is under way
-	owed   *store.Run // has ended here, and its row does not say so yet
+// threadWork is this server's work on one thread. Who stands in line is in the rows of the runs, see [store.Line]; whoever
+// changes them looks afterwards whether it is somebody's turn. It exists only while something is in it.
+type threadWork struct {
+	active   *entry
+	write    *write     // the exclusive write that is under way
+	unstored *store.Run // has ended here, and its row does not say so yet
 
-	looking bool
-	again   bool // something has changed since
+	starting bool // somebody looks for the next run
+	changed  bool // since the search began
 }
 
 // write is an exclusive write on a thread. Of a brief one over is closed at its end: others
@@ -34,7 +33,7 @@ type write struct {
 	row  bool // the thread's row says so, too
 }
 
-// entry is a run whose readers are here: it is at work, or waits.
+// entry is a run with readers on this server: running or waiting.
 type entry struct {
 	run    store.Run
 	req    Request
@@ -55,11 +54,11 @@ type entry struct {
 	rec   *recorder.Recorder // takes announcements; nil until the agent works
 }
 
-// line is what is done on a thread, perhaps nothing. mu is held.
-func (m *Manager) line(thread string) *lineup {
+// line returns this server's work on a thread, creating an empty one. mu is held.
+func (m *Manager) line(thread string) *threadWork {
 	l := m.threads[thread]
 	if l == nil {
-		l = &lineup{}
+		l = &threadWork{}
 		m.threads[thread] = l
 	}
 	return l
@@ -67,13 +66,13 @@ func (m *Manager) line(thread string) *lineup {
 
 // tidy forgets a thread on which nothing is done. mu is held.
 func (m *Manager) tidy(thread string) {
-	if l := m.threads[thread]; l != nil && l.active == nil && l.write == nil && l.owed == nil && !l.looking {
+	if l := m.threads[thread]; l != nil && l.active == nil && l.write == nil && l.unstored == nil && !l.starting {
 		delete(m.threads, thread)
 	}
 }
 
-// enroll lets readers come to a run that is about to be stored.
-func (m *Manager) enroll(e *entry, to stage) error {
+// register lets readers come to a run that is about to be stored.
+func (m *Manager) register(e *entry, to stage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -87,31 +86,31 @@ func (m *Manager) enroll(e *entry, to stage) error {
 	return nil
 }
 
-// leave lets go of a run whose row could not be stored.
-func (m *Manager) leave(e *entry) {
+// discard drops an entry whose row could not be stored.
+func (m *Manager) discard(e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e.become(stageUnstored)
 	close(e.stored)
-	m.over(e)
+	m.forget(e)
 }
 
-// over forgets a run that has ended or will never start. mu is held.
-func (m *Manager) over(e *entry) {
+// forget drops a run that has ended or will never start. mu is held.
+func (m *Manager) forget(e *entry) {
 	if m.runs[e.run.ID] == e {
 		delete(m.runs, e.run.ID)
 		close(e.done)
 	}
 }
 
-// overtake ends the runs in line with a wish, after one that has left it with them.
-func (m *Manager) overtake(ctx context.Context, thread, strategy string) {
+// cancelQueued stores requests to end the runs queued before a new one.
+func (m *Manager) cancelQueued(ctx context.Context, thread, strategy string) {
 	if strategy != store.WishInterrupt && strategy != store.WishRollback {
 		return
 	}
 	line, err := m.db.Line(ctx, thread)
 	if err != nil {
-		m.logger.Error("a line could not be read", "thread", thread, "err", err)
+		m.logger.Error("couldn't read a thread's queue", "thread", thread, "err", err)
 		return
 	}
 	for _, p := range line {
@@ -127,80 +126,80 @@ func (m *Manager) overtake(ctx context.Context, thread, strategy string) {
 			err = m.dropWaiting(ctx, p.Run, p.Wish == store.WishRollback)
 		}
 		if err != nil {
-			m.logger.Error("an interrupted run could not be stored", "thread", thread, "run", p.Run, "err", err)
+			m.logger.Error("couldn't store an interrupted run", "thread", thread, "run", p.Run, "err", err)
 		}
 	}
 }
 
-// look starts the next run of a thread if it can start.
-func (m *Manager) look(thread string) { m.lookAt(thread, nil) }
+// startNext starts the next run of a thread if it can start.
+func (m *Manager) startNext(thread string) { m.startFront(thread, nil) }
 
-// lookAt is look for a caller who may know which run is at the front.
-func (m *Manager) lookAt(thread string, e *entry) {
-	if !m.beginLook(thread) {
+// startFront is startNext with a hint: the run that may be at the front.
+func (m *Manager) startFront(thread string, e *entry) {
+	if !m.beginStart(thread) {
 		return
 	}
-	if e != nil && m.endLook(thread, e) {
+	if e != nil && m.endStart(thread, e) {
 		return
 	}
 	for {
 		e, err := m.next(thread)
-		if err != nil && !m.leaving() {
-			m.logger.Error("the next run of a thread could not be found", "thread", thread, "err", err)
-			m.lookLater(thread)
+		if err != nil && !m.closing() {
+			m.logger.Error("couldn't find a thread's next run", "thread", thread, "err", err)
+			m.retryStart(thread)
 		}
-		if m.endLook(thread, e) {
+		if m.endStart(thread, e) {
 			return
 		}
 	}
 }
 
-func (m *Manager) leaving() bool {
+func (m *Manager) closing() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.closed
 }
 
-// beginLook says that nothing holds the thread, and that nobody else looks.
-func (m *Manager) beginLook(thread string) bool {
+// beginStart begins the search for the next run, unless the thread is in use or somebody searches already.
+func (m *Manager) beginStart(thread string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.line(thread)
-	if m.closed || l.active != nil || l.write != nil || l.looking {
-		l.again = true
+	if m.closed || l.active != nil || l.write != nil || l.starting {
+		l.changed = true
 		m.tidy(thread)
 		return false
 	}
-	l.looking, l.again = true, false
+	l.starting, l.changed = true, false
 	return true
 }
 
-// endLook starts e, unless that is nil or a write has come in between. It is false when there is to
+// endStart starts e, unless that is nil or a write has come in between. It is false when there is to
 // be looked again.
-func (m *Manager) endLook(thread string, e *entry) bool {
+func (m *Manager) endStart(thread string, e *entry) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.line(thread)
 	free := l.write == nil && !m.closed
-	if e != nil && e.stage == stageLetGo {
-		l.again = true
+	if e != nil && e.stage == stageReleased {
+		l.changed = true
 	}
 	if free && e != nil && (e.stage == stageQueued || e.become(stageQueued)) {
-		l.looking = false
+		l.starting = false
 		m.begin(l, e)
 		return true
 	}
-	if l.again && free {
-		l.again = false
+	if l.changed && free {
+		l.changed = false
 		return false
 	}
-	l.looking = false
+	l.starting = false
 	m.tidy(thread)
 	return true
 }
 
-// lookLater looks again after a moment, when the store may answer.
-func (m *Manager) lookLater(thread string) {
+// retryStart calls startNext after a moment, when the store may answer.
+func (m *Manager) retryStart(thread string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -211,7 +210,7 @@ func (m *Manager) lookLater(thread string) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			m.look(thread)
+			m.startNext(thread)
 		case <-m.ctx.Done():
 		}
 	})
@@ -221,7 +220,7 @@ func (m *Manager) lookLater(thread string) {
 // are to end instead end.
 func (m *Manager) next(thread string) (*entry, error) {
 	ctx := context.Background()
-	if err := m.settleOwed(ctx, thread); err != nil {
+	if err := m.storeLateEnd(ctx, thread); err != nil {
 		return nil, err
 	}
 	for {
@@ -286,7 +285,7 @@ func (m *Manager) entryOf(ctx context.Context, at store.Place) (*entry, error) {
 	if err != nil {
 		return nil, m.fail(ctx, run, err)
 	}
-	return e, m.enroll(e, stageQueued)
+	return e, m.register(e, stageQueued)
 }
 
 // has says that a run is at work or waits here.
@@ -296,18 +295,18 @@ func (m *Manager) has(run string) bool {
 	return m.runs[run] != nil
 }
 
-// owes says that the end of a run of the thread is not stored.
-func (m *Manager) owes(thread string) bool {
+// endUnstored says that the end of a run of the thread is not stored.
+func (m *Manager) endUnstored(thread string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.threads[thread]
-	return l != nil && l.owed != nil
+	return l != nil && l.unstored != nil
 }
 
-// settleOwed stores the end of a run that could not be stored when it ended.
-func (m *Manager) settleOwed(ctx context.Context, thread string) error {
+// storeLateEnd stores the end of a run that could not be stored when it ended.
+func (m *Manager) storeLateEnd(ctx context.Context, thread string) error {
 	m.mu.Lock()
-	run := m.line(thread).owed
+	run := m.line(thread).unstored
 	m.mu.Unlock()
 	if run == nil {
 		return nil
@@ -324,12 +323,12 @@ func (m *Manager) settleOwed(ctx context.Context, thread string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.line(thread).owed = nil
+	m.line(thread).unstored = nil
 	return nil
 }
 
 // begin lets a run work. mu is held.
-func (m *Manager) begin(l *lineup, e *entry) {
+func (m *Manager) begin(l *threadWork, e *entry) {
 	thread := e.run.ThreadID
 	e.become(stageWorking)
 	l.active = e
@@ -340,23 +339,23 @@ func (m *Manager) begin(l *lineup, e *entry) {
 	m.wg.Go(func() {
 		defer cancel(nil)
 		stored := m.execute(ctx, e)
-		m.hooked()
-		m.vacate(l, e, stored)
-		m.look(thread) // before anybody is told, who may want to see the next one at work
+		m.wakeWebhooks()
+		m.endActive(l, e, stored)
+		m.startNext(thread) // before anybody is told, who may want to see the next one at work
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.over(e)
+		m.forget(e)
 	})
 }
 
-// vacate gives the thread of a run free.
-func (m *Manager) vacate(l *lineup, e *entry, stored bool) {
+// endActive ends the work of a run on its thread.
+func (m *Manager) endActive(l *threadWork, e *entry, stored bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l.active = nil
 	m.cluster.occupy(m.db, -1)
 	if !stored {
-		l.owed = &e.run
-		m.over(e)
+		l.unstored = &e.run
+		m.forget(e)
 	}
 }

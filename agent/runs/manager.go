@@ -27,7 +27,7 @@ var (
 	ErrShutdown    = errors.New("the server stopped")
 )
 
-// Spec is what a run's agent is built for.
+// Spec identifies the run that an agent is built for.
 type Spec struct {
 	Owner, ThreadID, RunID, AssistantID string
 	Parent                              string                 // the run whose child it is, or ""
@@ -35,7 +35,7 @@ type Spec struct {
 	Remark                              func(key, text string) // notes something in the run's metadata; may be nil
 }
 
-// Request is what [Manager.Start] takes.
+// Request is the argument of [Manager.Start].
 type Request = request.Request
 
 // Build makes the agent of one run from the configuration of this moment.
@@ -91,7 +91,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	closed  bool
-	threads map[string]*lineup
+	threads map[string]*threadWork
 	runs    map[string]*entry // live: waiting or running
 	delayed chan struct{}     // wakes the timer of delayed runs; nil before the first one
 
@@ -99,9 +99,9 @@ type Manager struct {
 	cluster  *cluster             // nil for a database that has one server
 	remote   *eventlog.RemoteLogs // as cluster
 
-	listeners map[string]*news // of threads somebody follows
-	hooks     chan struct{}    // see Webhooks
-	room      futureRoom       // for agents that are built ahead
+	listeners map[string]*nextRunWaiters // of threads somebody follows
+	hooks     chan struct{}              // see Webhooks
+	room      futureRoom                 // for agents that are built ahead
 	decoded   messageCache
 }
 
@@ -112,8 +112,8 @@ func New(cfg Config) *Manager {
 	m := &Manager{db: cfg.DB, node: cfg.DB.Self(), build: cfg.Build, admit: cfg.Admit, remove: cfg.Remove,
 		watch: watcher{Watch: cfg.Watch, Log: cfg.Log}, files: cfg.Files,
 		atEnd: cfg.Ending, observer: cfg.Observe, mark: cfg.Mark, offline: cfg.Offline, limits: cfg.Steps,
-		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*lineup{}, runs: map[string]*entry{},
-		children: map[string]*entry{}, listeners: map[string]*news{}, hooks: make(chan struct{}, 1),
+		logger: cfg.Log, ctx: ctx, stop: stop, threads: map[string]*threadWork{}, runs: map[string]*entry{},
+		children: map[string]*entry{}, listeners: map[string]*nextRunWaiters{}, hooks: make(chan struct{}, 1),
 		room: make(futureRoom, runtime.GOMAXPROCS(0))}
 	if cfg.DB.Clustered() {
 		m.cluster, m.remote = newCluster(cfg), eventlog.NewRemoteLogs(cfg.DB, cfg.Log)
@@ -131,7 +131,7 @@ func (m *Manager) Start(ctx context.Context, req Request) (store.Run, error) {
 	return m.StartTelling(ctx, req)
 }
 
-// StartTelling is Start with first messages to chats that are stored together with the run, whose id they get.
+// StartTelling is Start that also stores first messages to chats, in the same commit as the run; they get its id.
 func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.Outbound) (store.Run, error) {
 	if err := m.withDefaults(ctx, &req); err != nil {
 		return store.Run{}, err
@@ -171,7 +171,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 	case e.req.Hold:
 		waits = stageHeld
 	}
-	if err := m.enroll(e, waits); err != nil {
+	if err := m.register(e, waits); err != nil {
 		return store.Run{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // whether the row is stored must be known
@@ -188,12 +188,12 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 		status = Busy
 	}
 	err = m.create(ctx, b, thread, isNew, status)
-	if errors.Is(err, ErrBusy) && m.owes(row.ThreadID) {
-		m.look(row.ThreadID)
+	if errors.Is(err, ErrBusy) && m.endUnstored(row.ThreadID) {
+		m.startNext(row.ThreadID)
 		err = m.create(ctx, b, thread, isNew, status)
 	}
 	if err != nil {
-		m.leave(e)
+		m.discard(e)
 		return store.Run{}, err
 	}
 	close(e.stored)
@@ -202,15 +202,15 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 		m.expect()
 	default:
 		if !first && waits == stageQueued {
-			m.overtake(ctx, row.ThreadID, row.Multitask)
+			m.cancelQueued(ctx, row.ThreadID, row.Multitask)
 		}
-		if first && !m.owes(row.ThreadID) { // it need not be asked who is at the front
-			m.lookAt(row.ThreadID, e)
+		if first && !m.endUnstored(row.ThreadID) { // it need not be asked who is at the front
+			m.startFront(row.ThreadID, e)
 		} else {
-			m.look(row.ThreadID)
+			m.startNext(row.ThreadID)
 		}
 	}
-	m.letGo(e)
+	m.releaseRun(e)
 	return row, nil
 }
 
@@ -310,8 +310,7 @@ func (m *Manager) projectFor(ctx context.Context, req *Request) (string, error) 
 	return id, err
 }
 
-// graphOf is what a thread's metadata says about the assistant that works on it, unless it
-// says something else already.
+// graphOf returns the metadata that names a thread's assistant, for threads without such a name.
 func graphOf(assistant string) json.RawMessage {
 	out, err := agent.Encode(map[string]string{"graph_id": request.GraphID, "assistant_id": assistant})
 	if err != nil { // an id that is no text
@@ -336,8 +335,8 @@ func (m *Manager) Active(thread string) string {
 		return e.run.ID
 	}
 	front, err := m.db.Front(m.ctx, thread)
-	if err != nil && !errors.Is(err, store.ErrNotFound) && !m.leaving() {
-		m.logger.Error("the front of a line could not be read", "thread", thread, "err", err)
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !m.closing() {
+		m.logger.Error("couldn't read the front of a thread's queue", "thread", thread, "err", err)
 	}
 	return front.Run
 }
@@ -379,7 +378,7 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 		switch {
 		case ctx.Err() == nil && !m.db.Writable() && (err != nil || !Done(r.Status)): // another server goes on with it
 			return r, ErrClosed
-		case err != nil || Done(r.Status) || m.leaving():
+		case err != nil || Done(r.Status) || m.closing():
 			return r, err
 		case m.cluster == nil:
 			return r, nil
@@ -398,12 +397,11 @@ func (m *Manager) Wait(ctx context.Context, run string) (store.Run, error) {
 	}
 }
 
-// Rest lets go of what only makes the next turns quicker: for a server without work.
+// Rest drops caches; an idle server calls it.
 func (m *Manager) Rest() { m.decoded.Clear() }
 
-// Close stops all runs, keeping what they have shown, and waits for them. The next server goes
-// on with them as after a crash; with [Config.Mark] they end as interrupted. Queued runs stay
-// pending and start again with the next server.
+// Close stops all runs, keeps their output, and waits for them. The next server goes on with them as after a crash;
+// with [Config.Mark] they end as interrupted. Queued runs stay pending and start again with the next server.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
@@ -420,7 +418,7 @@ func (m *Manager) Close() {
 	defer m.mu.Unlock()
 	for _, e := range m.runs { // queued: whoever waits for them must not wait for ever
 		e.log.Close()
-		m.over(e)
+		m.forget(e)
 	}
 	clear(m.threads)
 }

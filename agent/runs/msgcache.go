@@ -15,10 +15,9 @@ const (
 	perMessage = 256 // for what a message takes besides its body
 )
 
-// messageCache keeps the messages of the threads used last, so that a turn of a long cachedThread
-// parses only what is new. Stored messages never change, nor do decoded ones that belong
-// to a state, and the number of one means the same message in all snapshots of an
-// incarnation of its thread: see store.Snapshot. The zero value is ready.
+// messageCache keeps decoded messages of recently used threads, so that a turn of a long thread parses only new ones.
+// Stored messages never change, nor do decoded ones that belong to a state, and the number of one means the same
+// message in all snapshots of an incarnation of its thread: see store.Snapshot. The zero value is ready.
 type messageCache struct {
 	mu      sync.Mutex
 	threads map[string]*cachedThread
@@ -139,7 +138,7 @@ func (d *messageCache) drop(id string) {
 	}
 }
 
-// oldest returns the thread whose last use is longest ago. Called with mu held.
+// oldest returns the least recently used thread. Called with mu held.
 func (d *messageCache) oldest() (oldest string) {
 	least := ^uint64(0)
 	for id, t := range d.threads {

@@ -44,8 +44,8 @@ func (m *Manager) Counts() (c Counts) {
 // Webhooks gets a value whenever there may be new ones in the database.
 func (m *Manager) Webhooks() <-chan struct{} { return m.hooks }
 
-// hooked wakes whoever tells webhooks.
-func (m *Manager) hooked() {
+// wakeWebhooks wakes the sender of webhooks.
+func (m *Manager) wakeWebhooks() {
 	select {
 	case m.hooks <- struct{}{}:
 	default: // not yet seen the last one

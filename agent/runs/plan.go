@@ -11,9 +11,8 @@ import (
 	"fawn/agent/runs/recorder"
 )
 
-// EditPlan writes what edit makes of a thread's plan, also while a run works, and returns the
-// plan. Items come with ids. edit may be called several times. Errors: ErrInput for a plan
-// past its bounds, ErrNotFound, ErrStorage, and what edit returns.
+// EditPlan applies edit to a thread's plan, also during a run, and returns the new plan. Items come with ids. edit may
+// be called several times. Errors: ErrInput for a plan past its bounds, ErrNotFound, ErrStorage, and what edit returns.
 func (m *Manager) EditPlan(ctx context.Context, thread string,
 	edit func([]agent.Todo) ([]agent.Todo, error)) ([]agent.Todo, error) {
 	checked := func(was []agent.Todo) ([]agent.Todo, error) {

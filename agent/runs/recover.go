@@ -22,10 +22,10 @@ const recoverAtOnce = 16
 // StopOrphan marks runs a crash cut off.
 const StopOrphan = "orphan_recovered"
 
-// Recover takes up what a crash left open, before the first request is served. Runs that
-// were under way go on from their last stored step, or, with [Config.Mark] or after the
-// third attempt in a row that stored nothing, are closed: partial text is kept, tool calls without a result are closed,
-// the run is marked and its thread is no longer busy. Queued runs start again.
+// Recover continues or closes the runs that a crash left open, before the first request is served. Runs that were under
+// way go on from their last stored step, or, with [Config.Mark] or after the third attempt in a row that stored
+// nothing, are closed: partial text is kept, tool calls without a result are closed, the run is marked and its thread
+// is no longer busy. Queued runs start again.
 func (m *Manager) Recover(ctx context.Context) error {
 	if m.cluster != nil {
 		return m.join(ctx)
@@ -90,15 +90,15 @@ func (m *Manager) Recover(ctx context.Context) error {
 	}
 	for _, e := range line {
 		if e.goOn != nil { // it has been at work
-			m.lookAt(e.run.ThreadID, e)
+			m.startFront(e.run.ThreadID, e)
 		} else {
-			m.look(e.run.ThreadID)
+			m.startNext(e.run.ThreadID)
 		}
 	}
 	return nil
 }
 
-// recoverRun does with one open run what is to be done, and returns it when it goes on.
+// recoverRun recovers one open run and returns its entry if it continues.
 func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.Delta) (*entry, error) {
 	switch {
 	case run.Wish == store.WishRollback:
@@ -124,7 +124,7 @@ func (m *Manager) recoverRun(ctx context.Context, run store.Run, frames []store.
 func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.Delta) error {
 	p, err := resume.Read(ctx, m.db, run)
 	if err != nil {
-		m.logger.Error("the events of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
+		m.logger.Error("couldn't read events of an interrupted run", "thread", run.ThreadID, "run", run.ID,
 			"err", err)
 	}
 	at, err := m.standing(ctx, run)
@@ -138,7 +138,7 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	b.Meta = json.RawMessage(`{}`)
 	var req Request
 	if err := json.Unmarshal(run.Kwargs, &req); err != nil {
-		m.logger.Error("the request of a cut off run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("couldn't read the request of an interrupted run", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	cfg := m.outside(run.ThreadID, b)
 	cfg.Run, cfg.One, cfg.From, cfg.Plan = run.ID, req.LeavesOne(), run.BaseCheckpoint, state.Todos
@@ -149,16 +149,16 @@ func (m *Manager) closeRun(ctx context.Context, run store.Run, frames []store.De
 	defer rec.Close()
 	fresh, err := rec.Adopt(frames)
 	if err != nil {
-		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("couldn't read the end of an interrupted run", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	rec.TakeEdit(append(slices.Clip(p.Open), fresh...))
 	left, err := runevent.Gather(append(slices.Clip(p.Open), fresh...), "")
 	if err != nil {
-		m.logger.Error("the end of an interrupted run is damaged", "thread", run.ThreadID, "run", run.ID, "err", err)
+		m.logger.Error("couldn't read the end of an interrupted run", "thread", run.ThreadID, "run", run.ID, "err", err)
 	}
 	children, err := resume.Children(ctx, m.db, run, &p, append(slices.Clip(p.Open), fresh...), newMessageID)
 	if err != nil {
-		m.logger.Error("the helpers of an interrupted run are damaged", "thread", run.ThreadID, "run", run.ID,
+		m.logger.Error("couldn't read subagents of an interrupted run", "thread", run.ThreadID, "run", run.ID,
 			"err", err)
 	}
 	rec.GoOn(run.FirstSeq, p.Usage)
@@ -204,7 +204,7 @@ func (m *Manager) keepNumbers(ctx context.Context, thread string, frames []store
 	}
 	defer rec.Close()
 	if _, err := rec.Adopt(frames); err != nil {
-		m.logger.Error("the end of a thread's events is damaged", "thread", thread, "err", err)
+		m.logger.Error("couldn't read the end of a thread's events", "thread", thread, "err", err)
 	}
 	return rec.KeepNumbers(ctx, frames[len(frames)-1].Seq)
 }
@@ -244,5 +244,5 @@ func (m *Manager) rejoin(e *entry) error {
 		waits = stageDelayed
 		defer m.expect()
 	}
-	return m.enroll(e, waits)
+	return m.register(e, waits)
 }

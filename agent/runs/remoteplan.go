@@ -26,7 +26,7 @@ var errLeft = errors.New("the run has left its server")
 // planEdit makes a change of a plan.
 type planEdit = func([]agent.Todo) ([]agent.Todo, error)
 
-// asked is a change of the plan of a run, between the server where somebody makes it and the one that has the run.
+// asked is a plan change on its way from the server of the request to the server of the run.
 type asked struct {
 	Plan  []agent.Todo    `json:"plan"` // as the run has it, once Known
 	Known bool            `json:"known"`
@@ -56,7 +56,7 @@ func editRemotePlan(ctx context.Context, db *store.DB, thread string, edit planE
 	return a.Plan, nil
 }
 
-// ask stores what is asked and waits until it is answered.
+// ask stores a request and waits for its answer.
 func (a *asked) ask(ctx context.Context, db *store.DB, key string, there, answered func() bool) error {
 	if err := putAsked(ctx, db, key, a); err != nil {
 		return err
@@ -95,8 +95,8 @@ func putAsked(ctx context.Context, db *store.DB, key string, a *asked) error {
 	return db.Commit(ctx, store.Batch{KV: []store.KV{kv}})
 }
 
-// answerPlans does what other servers ask for. here changes the plan of the run of a thread, and is nil where none is
-// at work.
+// answerPlans answers plan requests of other servers. Here changes the plan of the run of a thread, and is nil where
+// none is at work.
 func answerPlans(ctx context.Context, db *store.DB,
 	here func(thread string) func(context.Context, planEdit) ([]agent.Todo, error)) error {
 	list, err := db.KVs(ctx, store.Global, store.PlanSpace, "")

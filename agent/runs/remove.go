@@ -8,7 +8,7 @@ import (
 	"fawn/store"
 )
 
-// removedSpace names threads whose rows are gone and whose files may still be there.
+// removedSpace lists deleted threads whose files may still exist.
 const removedSpace = "removed_files"
 
 // RemoveThread removes a thread's rows, then its files, inside of [Manager.Exclusive]. It goes through
@@ -27,28 +27,28 @@ func (m *Manager) RemoveThread(ctx context.Context, thread string) error {
 	return m.forgetFiles(ctx, thread)
 }
 
-// abandon lets go of the runs of a thread whose rows are gone.
+// abandon drops the runs of a deleted thread.
 func (m *Manager) abandon(thread string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.runs {
 		if e.run.ThreadID == thread && e.become(stageUnstored) {
 			e.log.Abandon()
-			m.over(e)
+			m.forget(e)
 		}
 	}
 }
 
-// RemovedFiles is what a commit says in which the rows of files go, those of a thread or of a project: should
-// [Manager.ForgetFiles] not come to its end, the next start does it.
+// RemovedFiles is stored in the commit that deletes a thread's or a project's rows: should [Manager.ForgetFiles] not
+// come to its end, the next start does it.
 func RemovedFiles(id string) store.KV {
 	return store.KV{Owner: store.Global, Space: removedSpace, Key: id, Body: []byte("{}")}
 }
 
-// ForgetFiles removes the files of a thread, or of a project, whose rows are gone.
+// ForgetFiles removes the files of a deleted thread or project.
 func (m *Manager) ForgetFiles(ctx context.Context, id string) error { return m.forgetFiles(ctx, id) }
 
-// forgetFiles removes the files of a thread whose rows are gone.
+// forgetFiles removes the files of a deleted thread.
 func (m *Manager) forgetFiles(ctx context.Context, thread string) error {
 	if m.remove != nil {
 		if err := m.remove(thread); err != nil {
@@ -74,7 +74,7 @@ func (m *Manager) removeRest(ctx context.Context) error {
 			err = m.forgetFiles(ctx, id)
 		}
 		if err != nil { // a server must start
-			m.logger.Error("files of a deleted thread could not be removed", "thread", id, "err", err)
+			m.logger.Error("couldn't remove files of a deleted thread", "thread", id, "err", err)
 		}
 	}
 	return nil

@@ -15,15 +15,15 @@ const (
 	stageDropped               // taken out before it started; its row says interrupted
 	stageErased                // taken out before it started; its row goes
 	stageUnstored              // its row could not be stored
-	stageLetGo                 // waits in its row only, as any server may take it
+	stageReleased              // waits in its row only, as any server may take it
 )
 
 // stages are the stages a run may go to from each.
 var stages = map[stage][]stage{
 	stageNew:     {stageDelayed, stageHeld, stageQueued},
-	stageDelayed: {stageQueued, stageDropped, stageErased, stageUnstored, stageLetGo},
-	stageHeld:    {stageQueued, stageDropped, stageErased, stageUnstored, stageLetGo},
-	stageQueued:  {stageWorking, stageDropped, stageErased, stageUnstored, stageLetGo},
+	stageDelayed: {stageQueued, stageDropped, stageErased, stageUnstored, stageReleased},
+	stageHeld:    {stageQueued, stageDropped, stageErased, stageUnstored, stageReleased},
+	stageQueued:  {stageWorking, stageDropped, stageErased, stageUnstored, stageReleased},
 	stageWorking: {stageUndoing, stageSettled},
 	stageUndoing: {stageSettled},
 	stageDropped: {stageErased, stageUnstored},

@@ -79,11 +79,11 @@ func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string
 		return "", err
 	}
 	if e != nil {
-		if err := m.enroll(e, stageQueued); err != nil {
+		if err := m.register(e, stageQueued); err != nil {
 			return "", err
 		}
 	}
-	m.lookAt(run.ThreadID, e)
+	m.startFront(run.ThreadID, e)
 	return run.ThreadID, nil
 }
 

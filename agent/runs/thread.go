@@ -12,8 +12,8 @@ import (
 // recentRuns is how far back a [ThreadReader] looks for runs.
 const recentRuns = 100
 
-// news wakes those who wait for the next run of a thread.
-type news struct {
+// nextRunWaiters wakes readers that wait for a thread's next run.
+type nextRunWaiters struct {
 	more    chan struct{} // closed when one begins
 	waiting int
 }
@@ -83,7 +83,7 @@ func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 // wait waits until something is heard. Where others may have changed the thread it is not relied on that this is.
 func (r *ThreadReader) wait(ctx context.Context, more <-chan struct{}) error {
 	if r.m.cluster != nil {
-		return r.m.news(ctx, more)
+		return r.m.waitWake(ctx, more)
 	}
 	select {
 	case <-more:
@@ -117,7 +117,7 @@ func (r *ThreadReader) retitled(ctx context.Context) (bool, error) {
 	return renamed, nil
 }
 
-// find is the oldest run not seen yet that has run, or else the one that runs.
+// find returns the oldest finished run not seen yet, else the running one.
 func (r *ThreadReader) find(ctx context.Context) (string, error) {
 	active := r.m.Active(r.thread) // before the rows are read: one that ends now is found there
 	list, err := r.m.db.Runs(ctx, r.thread, "", recentRuns, 0)
@@ -144,7 +144,7 @@ func (m *Manager) listen(thread string) (more <-chan struct{}, leave func()) {
 	defer m.mu.Unlock()
 	n := m.listeners[thread]
 	if n == nil {
-		n = &news{more: make(chan struct{})}
+		n = &nextRunWaiters{more: make(chan struct{})}
 		m.listeners[thread] = n
 	}
 	n.waiting++
@@ -157,8 +157,7 @@ func (m *Manager) listen(thread string) (more <-chan struct{}, leave func()) {
 	}
 }
 
-// announce tells those who follow a thread that its next run begins, or its title has
-// changed. mu is held.
+// announce tells followers of a thread that its next run begins or its title changed. mu is held.
 func (m *Manager) announce(thread string) {
 	if n := m.listeners[thread]; n != nil {
 		close(n.more)

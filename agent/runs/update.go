@@ -26,7 +26,7 @@ type Update struct {
 	Metadata map[string]json.RawMessage
 }
 
-// merged writes members over those of an object.
+// merged merges members into a JSON object, replacing those of the same name.
 func merged(raw json.RawMessage, more map[string]json.RawMessage) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object(raw), &all); err != nil {

@@ -16,16 +16,15 @@ import (
 // Waiting returns the held runs of a thread, in the order they came.
 func (m *Manager) Waiting(thread string) []store.Run {
 	list, err := m.db.HeldRuns(m.ctx, thread)
-	if err != nil && !m.leaving() {
-		m.logger.Error("the held runs of a thread could not be read", "thread", thread, "err", err)
+	if err != nil && !m.closing() {
+		m.logger.Error("couldn't read a thread's held runs", "thread", thread, "err", err)
 	}
 	return list
 }
 
-// Release puts a held run into line, behind what is at work. ErrNotFound when it does not
-// wait any more.
+// Release queues a held run behind the running one. ErrNotFound when it does not wait any more.
 func (m *Manager) Release(thread, run string) error {
-	if m.leaving() {
+	if m.closing() {
 		return ErrClosed
 	}
 	ctx := context.Background()
@@ -48,7 +47,7 @@ func (m *Manager) letIn(ctx context.Context, run store.Run, strategy string) err
 	if err != nil {
 		return err
 	}
-	m.overtake(ctx, run.ThreadID, strategy)
-	m.look(run.ThreadID)
+	m.cancelQueued(ctx, run.ThreadID, strategy)
+	m.startNext(run.ThreadID)
 	return nil
 }

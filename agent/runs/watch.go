@@ -8,7 +8,7 @@ import (
 	"fawn/store"
 )
 
-// Watch tells what runs do to the files of their threads.
+// Watch records the file changes of runs.
 type Watch interface {
 	// Before is called before the first tool of a run works, again for each attempt.
 	Before(ctx context.Context, thread, run string) error
@@ -17,7 +17,7 @@ type Watch interface {
 	After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error)
 }
 
-// watcher asks a Watch, and goes on without what it can't tell.
+// watcher calls a Watch and continues without it when it fails.
 type watcher struct {
 	Watch Watch // nil tells nothing
 	Log   *slog.Logger
@@ -30,12 +30,12 @@ func (w watcher) Before(run store.Run) func(context.Context) {
 	}
 	return func(ctx context.Context) {
 		if err := w.Watch.Before(ctx, run.ThreadID, run.ID); err != nil && ctx.Err() == nil {
-			w.Log.Warn("what a run changes can't be told", "thread", run.ThreadID, "run", run.ID, "err", err)
+			w.Log.Warn("couldn't start watching a run's file changes", "thread", run.ThreadID, "run", run.ID, "err", err)
 		}
 	}
 }
 
-// After is what the run did to files, to be stored with its end. The caller calls done after that.
+// After returns the file changes of a run, to be stored with its end. The caller calls done after that.
 func (w watcher) After(ctx context.Context, run store.Run) (list []store.KV, done func()) {
 	done = func() {}
 	if w.Watch == nil {
@@ -43,7 +43,7 @@ func (w watcher) After(ctx context.Context, run store.Run) (list []store.KV, don
 	}
 	body, settle, err := w.Watch.After(ctx, run.ThreadID, run.ID)
 	if err != nil {
-		w.Log.Warn("what a run changed can't be told", "thread", run.ThreadID, "run", run.ID, "err", err)
+		w.Log.Warn("couldn't report a run's file changes", "thread", run.ThreadID, "run", run.ID, "err", err)
 		return nil, done
 	}
 	if body != nil {
@@ -52,7 +52,7 @@ func (w watcher) After(ctx context.Context, run store.Run) (list []store.KV, don
 	}
 	return list, func() {
 		if err := settle(); err != nil {
-			w.Log.Warn("the files of a thread will be read again", "thread", run.ThreadID, "err", err)
+			w.Log.Warn("couldn't keep a snapshot of a thread's files", "thread", run.ThreadID, "err", err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ type Webhook struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`  // what to send once the run's rows are gone
 }
 
-// webhooks is what is to be stored with the end of a run, mostly nothing.
+// webhooks returns the webhooks to store with the end of a run, usually none.
 func webhooks(run store.Run) []store.KV {
 	if !bytes.Contains(run.Kwargs, []byte(`"webhook":`)) { // the request may be long
 		return nil

@@ -103,7 +103,7 @@ func Next(expr string, loc *time.Location, t time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// wall is what clocks in loc show at t, as if it were UTC.
+// wall is the wall-clock time in loc at t, as if it were UTC.
 func wall(t time.Time, loc *time.Location) time.Time {
 	t = t.In(loc)
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)

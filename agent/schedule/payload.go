@@ -12,7 +12,7 @@ func Payload(prompt string) (json.RawMessage, error) {
 		"input": map[string]any{"messages": []map[string]string{{"type": agent.TypeHuman, "content": prompt}}}})
 }
 
-// Prompt is what the runs of a payload are asked, as far as it is one text.
+// Prompt is the message in a payload, if it is a single text.
 func Prompt(payload json.RawMessage) string {
 	var p struct {
 		Input struct {

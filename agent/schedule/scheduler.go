@@ -40,8 +40,8 @@ type Config struct {
 	Deliver func(ctx context.Context, run string) error
 }
 
-// Scheduler starts what is due. Run is its only goroutine besides one for each run that it
-// waits for, at most MaxRuns and those started by hand.
+// Scheduler starts due crons. Run is its only goroutine besides one for each run that it waits for, at most MaxRuns and
+// those started by hand.
 type Scheduler struct {
 	cfg  Config
 	ctx  context.Context // of those who wait for runs
@@ -56,7 +56,7 @@ type Scheduler struct {
 	closed bool
 }
 
-// liveStart is a start that is under way, or whose run is waited for.
+// liveStart is a start in progress, or one whose run is awaited.
 type liveStart struct {
 	cron     string
 	followed bool // somebody waits for its run
@@ -95,7 +95,7 @@ func (s *Scheduler) Wake() {
 	}
 }
 
-// TakeUp has Run take up what another server left that is gone. It never blocks.
+// TakeUp has Run resume starts that a lost server left. It never blocks.
 func (s *Scheduler) TakeUp() {
 	s.again.Store(true)
 	s.Wake()
@@ -111,7 +111,7 @@ func (s *Scheduler) Close() {
 	s.wg.Wait()
 }
 
-// Run takes up what a crash cut off and then starts what is due, until ctx ends.
+// Run resumes interrupted starts and then starts due crons, until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) {
 	s.again.Store(true)
 	for ctx.Err() == nil {
@@ -130,7 +130,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 			s.cfg.Log.Error("couldn't start due tasks", "err", err)
 		}
 		if err := s.cfg.DB.ExpireItems(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Log.Warn("expired items were not removed", "err", err)
+			s.cfg.Log.Warn("couldn't remove expired items", "err", err)
 		}
 		wait := idleLook
 		if err != nil || s.cfg.Shared {

@@ -15,7 +15,7 @@ import (
 	"fawn/store"
 )
 
-// What a start was caused by.
+// Triggers of a start.
 const (
 	Scheduled = "scheduled"
 	Manual    = "manual"
@@ -51,7 +51,7 @@ func (s *Scheduler) start(ctx context.Context, c store.Cron, due time.Time, trig
 		var err error
 		was = c.NextAt
 		if next, err = Plan(c, s.Now()); err != nil {
-			s.cfg.Log.Error("a stored schedule is no longer valid", "cron", c.ID, "err", err)
+			s.cfg.Log.Error("stored schedule invalid", "cron", c.ID, "err", err)
 		}
 	}
 	skip, err := s.enter(c, r.ID)
@@ -124,7 +124,7 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	case errors.Is(err, runs.ErrBusy):
 		r.Status, r.Error, r.FinishedAt = store.CronSkipped, err.Error(), s.Now()
 	case err != nil:
-		s.cfg.Log.Warn("a scheduled run could not start", "cron", c.ID, "err", err)
+		s.cfg.Log.Warn("couldn't start a scheduled run", "cron", c.ID, "err", err)
 		r.Status, r.Error, r.FinishedAt = store.CronFailed, err.Error(), s.Now()
 		if told, err = s.told(ctx, c, r, r.Error); err != nil {
 			return r, err
@@ -141,13 +141,13 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	if c.Deliver != "" && s.cfg.Deliver != nil {
 		// It is stored, and sent by the next server at the latest.
 		if err := s.cfg.Deliver(ctx, r.Run); err != nil && ctx.Err() == nil {
-			s.cfg.Log.Error("the result of a scheduled run is sent late", "cron", c.ID, "run", r.Run, "err", err)
+			s.cfg.Log.Error("couldn't send a scheduled run's result yet", "cron", c.ID, "run", r.Run, "err", err)
 		}
 	}
 	return r, nil
 }
 
-// told is what the chat that the results of a cron are sent to gets: of a run, or why it could not start.
+// told is the first message to a cron's chat: about a run, or the reason why it could not start.
 func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, failed string) ([]store.Outbound, error) {
 	if c.Deliver == "" || s.cfg.Plan == nil {
 		return nil, nil
@@ -157,7 +157,7 @@ func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, fai
 	return []store.Outbound{o}, err
 }
 
-// requestOf is what the run manager is asked for.
+// requestOf makes the run request of a start.
 func requestOf(c store.Cron, r store.CronRun) (runs.Request, error) {
 	var req runs.Request
 	if err := json.Unmarshal(c.Payload, &req); err != nil {
@@ -187,7 +187,7 @@ func requestOf(c store.Cron, r store.CronRun) (runs.Request, error) {
 	return req, nil
 }
 
-// follow waits for a run, whose start was entered, and notes how it ended.
+// follow waits for the run of an entered start and stores its end.
 func (s *Scheduler) follow(c store.Cron, r store.CronRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *Scheduler) follow(c store.Cron, r store.CronRun) {
 		s.mu.Unlock()
 		s.Wake()
 		if err != nil && s.ctx.Err() == nil {
-			s.cfg.Log.Error("the end of a scheduled run was not noted", "cron", r.Cron, "run", r.Run, "err", err)
+			s.cfg.Log.Error("couldn't store the end of a scheduled run", "cron", r.Cron, "run", r.Run, "err", err)
 		}
 	})
 }

@@ -193,7 +193,7 @@ func (l *Library) readState() {
 		}
 	case l.torn != err.Error():
 		l.torn = err.Error()
-		l.o.Log.Warn("skills keep their last state", "problem", l.torn)
+		l.o.Log.Warn("couldn't read the skill switches; keeping the previous ones", "problem", l.torn)
 	}
 }
 

@@ -51,7 +51,7 @@ func (l *Library) show(from map[string]fs.FS) error {
 			continue
 		}
 		if err := l.copy(from[s.place()], s, at); err != nil {
-			l.o.Log.Warn("a skill cannot be shown to agents", "skill", s.Name, "problem", reason(err))
+			l.o.Log.Warn("couldn't show a skill to agents", "skill", s.Name, "problem", reason(err))
 		}
 	}
 	return nil

@@ -13,11 +13,11 @@ import (
 func readState(at extensions.Place) (map[string]bool, error) {
 	top, err := at.Read()
 	if err != nil {
-		return nil, fmt.Errorf("read which skills are on: %w", err)
+		return nil, fmt.Errorf("read the skill switches: %w", err)
 	}
 	list, err := extensions.Parse(top.Get("skills"))
 	if err != nil {
-		return nil, fmt.Errorf("read which skills are on: skills in extensions_config.json is not valid: %w", err)
+		return nil, fmt.Errorf("read the skill switches: skills in extensions_config.json is not valid: %w", err)
 	}
 	state := map[string]bool{}
 	for _, m := range list {

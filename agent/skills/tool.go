@@ -25,7 +25,7 @@ func (l *Library) bringTool(s Skill, dir string) {
 		err = cmp.Or(err, l.linkTool(at))
 	}
 	if err != nil {
-		l.o.Log.Warn("a skill lacks its tool", "skill", s.Name, "problem", reason(err))
+		l.o.Log.Warn("couldn't load a skill's tool", "skill", s.Name, "problem", reason(err))
 	}
 }
 

@@ -93,7 +93,7 @@ func (h *helper) event(fields map[string]any) json.RawMessage {
 	fields["task_id"], fields["model_name"] = h.job.Call, h.model
 	data, err := agent.Encode(fields)
 	if err != nil {
-		h.turn.Log.Warn("couldn't tell of a helper", "call", h.job.Call, "err", err)
+		h.turn.Log.Warn("couldn't report on a subagent", "call", h.job.Call, "err", err)
 		return nil
 	}
 	return data
@@ -175,7 +175,7 @@ func (h *helper) report(ctx context.Context, text string, kwargs map[string]any)
 	}
 	path, err := h.Store(ctx, h.turn, h.job.Call, text)
 	if err != nil {
-		h.turn.Log.Warn("couldn't keep a helper's report in a file", "call", h.job.Call, "err", err)
+		h.turn.Log.Warn("couldn't store a subagent's report in a file", "call", h.job.Call, "err", err)
 		return text
 	}
 	kwargs["subagent_result_ref"] = path

@@ -183,7 +183,7 @@ func (c *Copier) spawn(ctx context.Context, from, id string, t store.Thread, row
 			if ctx.Err() != nil {
 				return t, errors.Join(context.Cause(ctx), c.removeFiles(id))
 			}
-			c.Log.Warn("not all files of a thread were copied", "thread", from, "copy", id, "err", err)
+			c.Log.Warn("couldn't copy all files of a thread", "thread", from, "copy", id, "err", err)
 		}
 	}
 	rows.Thread, rows.NewThread = &t, true

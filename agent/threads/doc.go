@@ -1,7 +1,5 @@
-// Package threads does with whole threads what no run of them does: it copies and branches them, finds
-// where to tell them anew, takes in those of other servers, prunes what nobody touches any more, and
-// checks what they are made of.
+// Package threads does the work on whole threads that no run does: copying and branching, finding the checkpoint before
+// a message, importing threads of other servers, pruning old history, and checking.
 //
-// What a run does to its thread, and writes to a thread's state between runs, are the business of
-// package runs.
+// Changes that a run makes to its thread, and writes to a thread's state between runs, belong to package runs.
 package threads

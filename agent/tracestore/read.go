@@ -27,7 +27,7 @@ func (s *Service) Spans(ctx context.Context, thread, run string) ([]Span, error)
 			err = json.Unmarshal(b, &one)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read what a call of run %s took: %w", run, err)
+			return nil, fmt.Errorf("read a trace of run %s: %w", run, err)
 		}
 		out = append(out, one)
 	}
@@ -101,7 +101,7 @@ func (s *Service) Forget(ctx context.Context) {
 		case <-wait.C:
 		}
 		if err := s.ForgetOld(ctx, s.db.Now()); err != nil && ctx.Err() == nil {
-			s.log.Warn("couldn't delete old calls of runs", "err", err)
+			s.log.Warn("couldn't delete old traces", "err", err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (s *Service) store() {
 		}
 		s.mu.Unlock()
 		if dropped > 0 {
-			s.log.Warn("some calls of runs can't be inspected: the store is too slow", "calls", dropped)
+			s.log.Warn("dropped traces of calls: the store is too slow", "calls", dropped)
 		}
 		if len(batch) > 0 {
 			s.write(batch)
@@ -108,7 +108,7 @@ func (s *Service) write(batch []record) {
 		}
 		body, err := agent.Encode(r.span)
 		if err != nil {
-			s.log.Warn("a call of a run can't be inspected", "run", r.run, "err", err)
+			s.log.Warn("couldn't store the trace of a call", "run", r.run, "err", err)
 			continue
 		}
 		spans = append(spans, store.Span{Thread: r.thread, Run: r.run, N: r.span.N, Body: packed(body)})
@@ -117,7 +117,7 @@ func (s *Service) write(batch []record) {
 	defer cancel()
 	if err := s.db.PutTrace(ctx, spans, parts, s.db.Now()); err != nil {
 		s.known = threads{} // nobody knows what is stored
-		s.log.Warn("some calls of runs can't be inspected", "calls", len(batch), "err", err)
+		s.log.Warn("couldn't store traces of calls", "calls", len(batch), "err", err)
 	}
 }
 

@@ -129,7 +129,7 @@ func (p *Places) Run(ctx context.Context) {
 		changed, any := p.due()
 		for _, thread := range changed {
 			if err := p.write(ctx, thread); err != nil && ctx.Err() == nil {
-				p.log.Warn("which server has the sandbox of a thread could not be stored", "thread", thread, "err", err)
+				p.log.Warn("couldn't store the server of a sandbox", "thread", thread, "err", err)
 			}
 		}
 		if !any {
@@ -137,7 +137,7 @@ func (p *Places) Run(ctx context.Context) {
 		}
 		unwanted, err := p.db.UnwantedBoxes(ctx)
 		if err != nil && ctx.Err() == nil {
-			p.log.Warn("could not look for sandboxes that other servers need", "err", err)
+			p.log.Warn("couldn't list sandboxes needed by other servers", "err", err)
 		}
 		for _, thread := range unwanted {
 			p.giveUp(ctx, thread)
@@ -212,7 +212,7 @@ func (p *Places) giveUp(ctx context.Context, thread string) {
 			err = p.cfg.Dirs.Save(ctx, thread)
 		}
 		if err != nil {
-			p.log.Warn("could not cleanly end a sandbox that another server needs", "thread", thread, "err", err)
+			p.log.Warn("couldn't cleanly stop a sandbox needed by another server", "thread", thread, "err", err)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

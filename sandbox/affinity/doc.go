@@ -1,7 +1,6 @@
-// Package affinity has servers that share a database know which of them has the sandbox of a thread, with what runs
-// in it between commands.
+// Package affinity tracks which server has the sandbox of a thread, with the processes that run in it between commands.
 //
-// Runs of the thread begin there if there is room; the claims in store see to that. One that works elsewhere all the
-// same has that sandbox ended before its first tool that needs one, so that processes of two servers never change the
-// files of one thread.
+// Runs of the thread begin there if there is room; the claims in store see to that. A run that works at another server
+// has that sandbox ended before its first tool that needs one, so that processes of two servers never change the files
+// of one thread.
 package affinity

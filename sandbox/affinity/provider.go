@@ -47,7 +47,7 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 	}
 	switch {
 	case err != nil:
-		p.log.Warn("could not look up which server has the sandbox of a thread", "thread", thread, "err", err)
+		p.log.Warn("couldn't find the server of a sandbox", "thread", thread, "err", err)
 		return "", nil
 	case at.Node == 0 || at.Node == p.db.Self():
 		return "", nil
@@ -57,13 +57,13 @@ func (p *Places) fetch(ctx context.Context, thread string) (lost string, err err
 	if ended, err := p.await(ctx, thread, at); err != nil {
 		return "", err
 	} else if !ended {
-		p.log.Warn("the sandbox of a thread has not ended at another server", "thread", thread, "server", at.Node)
+		p.log.Warn("sandbox still running on another server", "thread", thread, "server", at.Node)
 	}
 	if p.cfg.Dirs.Keeper != nil { // what its processes have changed is stored
 		if release, err := p.cfg.Dirs.Keeper.Hold(thread); err == nil {
 			release()
 		} else {
-			p.log.Warn("the files of a thread can't be brought up to date", "thread", thread, "err", err)
+			p.log.Warn("couldn't update a thread's files", "thread", thread, "err", err)
 		}
 	}
 	return movedOn, nil

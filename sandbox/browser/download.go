@@ -187,7 +187,7 @@ func (s *session) dropGiven() {
 	s.gave = nil
 	s.mu.Unlock()
 	if err := discard(list); err != nil {
-		s.b.cfg.Log.Warn("a download can't be removed", "thread", s.thread, "err", err)
+		s.b.cfg.Log.Warn("couldn't remove a download", "thread", s.thread, "err", err)
 	}
 }
 

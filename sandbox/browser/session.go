@@ -632,7 +632,7 @@ func (s *session) end() {
 	s.mu.Unlock()
 	if link != nil {
 		if err := link.Close(); err != nil {
-			s.b.cfg.Log.Warn("browser ended badly", "thread", s.thread, "err", err)
+			s.b.cfg.Log.Warn("browser exited with an error", "thread", s.thread, "err", err)
 		}
 	}
 	for _, f := range stop {

@@ -31,7 +31,7 @@ func (s *session) keep(ctx context.Context, address string) {
 	}
 	to := chromedp.FromContext(s.ctx).Browser
 	if err := to.Call(ctx, "Storage.getCookies", map[string]any{"browserContextId": string(s.where)}, &got); err != nil {
-		s.b.cfg.Log.Warn("cookies of a browser can't be read", "thread", s.thread, "err", err)
+		s.b.cfg.Log.Warn("couldn't read browser cookies", "thread", s.thread, "err", err)
 		return
 	}
 	for _, c := range got.Cookies {
@@ -51,11 +51,11 @@ func (s *session) keep(ctx context.Context, address string) {
 		return
 	}
 	if len(raw) > maxState {
-		s.b.cfg.Log.Warn("a browser has too many cookies to keep them", "thread", s.thread, "bytes", len(raw))
+		s.b.cfg.Log.Warn("browser cookies exceed the limit; not saved", "thread", s.thread, "bytes", len(raw))
 		return
 	}
 	if err := s.b.cfg.Save(s.thread, raw); err != nil {
-		s.b.cfg.Log.Warn("the state of a browser can't be kept", "thread", s.thread, "err", err)
+		s.b.cfg.Log.Warn("couldn't save browser state", "thread", s.thread, "err", err)
 		return
 	}
 	s.told = string(raw)
@@ -72,14 +72,14 @@ func (s *session) restore(ctx context.Context) error {
 		err = json.Unmarshal(raw, &st)
 	}
 	if err != nil {
-		s.b.cfg.Log.Warn("the state of a browser can't be read", "thread", s.thread, "err", err)
+		s.b.cfg.Log.Warn("couldn't read browser state", "thread", s.thread, "err", err)
 		return nil
 	}
 	to := chromedp.FromContext(s.ctx).Browser
 	for _, c := range st.Cookies { // one by one: a browser refuses all where it refuses one
 		if err := to.Call(ctx, "Storage.setCookies", map[string]any{"browserContextId": string(s.where),
 			"cookies": []any{c}}, nil); err != nil {
-			s.b.cfg.Log.Debug("a cookie wasn't put back", "thread", s.thread, "err", err)
+			s.b.cfg.Log.Debug("couldn't restore a cookie", "thread", s.thread, "err", err)
 		}
 	}
 	if st.Address == "" {

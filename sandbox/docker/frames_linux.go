@@ -15,7 +15,7 @@ const (
 )
 
 // errFrame is a connection that does not speak as engines do.
-var errFrame = errors.New("the engine sent data that is not framed")
+var errFrame = errors.New("the engine sent unframed data")
 
 // readFrames passes on what comes in frames: 8 bytes that name the stream and
 // the length, then as many bytes. It returns nil when the connection ends

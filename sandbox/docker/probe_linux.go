@@ -133,7 +133,7 @@ func engineReason(err error) string {
 func (d *provider) probeImage(ctx context.Context, eng *engine) sandbox.Report {
 	there, err := eng.hasImage(ctx, d.image())
 	if err == nil && !there && d.Config.Engine.Pull {
-		d.Config.Log.Info("fetching the image of sandboxes", "image", d.image())
+		d.Config.Log.Info("pulling the sandbox image", "image", d.image())
 		err = eng.pull(ctx, d.image())
 		there = err == nil
 	}
@@ -151,7 +151,7 @@ func (d *provider) tryOut(ctx context.Context) (r sandbox.Report, err error) {
 	thread := "probe-" + strings.ToLower(rand.Text()[:12])
 	defer func() {
 		if err := d.Config.Dirs.Remove(thread); err != nil {
-			d.Config.Log.Warn("folder of the sandbox probe was not removed", "error", err)
+			d.Config.Log.Warn("couldn't remove the sandbox probe's folder", "error", err)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)

@@ -53,7 +53,7 @@ func plainSpec(s *ns.System, cfg sandbox.Config, base string, p sandbox.Policy) 
 		}
 	}
 	if len(cut.left) > 0 {
-		cfg.Log.Warn("commands do not see some folders: private files lie among too many others there",
+		cfg.Log.Warn("some folders are hidden from commands: too many private files in them",
 			"hidden", cut.left)
 	}
 	return jail.Spec{
@@ -148,7 +148,7 @@ func (l *provider) useTmp(base string, at *ns.Launch) error {
 		if l.temps.used[base]--; l.temps.used[base] == 0 {
 			delete(l.temps.used, base)
 			if err := removeTmp(dir); err != nil {
-				l.Config.Log.Warn("temporary files of a sandbox were not removed", "error", err)
+				l.Config.Log.Warn("couldn't remove temporary files of a sandbox", "error", err)
 			}
 		}
 		release()

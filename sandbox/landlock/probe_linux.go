@@ -91,7 +91,7 @@ func (l *provider) tryAll(ctx context.Context) sandbox.Report {
 	defer func() {
 		for _, t := range []string{thread, other} {
 			if err := l.Config.Dirs.Remove(t); err != nil {
-				l.Config.Log.Warn("folder of the sandbox probe was not removed", "error", err)
+				l.Config.Log.Warn("couldn't remove the sandbox probe's folder", "error", err)
 			}
 		}
 	}()

@@ -1,5 +1,5 @@
-// Package linediff compares two texts line by line. Where the texts come from and how differences look is known
-// by others.
+// Package linediff compares two texts line by line. Where the texts come from and how differences look is decided by
+// its callers.
 package linediff
 
 import (

@@ -63,7 +63,7 @@ func (n *provider) probe(ctx context.Context) sandbox.Report {
 	policy.Network, policy.Limits.Memory, policy.Limits.Disk = sandbox.NetworkNone, 256<<20, 0
 	defer func() {
 		if err := n.Config.Dirs.Remove(thread); err != nil {
-			n.Config.Log.Warn("folder of the sandbox probe was not removed", "error", err)
+			n.Config.Log.Warn("couldn't remove the sandbox probe's folder", "error", err)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)

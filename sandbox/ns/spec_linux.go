@@ -97,7 +97,7 @@ func (s *System) findPrivate(ctx context.Context, cfg sandbox.Config, own int) e
 		return fmt.Errorf("look for private files: %w", err)
 	}
 	if full {
-		cfg.Log.Warn("commands do not see some folders of programs: they hold too many files, or too many private ones",
+		cfg.Log.Warn("some program folders are hidden from commands: too many files, or too many private ones",
 			"hidden", hidden)
 	}
 	s.Hidden = hidden

@@ -101,8 +101,8 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (Exit,
 	return e, err
 }
 
-// start is what there is before a command. Where it may be too much, it is counted anew:
-// what an earlier command wrote at its end is not for this one to answer for.
+// start measures the thread before a command. Where it may be too much, it is counted anew: what an earlier command
+// wrote at its end is not for this one to answer for.
 func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
 	used, deep = w.meter.Last()
 	if used <= w.limit-files.Unseen && !deep {
@@ -173,7 +173,7 @@ func (w *diskWatch) loop() {
 	}
 }
 
-// startShelf is what the project has before a command.
+// startShelf measures the project before a command.
 func (w *diskWatch) startShelf(ctx context.Context) int64 {
 	if w.stored == nil {
 		return 0
@@ -199,7 +199,7 @@ func (w *diskWatch) overShelf(ctx context.Context) bool {
 	return (err == nil || errors.Is(err, files.ErrNesting)) && used > most
 }
 
-// look asks for processes and for what they hold without a name.
+// look lists processes and the unnamed files they hold open.
 func (w *diskWatch) look(ctx context.Context) (procs int, err error) {
 	w.mu.Lock()
 	skip := w.blind && len(w.calls) > 0
@@ -237,8 +237,8 @@ func (w *diskWatch) over(used int64, deep bool) bool {
 	return used > most || deep && !w.deep
 }
 
-// endWriter ends who writes, or everything if that cannot be told. Commands that began after
-// the disk was counted are spared: the next count tells about them.
+// endWriter ends the writing process, or all of them if it can't be found. Commands that began after the disk was
+// counted are spared: the next count tells about them.
 func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, clearTime)
 	defer cancel()
@@ -246,7 +246,7 @@ func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	log := w.pool.cfg.Log.With("thread", w.thread, "limit", w.limit)
 	switch {
 	case err == nil && c.Procs > 0:
-		log.Warn("background processes were ended because the thread's storage is full", "processes", c.Procs,
+		log.Warn("thread storage full; stopped background processes", "processes", c.Procs,
 			"programs", c.Names)
 		w.tell(endedNote(c))
 		return
@@ -267,7 +267,7 @@ func (w *diskWatch) endWriter(ctx context.Context, counted time.Time) {
 	}
 	// What a command wrote at its end may be counted only now, when nobody is left to end.
 	if u, err := w.box.Stat(ctx, false); err != nil || u.Procs > 0 {
-		log.Warn("a sandbox was ended because the thread's storage is full")
+		log.Warn("thread storage full; stopped the sandbox")
 		w.tell(endedNote(Cleared{}))
 		w.box.Stop()
 	}

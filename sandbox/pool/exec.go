@@ -16,8 +16,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// fileTooLarge is the exit code of a shell whose last program wrote more into a file than
-// one may have.
+// fileTooLarge is the exit code of a shell whose last program exceeded the file size limit.
 const fileTooLarge = 128 + 25
 
 // Causes for which a command is ended.
@@ -70,21 +69,21 @@ func (j Job) Close() error {
 	return err
 }
 
-// Usage is what a box uses at the moment.
+// Usage is a box's current use of resources.
 type Usage struct {
 	Procs    int   // processes of commands
 	Mem, Tmp int64 // bytes
 	Gone     int64 // bytes of files that were deleted but are still open; -1 means unknown
 }
 
-// Cleared is what was ended.
+// Cleared counts the ended processes.
 type Cleared struct {
 	Procs int
 	Names string // of their programs
 	Call  bool   // a running command writes; it was ended unless it began after the count
 }
 
-// Exit is what became of a job.
+// Exit is the outcome of a job.
 type Exit struct {
 	Code       int
 	Signal     string
@@ -99,7 +98,7 @@ type Exit struct {
 	Usage      sandbox.Rusage
 }
 
-// setting is what the commands of a sandbox have in common.
+// setting is common to the commands of a sandbox.
 type setting struct {
 	cfg      *sandbox.Config
 	provider string
@@ -217,7 +216,7 @@ func (s setting) notes(ctx context.Context, res sandbox.ExecResult, e Exit, req 
 	return notes
 }
 
-// translationNote tells what a program would see that looks at its paths.
+// translationNote describes the paths that a program sees.
 const translationNote = "path translation active: paths under " + files.UserData + " and " + files.Skills +
 	" in the command and its output stand for other folders of this host; programs that build such paths themselves should use relative ones."
 

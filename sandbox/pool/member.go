@@ -245,7 +245,7 @@ func (m *member) end(why string) {
 	}
 }
 
-// restart stops the boxes, whatever runs in them, and says whether there were any.
+// restart stops the boxes, busy or not, and reports whether there were any.
 func (m *member) restart(why string) bool {
 	m.mu.Lock()
 	all := slices.Collect(maps.Keys(m.single))

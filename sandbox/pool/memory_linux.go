@@ -43,8 +43,7 @@ func machineMemory(proc string) int64 {
 	}
 }
 
-// OwnCgroup is the folder of the control group that the server is in, and the highest of those that
-// the server can see.
+// OwnCgroup returns the server's control group folder, and the topmost one that it can see.
 func OwnCgroup(proc string) (dir, top string, err error) {
 	b, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
 	if err != nil {

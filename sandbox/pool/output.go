@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxKept bounds what a result holds when there is no limit in characters.
+// maxKept bounds a result without a limit in characters.
 const maxKept = 4 << 20
 
 // keeper keeps the beginning and the end of a text of any length.
@@ -76,8 +76,7 @@ func (k *keeper) keepTail(p []byte) {
 	}
 }
 
-// text is at most so many characters of what was kept, valid UTF-8 with a line that tells
-// what is missing.
+// text returns at most so many characters of the output, valid UTF-8 with a line about the omitted part.
 func (k *keeper) text(most int) (out []byte, truncated bool) {
 	most = min(most, k.chars)
 	tail := k.tail
@@ -147,7 +146,7 @@ func starts(p []byte) (n int) {
 	return n
 }
 
-// valid replaces what is no character, as a terminal would.
+// valid replaces invalid bytes as a terminal would.
 func valid(p []byte) []byte {
 	if utf8.Valid(p) {
 		return p

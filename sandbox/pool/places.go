@@ -14,7 +14,7 @@ type places struct {
 	resting int // boxes that are being stopped to make room
 }
 
-// waiter is somebody who waits for a place.
+// waiter is a caller waiting for a place.
 type waiter struct {
 	owner string
 	turn  chan struct{} // closed when the place is theirs
@@ -39,7 +39,7 @@ func (p *places) join(owner string) *waiter {
 	return w
 }
 
-// leave is for who waits no more; a place that it was given meanwhile is free again.
+// leave gives up waiting; a place assigned meanwhile is freed.
 func (p *places) leave(w *waiter) {
 	if i := slices.Index(p.line, w); i >= 0 {
 		p.line = slices.Delete(p.line, i, i+1)

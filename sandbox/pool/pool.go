@@ -18,7 +18,7 @@ import (
 // memoryShare is the part of the machine's memory that one sandbox may have at most.
 const memoryShare = 2
 
-// Starter starts a box for a thread whose folders exist.
+// Starter starts a box for a thread, whose folders exist.
 type Starter func(ctx context.Context, thread string, p sandbox.Policy) (Box, error)
 
 // Pool keeps the boxes of threads warm, stops idle ones, and never runs more
@@ -91,7 +91,7 @@ func (p *Pool) Acquire(thread sandbox.ThreadRef, policy sandbox.Policy) (*member
 	return m, nil
 }
 
-// Destroy ends what a thread runs and forgets it.
+// Destroy ends a thread's processes and forgets it.
 func (p *Pool) Destroy(thread, reason string) {
 	p.mu.Lock()
 	m := p.members[thread]
@@ -103,7 +103,7 @@ func (p *Pool) Destroy(thread, reason string) {
 	p.quota.Forget(thread)
 }
 
-// Restart ends what a thread runs and says whether there was anything.
+// Restart ends a thread's processes and reports whether there were any.
 func (p *Pool) Restart(thread, reason string) (bool, error) {
 	if err := p.enter(); err != nil {
 		return false, err
@@ -171,7 +171,7 @@ func (p *Pool) reserve(ctx context.Context, owner string, limit time.Duration) e
 	return err
 }
 
-// makeRoom stops an idle box for each of those that wait and could have its place.
+// makeRoom stops an idle box for each waiter that could have its place.
 func (p *Pool) makeRoom() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

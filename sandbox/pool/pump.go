@@ -159,8 +159,7 @@ func (u *pump) deadline(s *stream) time.Time {
 	return u.detach
 }
 
-// take keeps what was read, and passes on whole characters: those of one output must not
-// end up inside those of the other.
+// take stores output and passes on whole characters: those of one output must not end up inside those of the other.
 func (u *pump) take(s *stream, p []byte, last bool) {
 	s.total += int64(len(p))
 	p = s.clean.next(p, last)
@@ -201,7 +200,7 @@ func (u *pump) flush() {
 	u.flushLocked()
 }
 
-// flushLocked shows what is pending.
+// flushLocked shows pending output.
 func (u *pump) flushLocked() {
 	u.flushAt = time.Time{}
 	n := len(u.pending)
@@ -231,7 +230,7 @@ func (u *pump) finish() {
 // total is how many bytes came. It is called after finish, as texts is.
 func (u *pump) total() int64 { return u.streams[0].total + u.streams[1].total }
 
-// texts are what a result has of both outputs.
+// texts returns a result's text of both outputs.
 func (u *pump) texts() (out, errs []byte, truncated bool) {
 	a, b := u.streams[0].kept, u.streams[1].kept
 	forOut, forErrs := share(a.chars, a.total, b.total)

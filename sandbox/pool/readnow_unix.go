@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// readNow reads what a pipe holds at this moment and never waits.
+// readNow reads the current content of a pipe without waiting.
 func readNow(r *os.File, buf []byte) (n int) {
 	raw, err := r.SyscallConn()
 	if err != nil {

@@ -23,7 +23,7 @@ type replacer struct {
 	pending []byte        // may be the start of one
 }
 
-// newReplacer masks secrets, and replaces what is on the list.
+// newReplacer masks secrets and replaces listed words.
 func newReplacer(secrets map[string]string, list ...replacement) *replacer {
 	r := &replacer{list: slices.Clone(list)}
 	for _, v := range secrets {
@@ -42,8 +42,8 @@ func newReplacer(secrets map[string]string, list ...replacement) *replacer {
 	return r
 }
 
-// next returns what can be shown now; the rest comes with the next call, or
-// with the last one. The result may share memory with p.
+// next returns the text that can be shown now; the rest comes with the next call, or with the last one. The result may
+// share memory with p.
 func (r *replacer) next(p []byte, last bool) []byte {
 	if len(r.list) == 0 {
 		return p

@@ -15,7 +15,7 @@ func (samePaths) Identity() bool         { return true }
 func (samePaths) In(text string) string  { return text }
 func (samePaths) Out(text string) string { return text }
 
-// Translator replaces virtual paths by those of the host, and back.
+// Translator replaces virtual paths by host paths, and back.
 type Translator struct {
 	in  []replacement // the longest first
 	out *replacer
@@ -80,8 +80,7 @@ func continues(text string) bool {
 	return nameByte(last) && !shortOption(text) || strings.IndexByte("})]*?~", last) >= 0
 }
 
-// shortOption says whether a text ends with an option such as -I, whose value
-// may follow without a space.
+// shortOption reports whether a text ends with an option such as -I, whose value may follow without a space.
 func shortOption(text string) bool {
 	n := len(text) - 2
 	letter := text[len(text)-1] | 0x20

@@ -65,7 +65,7 @@ func choose(ctx context.Context, cfg sandbox.Config, all []candidate) (sandbox.P
 			}
 			return p, nil
 		}
-		cfg.Log.Warn("sandbox provider not available", "provider", c.name, "reason", report.Reason, "step", report.Step,
+		cfg.Log.Warn("sandbox provider unavailable", "provider", c.name, "reason", report.Reason, "step", report.Step,
 			"errno", report.Errno, "detail", report.Detail, "hint", report.Hint)
 		if err := p.Close(ctx); err != nil {
 			return nil, fmt.Errorf("close provider %s: %w", c.name, err)

@@ -31,7 +31,7 @@ func NewLate(cfg sandbox.Config) (sandbox.Provider, error) {
 		p, err := New(ctx, cfg)
 		if err != nil {
 			if ctx.Err() == nil {
-				cfg.Log.Error("no sandbox could be opened", "err", err)
+				cfg.Log.Error("couldn't open a sandbox", "err", err)
 			}
 			p = newOff(sandbox.Report{Provider: cfg.Provider, Reason: err.Error()})
 		}

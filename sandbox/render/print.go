@@ -40,7 +40,7 @@ func (b *Browser) Print(ctx context.Context, document string) (pdf []byte, err e
 	c := newConversation(ctx, w)
 	defer func() {
 		if failed := c.close(); failed != nil && b.Log != nil {
-			b.Log.Warn("the browser ended badly", "err", failed)
+			b.Log.Warn("browser exited with an error", "err", failed)
 		}
 	}()
 	pdf, err = c.print(ctx, document)

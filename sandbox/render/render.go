@@ -125,7 +125,7 @@ func (b *Browser) Render(ctx context.Context, r Request) (p Page, err error) {
 	c := newConversation(ctx, w)
 	defer func() {
 		if failed := c.close(); failed != nil && b.Log != nil {
-			b.Log.Warn("the browser ended badly", "err", failed)
+			b.Log.Warn("browser exited with an error", "err", failed)
 		}
 	}()
 	p, err = c.show(ctx, r.URL, proxy)

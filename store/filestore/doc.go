@@ -1,7 +1,7 @@
-// Package filestore keeps the files of threads in versions, whose contents are objects in a store that all servers reach.
+// Package filestore keeps the files of threads as versions, whose contents are objects in a store that all servers
+// reach.
 //
-// A version is what changed since the one before. The contents of large files are objects of their own, small ones
-// share packs; each is named by its hash, and what a thread has already is not stored again. What a server has in the
-// folders of its threads is a copy: it is brought up to date before it is used, saved before anybody hears of what
-// changed in it, and may be removed at any time between.
+// A version is the changes since the one before. Contents of large files are objects of their own, small ones share
+// packs; each is named by its hash and stored once per thread. A server's folders are copies: a copy is updated before
+// use, saved before anybody is told of its changes, and may be removed at any time between.
 package filestore

@@ -293,7 +293,7 @@ func (g *fetch) file(name string, e entry, r io.Reader) (err error) {
 	h := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, h), io.LimitReader(r, e.Size))
 	if err == nil && [sha256.Size]byte(h.Sum(nil)) != e.Hash {
-		err = fmt.Errorf("%w: the content of %s is not what was stored", ErrObjects, name)
+		err = fmt.Errorf("%w: the content of %s doesn't match its hash", ErrObjects, name)
 	}
 	if err == nil {
 		err = out.Chmod(fs.FileMode(e.Mode).Perm())

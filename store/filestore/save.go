@@ -91,7 +91,7 @@ func (t *Trees) save(ctx context.Context, c *local) (v int64, err error) {
 	c.version = next.Version
 	if err := next.save(f.base); err != nil { // what is stored is right; the copy is made good when it is used next
 		c.known = false
-		t.cfg.Log.Warn("the list of a thread's files can't be written", "thread", c.thread, "err", err)
+		t.cfg.Log.Warn("couldn't write a thread's file list", "thread", c.thread, "err", err)
 	}
 	return next.Version, nil
 }

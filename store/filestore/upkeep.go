@@ -24,7 +24,7 @@ const (
 func (t *Trees) Clean(ctx context.Context) {
 	for {
 		if err := t.Sweep(ctx, t.cfg.DB.Now().Add(-spareTime)); err != nil && ctx.Err() == nil {
-			t.cfg.Log.Warn("files that nothing names can't be removed from the object store", "err", err)
+			t.cfg.Log.Warn("couldn't remove unreferenced objects", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,7 +39,7 @@ func (t *Trees) Run(ctx context.Context) {
 	t.adopt(ctx)
 	for {
 		if err := t.Trim(ctx, time.Now().Add(-idle)); err != nil && ctx.Err() == nil {
-			t.cfg.Log.Warn("copies of files can't be removed", "err", err)
+			t.cfg.Log.Warn("couldn't remove local copies of files", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -69,12 +69,12 @@ func (t *Trees) adopt(ctx context.Context) {
 			return err
 		}
 		if err := t.Save(ctx, thread); err != nil && ctx.Err() == nil {
-			t.cfg.Log.Warn("the files of a thread are on this server only", "thread", thread, "err", err)
+			t.cfg.Log.Warn("couldn't upload a thread's files; they are on this server only", "thread", thread, "err", err)
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		t.cfg.Log.Warn("couldn't look for files that are on this server only", "err", err)
+		t.cfg.Log.Warn("couldn't list files to upload", "err", err)
 	}
 }
 
@@ -138,7 +138,7 @@ func (t *Trees) Trim(ctx context.Context, before time.Time) error {
 		}
 		gone, err := t.empty(ctx, r.thread, before)
 		if err != nil {
-			t.cfg.Log.Warn("the copy of a thread's files can't be removed", "thread", r.thread, "err", err)
+			t.cfg.Log.Warn("couldn't remove the local copy of a thread's files", "thread", r.thread, "err", err)
 		}
 		if gone {
 			sum -= r.size

@@ -80,11 +80,11 @@ func (s *Service) keepIndex(ctx context.Context) {
 		return
 	}
 	if s.cfg.Server != 0 { // each is brought up to date before it is searched anyway
-		s.cfg.Log.Debug("the index of documents is brought up to date as it is used")
+		s.cfg.Log.Debug("document index updates on use")
 	} else if threads, err := s.cfg.Index.Threads(ctx); err == nil {
 		s.Refresh(threads...)
 	} else if ctx.Err() == nil {
-		s.cfg.Log.Error("couldn't look for documents in the index", "err", err)
+		s.cfg.Log.Error("couldn't read the document index", "err", err)
 	}
 	for {
 		select {
@@ -102,7 +102,7 @@ func (s *Service) keepIndex(ctx context.Context) {
 			s.behind = s.behind[1:]
 			s.mu.Unlock()
 			if _, err := s.refresh(ctx, thread); err != nil && ctx.Err() == nil {
-				s.cfg.Log.Warn("couldn't bring the index of documents up to date", "thread", thread, "err", err)
+				s.cfg.Log.Warn("couldn't update the document index", "thread", thread, "err", err)
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Service) Run(ctx context.Context) {
 // Resume queues what is pending, but for what other servers have that are at work.
 func (s *Service) Resume(ctx context.Context, servers []int64) {
 	if err := s.resume(ctx, servers); err != nil && ctx.Err() == nil {
-		s.cfg.Log.Error("couldn't look for documents that are not converted yet", "err", err)
+		s.cfg.Log.Error("couldn't list unconverted documents", "err", err)
 	}
 }
 
@@ -176,7 +176,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 		}
 		if err != nil {
 			r.Reason = "storage"
-			s.cfg.Log.Warn("couldn't keep the text of a document", "thread", thread, "file", name, "err", err)
+			s.cfg.Log.Warn("couldn't store a document's text", "thread", thread, "file", name, "err", err)
 			return nil
 		}
 		r.Markdown, r.State = text, uploads.Converted
@@ -225,7 +225,7 @@ func (s *Service) try(ctx context.Context, thread, name, encoding string, asked 
 			return nil
 		})
 		if err != nil && !errors.Is(err, errStale) && ctx.Err() == nil {
-			s.cfg.Log.Warn("couldn't note the progress of a document", "thread", thread, "file", name, "err", err)
+			s.cfg.Log.Warn("couldn't store a document's progress", "thread", thread, "file", name, "err", err)
 		}
 	}})
 }

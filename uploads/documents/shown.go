@@ -174,7 +174,7 @@ func (s *Service) keepShown(ctx context.Context) {
 				out = Outcome{Reason: convert.Crashed}
 			}
 			if err := s.keep(e, out); err != nil {
-				s.cfg.Log.Warn("couldn't keep the text of a document", "thread", e.thread, "file", e.path, "err", err)
+				s.cfg.Log.Warn("couldn't store a document's text", "thread", e.thread, "file", e.path, "err", err)
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func (s *Service) Clean(ctx context.Context, thread string, data []byte) ([]byte
 		return nil, kind, context.Cause(ctx)
 	}
 	if err != nil {
-		s.cfg.Log.Warn("couldn't turn a picture upright", "err", err)
+		s.cfg.Log.Warn("couldn't rotate a picture", "err", err)
 		return out, kind, nil
 	}
 	return turned, kindOf(turned), nil
@@ -138,7 +138,7 @@ func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from
 		return nil, errors.New("the thumbnail process returned no image")
 	}
 	if err := s.put(thread, name, data); err != nil {
-		s.cfg.Log.Warn("couldn't keep a picture", "err", err)
+		s.cfg.Log.Warn("couldn't store a picture", "err", err)
 	}
 	return data, nil
 }

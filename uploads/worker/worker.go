@@ -205,7 +205,7 @@ func (c *Converter) compile(ctx context.Context) {
 			return os.Chmod(path, 0o644)
 		}))
 		if err != nil && ctx.Err() == nil {
-			c.log.Warn("couldn't keep the compiled PDF reader", "err", err)
+			c.log.Warn("couldn't cache the compiled PDF reader", "err", err)
 		}
 		c.warm = err == nil
 	})

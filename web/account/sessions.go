@@ -91,7 +91,7 @@ func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
 	}
 	if err := s.DB.TouchSession(ctx, x.ID, ip, now, now.Add(life(x.Lasting))); err != nil {
 		if ctx.Err() == nil {
-			s.Log.Warn("couldn't note the use of a session", "err", err)
+			s.Log.Warn("couldn't update a session's last use", "err", err)
 		}
 		return false
 	}
@@ -186,7 +186,7 @@ func (s *Service) FindToken(ctx context.Context, secret string) (store.Token, st
 	default:
 		if now := s.Now(); now.Sub(t.UsedAt) >= touchEvery {
 			if err := s.DB.TouchToken(ctx, t.ID, now); err != nil && ctx.Err() == nil {
-				s.Log.Warn("couldn't note the use of a token", "err", err)
+				s.Log.Warn("couldn't update a token's last use", "err", err)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func (s *Service) Try(ctx context.Context, ip string, u store.User, prove func()
 		return err
 	}
 	if err := prove(); err != nil {
-		s.Log.Warn("the second step of a sign-in failed", "email", u.Email, "from", ip)
+		s.Log.Warn("second factor rejected", "email", u.Email, "from", ip)
 		return err
 	}
 	s.limits.undo(net, u.Email)

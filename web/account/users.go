@@ -80,7 +80,7 @@ func (s *Service) Initialize(ctx context.Context, n NewUser) (store.User, error)
 		err = ErrSetUp
 	}
 	if err == nil {
-		s.Log.Info("the owner's account was created", "email", u.Email)
+		s.Log.Info("owner account created", "email", u.Email)
 	}
 	return u, err
 }
@@ -228,7 +228,7 @@ func (s *Service) CheckPassword(ctx context.Context, ip, email, password string)
 		s.limits.undo(ip, email)
 		return store.User{}, err
 	case !ok:
-		s.Log.Warn("a sign-in failed", "email", email, "from", ip)
+		s.Log.Warn("sign-in failed", "email", email, "from", ip)
 		return store.User{}, ErrCredentials
 	}
 	s.limits.undo(ip, email)
@@ -254,7 +254,7 @@ func (s *Service) Login(ctx context.Context, ip, email, password, code string) (
 // Failed counts a failed attempt of an address to sign in as somebody, also with a second factor.
 func (s *Service) Failed(ip, email string) {
 	s.limits.failed(network(ip), email)
-	s.Log.Warn("a sign-in failed", "email", email, "from", ip)
+	s.Log.Warn("sign-in failed", "email", email, "from", ip)
 }
 
 // knows tells whether a user has a session from an address.

@@ -13,12 +13,12 @@ import (
 func (s *Service) vouched(r *http.Request) (principal.Principal, error) {
 	ctx := r.Context()
 	if n := len(r.Header.Values(s.UserHeader)); n != 1 { // one of them may be the visitor's own
-		s.Log.Warn("a proxy names several people", "header", s.UserHeader, "times", n)
+		s.Log.Warn("proxy sent several user names", "header", s.UserHeader, "times", n)
 		return principal.Stranger("token_invalid"), nil
 	}
 	email, err := Email(r.Header.Get(s.UserHeader))
 	if err != nil {
-		s.Log.Warn("a proxy names somebody who isn't an e-mail address", "header", s.UserHeader)
+		s.Log.Warn("proxy sent a user name that isn't an e-mail address", "header", s.UserHeader)
 		return principal.Stranger("token_invalid"), nil
 	}
 	u, err := s.DB.UserByEmail(ctx, email)
@@ -34,7 +34,7 @@ func (s *Service) vouched(r *http.Request) (principal.Principal, error) {
 		if err != nil {
 			return principal.Stranger("user_not_found"), err
 		}
-		s.Log.Info("a proxy brought a new user", "email", email)
+		s.Log.Info("user created from the proxy's header", "email", email)
 		return of(u), nil
 	}
 	if err != nil {

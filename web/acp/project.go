@@ -396,7 +396,7 @@ func (t *teller) command(ctx context.Context, c calling, at string, a arguments)
 	}
 	out, err := t.e.conn.TerminalOutput(ctx, sdk.TerminalOutputRequest{SessionId: t.s.id, TerminalId: id})
 	if err != nil {
-		return "", fmt.Errorf("read what the command printed: %s", reason(err))
+		return "", fmt.Errorf("read the command's output: %s", reason(err))
 	}
 	text := out.Output
 	if len(text) > maxOutput {

@@ -146,7 +146,7 @@ func (t *teller) follow(ctx context.Context, body map[string]any) (why string, e
 	defer done()
 	var gone *client.Refusal // the run has ended
 	if err := t.server.Cancel(after, t.s.thread(), t.run); err != nil && !errors.As(err, &gone) {
-		t.e.Log.Error("a run could not be cancelled", "session", t.s.id, "run", t.run, "err", err)
+		t.e.Log.Error("couldn't cancel a run", "session", t.s.id, "run", t.run, "err", err)
 	}
 	t.unfinished()
 	return "", ctx.Err()

@@ -503,11 +503,11 @@ func (t *teller) post(rest string, body any) {
 		}
 		if errors.As(err, &refused) && refused.Status < 500 {
 			if refused.Status != http.StatusNotFound && refused.Status != http.StatusConflict {
-				t.e.Log.Error("the server does not take an answer", "session", t.s.id, "err", err)
+				t.e.Log.Error("server rejected a result", "session", t.s.id, "err", err)
 			}
 			return
 		}
-		t.e.Log.Warn("an answer did not reach the server", "session", t.s.id, "attempt", n+1, "err", err)
+		t.e.Log.Warn("couldn't deliver a result to the server", "session", t.s.id, "attempt", n+1, "err", err)
 		select {
 		case <-time.After(pause):
 		case <-t.working.Done():

@@ -162,7 +162,7 @@ func (k *a2aCall) envelope(result any, err error) ([]byte, error) {
 	if !ok {
 		failed = &rpcError{rpcInternal, "Internal server error"}
 		if _, detail := httpx.StatusOf(err); detail == nil {
-			k.Log.Error("a call of an agent failed", "assistant", k.assistant.ID, "err", err)
+			k.Log.Error("A2A call failed", "assistant", k.assistant.ID, "err", err)
 		} else if said, ok := detail.(string); ok { // it is known, such as a server that stops
 			failed.Message = said
 		}

@@ -77,8 +77,7 @@ func noAssistant(err error, id string) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return httpx.Errorf(http.StatusNotFound,
-		"No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", route.Cut(id, 80))
+	return route.NoAssistant(id)
 }
 
 type assistantQuery struct {

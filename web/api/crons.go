@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
@@ -82,59 +81,51 @@ type cronBody struct {
 	Metadata  json.RawMessage `json:"metadata"`
 }
 
-// change writes what a body says into a cron and plans it anew.
-func (b cronBody) change(c *store.Cron, now time.Time) error {
-	if b.Schedule != nil {
-		expr, err := schedule.Check(*b.Schedule)
-		if err != nil {
-			return httpx.Invalid("body", "schedule", "%v", err)
-		}
-		c.Schedule = expr
-	}
-	if b.Timezone != nil {
-		if _, err := schedule.Zone(*b.Timezone); err != nil {
-			return httpx.Invalid("body", "timezone", "%v", err)
-		}
-		c.Timezone = *b.Timezone
-	}
+// edit is the change that a body asks for, besides the request for runs.
+func (b cronBody) edit() (schedule.Edit, error) {
+	e := schedule.Edit{Schedule: b.Schedule, Timezone: b.Timezone, Enabled: b.Enabled, After: b.After,
+		Metadata: route.Given(b.Metadata)}
 	switch {
 	case string(b.EndTime) == "null":
-		c.EndAt = time.Time{}
+		e.EndAt = new(time.Time)
 	case b.EndTime != nil:
 		var text string
 		if json.Unmarshal(b.EndTime, &text) != nil {
-			return httpx.Invalid("body", "end_time", "want a time such as 2026-12-31T23:59:00Z")
+			return e, httpx.Invalid("body", "end_time", "want a time such as 2026-12-31T23:59:00Z")
 		}
 		at, err := route.ParseTime("end_time", text, time.UTC)
 		if err != nil {
-			return err
+			return e, err
 		}
-		c.EndAt = at
+		e.EndAt = &at
 	}
-	if b.After != nil {
-		if *b.After != "keep" && *b.After != "delete" {
-			return httpx.Invalid("body", "on_run_completed", "want keep or delete, got %q", route.Cut(*b.After, 40))
-		}
-		if c.After = *b.After; c.After == "delete" && c.Deliver != "" {
-			return httpx.Invalid("body", "on_run_completed", "results are sent to a chat; set deliver_to to null")
-		}
-	}
-	if b.Enabled != nil {
-		c.Enabled = *b.Enabled
-	}
-	if route.Given(b.Metadata) != nil {
-		c.Metadata = b.Metadata
-	}
-	return Plan(c, now)
+	return e, nil
 }
 
-// Plan sets when a cron is due next.
-func Plan(c *store.Cron, now time.Time) (err error) {
-	c.NextAt = time.Time{}
-	if c.Enabled {
-		c.NextAt, err = schedule.Plan(*c, now)
+// cronProblem words an error of the service of tasks about a cron.
+func cronProblem(err error, cron, thread string) error {
+	var r *schedule.Refusal
+	switch {
+	case errors.As(err, &r):
+	case errors.Is(err, schedule.ErrBusy):
+		return httpx.Errorf(http.StatusConflict, "%v; try again when it has ended", schedule.ErrBusy)
+	default:
+		return noCron(err, cron)
 	}
-	return err
+	switch r.Part {
+	case schedule.PartThread:
+		return route.NoThread(thread)
+	case schedule.PartZone:
+		return httpx.Invalid("body", "timezone", "%v", r.Err)
+	case schedule.PartAfter:
+		if errors.Is(r.Err, schedule.ErrDeleted) {
+			return httpx.Invalid("body", "on_run_completed", "results are sent to a chat; set deliver_to to null")
+		}
+		return httpx.Invalid("body", "on_run_completed", "%v", r.Err)
+	case schedule.PartOnce:
+		return httpx.Invalid("body", "enabled", "%v", r.Err)
+	}
+	return httpx.Invalid("body", r.Part, "%v", r.Err)
 }
 
 // cronPayload checks a body as a request for a run and returns what is stored of it.
@@ -173,25 +164,20 @@ func (m mount) createCron(c echo.Context, thread string) error {
 	if b.Schedule == nil {
 		return httpx.Invalid("body", "schedule", "is required: minute hour day month weekday")
 	}
-	cron := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Owner: m.Owner(c), Kind: store.CronRepeats, Enabled: true,
-		After: "delete"}
-	if thread != "" {
-		cron.After, cron.Thread = "keep", thread
-	}
-	if cron.Assistant, cron.Payload, err = m.cronPayload(c, thread, body); err != nil {
+	base := schedule.Cron(thread)
+	var payload json.RawMessage
+	if base.Assistant, payload, err = m.cronPayload(c, thread, body); err != nil {
 		return err
 	}
-	if err := b.change(&cron, m.Now()); err != nil {
-		return err
-	}
-	cron, err = m.DB.CreateCron(c.Request().Context(), cron)
-	if errors.Is(err, store.ErrNotFound) {
-		return route.NoThread(cron.Thread)
-	}
+	e, err := b.edit()
 	if err != nil {
 		return err
 	}
-	m.Planned()
+	e.Payload = payload
+	cron, err := m.Tasks.Create(c.Request().Context(), m.Owner(c), base, e)
+	if err != nil {
+		return cronProblem(err, base.ID, thread)
+	}
 	return answerCron(c, cron)
 }
 
@@ -227,10 +213,15 @@ func (m mount) patchCron(c echo.Context) error {
 	if err != nil {
 		return noCron(err, id)
 	}
-	if old.Kind != store.CronRepeats && b.Schedule != nil {
-		return httpx.Invalid("body", "schedule", "this one has a single time; change it as a scheduled task")
+	assistantOnly, err := agent.Encode(map[string]string{"assistant_id": wire.Canonical(old.Assistant)})
+	if err != nil {
+		return err
 	}
-	merged, err := overlay(old.Payload, body)
+	base, err := overlay(assistantOnly, old.Payload) // that of a scheduled task doesn't name its assistant
+	if err != nil {
+		return err
+	}
+	merged, err := overlay(base, body)
 	if err != nil {
 		return err
 	}
@@ -238,14 +229,15 @@ func (m mount) patchCron(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	cron, err := m.DB.ChangeCron(ctx, m.Owner(c), id, func(cron *store.Cron) error {
-		cron.Assistant, cron.Payload = assistant, payload
-		return b.change(cron, m.Now())
-	})
+	e, err := b.edit()
 	if err != nil {
-		return noCron(err, id)
+		return err
 	}
-	m.Planned()
+	e.Assistant, e.Payload = &assistant, payload
+	cron, err := m.Tasks.Change(ctx, m.Owner(c), id, e)
+	if err != nil {
+		return cronProblem(err, id, old.Thread)
+	}
 	return answerCron(c, cron)
 }
 
@@ -270,9 +262,8 @@ func overlay(base, body json.RawMessage) (json.RawMessage, error) {
 
 func (m mount) deleteCron(c echo.Context) error {
 	id := route.Param(c, "cid")
-	if err := m.DB.DeleteCron(c.Request().Context(), m.Owner(c), id); err != nil {
-		return noCron(err, id)
+	if err := m.Tasks.Delete(c.Request().Context(), m.Owner(c), id); err != nil {
+		return cronProblem(err, id, "")
 	}
-	m.Planned()
 	return c.NoContent(http.StatusNoContent)
 }

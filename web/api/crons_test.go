@@ -19,7 +19,7 @@ func scheduled(t *testing.T) option {
 	return func(d *route.Deps) {
 		s := schedule.New(schedule.Config{DB: d.DB, Runs: d.Runs, Log: d.Log, Now: func() time.Time { return noon }})
 		t.Cleanup(s.Close)
-		d.Schedule = s
+		d.Tasks = route.NewTasks(route.TaskParts{DB: d.DB, Scheduler: s, Config: d.Snapshot, Agents: d.Agents, Bots: d.Channels})
 	}
 }
 
@@ -189,5 +189,34 @@ func TestATaskAtWorkIsLeftAlone(t *testing.T) {
 		{"patch", "PATCH", one, `{"title":"x"}`, 409, `currently running`},
 		{"pause", "POST", one + "/pause", "", 409, `currently running`},
 		{"delete", "DELETE", one, "", 409, `currently running`},
+	})
+}
+
+// TestTaskRulesHoldForTasksAndCrons asks for the same changes as a scheduled task and as a cron, while runs of both go
+// on: one that doesn't overlap with itself is left alone by either name, the other may be changed by either.
+func TestTaskRulesHoldForTasksAndCrons(t *testing.T) {
+	w := open(t, hangAgent(), scheduled(t))
+	const tasks, crons = "/api/scheduled-tasks/", "/runs/crons/"
+	task := w.ok(t, "POST", "/api/scheduled-tasks",
+		`{"title":"T","prompt":"P","schedule_type":"cron","schedule_spec":{"cron":"0 9 * * *"},"timezone":"UTC"}`)["id"].(string)
+	cron := w.ok(t, "POST", "/runs/crons",
+		`{"schedule":"0 9 * * *","input":{"messages":[{"role":"user","content":"x"}]}}`)["cron_id"].(string)
+	for _, id := range []string{task, cron} {
+		w.ok(t, "POST", tasks+id+"/trigger", "")
+	}
+	w.table(t, []row{
+		{"change a task", "PATCH", tasks + task, `{"title":"x"}`, 409, `currently running`},
+		{"change a task as a cron", "PATCH", crons + task, `{"schedule":"0 8 * * *"}`, 409, `still goes on`},
+		{"delete a task as a cron", "DELETE", crons + task, "", 409, `still goes on`},
+		{"start a task again", "POST", tasks + task + "/trigger", "", 409, `conflicted with an active run`},
+		{"start a cron again", "POST", tasks + cron + "/trigger", "", 200, `"triggered":true`},
+		{"change a cron", "PATCH", crons + cron, `{"schedule":"0 8 * * *"}`, 200, `"schedule":"0 8 * * *"`},
+		{"change a cron as a task", "PATCH", tasks + cron, `{"schedule_spec":{"cron":"0 7 * * *"}}`, 200, `"cron":"0 7 * * *"`},
+		{"pause a cron as a task", "POST", tasks + cron + "/pause", "", 200, `"next_run_at":null`},
+		{"a zone of a cron", "PATCH", crons + cron, `{"timezone":"Mars"}`, 422, `"timezone"`},
+		{"a zone of a cron as a task", "PATCH", tasks + cron, `{"timezone":"Mars"}`, 422, `"timezone"`},
+		{"an assistant of a cron", "PATCH", crons + cron, `{"assistant_id":"nope"}`, 404, `No assistant found`},
+		{"an assistant of a cron as a task", "PATCH", tasks + cron, `{"assistant_id":"nope"}`, 404, `No assistant found`},
+		{"delete a cron as a task", "DELETE", tasks + cron, "", 200, `"deleted":true`},
 	})
 }

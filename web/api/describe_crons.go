@@ -32,8 +32,9 @@ func describeCrons() []o.Op {
 		{ID: "getCron", Tag: tag, Text: "Get a cron", Out: route.Answered("The cron", o.Ref("Cron"))},
 		{ID: "patchCron", Tag: tag, Text: "Change a cron: its schedule or its run",
 			Body: o.Body(append(request[:len(request):len(request)], o.Opt("schedule", o.String()))...),
-			Out:  route.Answered("The cron", o.Ref("Cron"))},
-		{ID: "deleteCron", Tag: tag, Text: "Delete a cron, keeping its runs", Out: route.Emptied("Deleted")},
+			Out:  route.Answered("The cron", o.Ref("Cron")), Fail: []int{409}},
+		{ID: "deleteCron", Tag: tag, Text: "Delete a cron, keeping its runs", Out: route.Emptied("Deleted"),
+			Fail: []int{409}},
 	}
 }
 

@@ -118,14 +118,14 @@ func (m mount) begin(c echo.Context, req runRequest) (r store.Run, there bool, e
 		}
 		if !errors.Is(err, runs.ErrStorage) { // it was refused: the key is free again
 			if free := m.DB.SwapNotes(ctx, []string{req.key.name}); free != nil && !errors.Is(free, store.ErrChanged) {
-				m.Log.Warn("a key of a refused request stays taken", "err", free)
+				m.Log.Warn("couldn't release an idempotency key", "err", free)
 			}
 		}
 		return r, false, err
 	}
 	mine.Done = true
 	if err := m.note(c, nil, req.key.name, mine, true); err != nil {
-		m.Log.Warn("a key of a request is not marked", "run", r.ID, "err", err)
+		m.Log.Warn("couldn't store an idempotency key", "run", r.ID, "err", err)
 	}
 	return r, false, nil
 }

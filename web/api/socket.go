@@ -78,7 +78,7 @@ func (m mount) threadSocket(c echo.Context, id string) error {
 	defer stop()
 	s.work.Go(func() { s.beat(ctx) })
 	if err := s.serve(ctx); ctx.Err() == nil && websocket.CloseStatus(err) < 0 {
-		m.Log.Debug("a socket has broken off", "thread", id, "err", err)
+		m.Log.Debug("socket closed", "thread", id, "err", err)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (s *socket) serve(ctx context.Context) error {
 		if err != nil {
 			no := asRefusal(err)
 			if no == nil {
-				s.m.Log.Error("a command of the thread protocol failed", "thread", s.thread, "method", cmd.Method, "err", err)
+				s.m.Log.Error("thread protocol command failed", "thread", s.thread, "method", cmd.Method, "err", err)
 				no = &refusal{code: "unknown_error", message: "The server could not carry it out."}
 			}
 			answer = map[string]any{"type": "error", "id": *cmd.ID, "error": no.code, "message": no.message}

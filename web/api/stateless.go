@@ -88,7 +88,7 @@ func (a *API) deleteLater(r store.Run, patience time.Duration) {
 		ctx, done := a.UntilDrained(context.Background())
 		defer done()
 		if err := a.deleteEnded(ctx, r, patience); err != nil && ctx.Err() == nil {
-			a.Log.Warn("the thread of a stateless run was not deleted", "thread", r.ThreadID, "run", r.ID, "err", err)
+			a.Log.Warn("couldn't delete a stateless run's thread", "thread", r.ThreadID, "run", r.ID, "err", err)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func (a *API) deleteEnded(ctx context.Context, r store.Run, patience time.Durati
 		return err
 	}
 	if err := a.keepPayload(ctx, r); err != nil {
-		a.Log.Warn("the webhook of a stateless run is lost", "run", r.ID, "err", err)
+		a.Log.Warn("lost a stateless run's webhook", "run", r.ID, "err", err)
 	}
 	if err := a.Runs.DeleteThread(ctx, r.ThreadID); err != nil && !gone(err) {
 		return err

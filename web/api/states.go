@@ -222,7 +222,7 @@ func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) err
 			return httpx.Errorf(http.StatusUnprocessableEntity,
 				"%s.thread_data: the folders of a thread are the server's and can't be changed; leave it out", where)
 		}
-		m.Log.Info("thread_data of a client ignored", "thread", route.Param(c, "tid"))
+		m.Log.Info("ignored thread_data from a client", "thread", route.Param(c, "tid"))
 	}
 	var unknown []string
 	for name := range fields {
@@ -238,7 +238,7 @@ func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) err
 		return httpx.Errorf(http.StatusUnprocessableEntity, "Unknown thread-state field(s): %s",
 			strings.Join(unknown, ", "))
 	}
-	m.Log.Info("unknown state fields ignored", "thread", route.Param(c, "tid"), "fields", unknown)
+	m.Log.Info("ignored unknown state fields", "thread", route.Param(c, "tid"), "fields", unknown)
 	return nil
 }
 

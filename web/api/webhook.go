@@ -106,7 +106,7 @@ func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	var w runs.Webhook
 	if err := json.Unmarshal(kv.Body, &w); err != nil {
-		a.Log.Error("dropping a webhook that can't be read", "run", kv.Key, "err", err)
+		a.Log.Error("dropped an unreadable webhook", "run", kv.Key, "err", err)
 		return a.keepWebhook(ctx, kv.Key, nil)
 	}
 	if w.Next.Sub(a.DB.Now()) > 0 {
@@ -128,12 +128,12 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	case ctx.Err() != nil: // the next server tries again
 		return a.DB.Now()
 	case errors.Is(err, ErrWebhookRefused) || w.Attempts >= len(a.waits):
-		a.Log.Warn("giving up on a webhook", "run", kv.Key, "attempts", w.Attempts+1, "err", err)
+		a.Log.Warn("gave up on a webhook", "run", kv.Key, "attempts", w.Attempts+1, "err", err)
 		return a.keepWebhook(ctx, kv.Key, nil)
 	}
 	w.Next = a.DB.Now().Add(a.waits[w.Attempts])
 	w.Attempts++
-	a.Log.Info("a webhook failed and will be retried", "run", kv.Key, "attempt", w.Attempts, "err", err)
+	a.Log.Info("webhook failed; retrying", "run", kv.Key, "attempt", w.Attempts, "err", err)
 	return a.keepWebhook(ctx, kv.Key, &w)
 }
 
@@ -148,13 +148,13 @@ func (a *API) keepWebhook(ctx context.Context, run string, w *runs.Webhook) (nex
 		}
 		var err error
 		if body, err = agent.Encode(w); err != nil {
-			a.Log.Error("a webhook could not be stored", "run", run, "err", err)
+			a.Log.Error("couldn't store a webhook", "run", run, "err", err)
 			return time.Time{}
 		}
 		next = w.Next
 	}
 	if err := a.storeWebhook(ctx, run, body); err != nil {
-		a.Log.Error("a webhook could not be stored", "run", run, "err", err)
+		a.Log.Error("couldn't store a webhook", "run", run, "err", err)
 		return a.DB.Now().Add(time.Minute)
 	}
 	return next
@@ -168,7 +168,7 @@ func (a *API) orphaned(ctx context.Context, run string) (next time.Time) {
 		return a.DB.Now()
 	}
 	if err := a.storeWebhook(ctx, run, nil); err != nil {
-		a.Log.Error("a webhook could not be dropped", "run", run, "err", err)
+		a.Log.Error("couldn't delete a webhook", "run", run, "err", err)
 	}
 	return time.Time{}
 }

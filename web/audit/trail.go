@@ -1,6 +1,5 @@
-// Package audit writes down what commands of agents did, what left their sandboxes and what tools were
-// refused: rows of the store, made of what sandboxes, stages and the proxy tell. Who may read them is the
-// business of the API.
+// Package audit stores commands of agents, connections out of their sandboxes, and refused tools, as rows that
+// sandboxes, stages and the proxy report. Reading them is an API route.
 package audit
 
 import (
@@ -239,7 +238,7 @@ func (t *Trail) add(thread, kind string, row any) {
 // lose counts rows, and tells of the first. The caller holds mu.
 func (t *Trail) lose(rows int, thread string, err error) {
 	if t.dropped == 0 {
-		t.log.Warn("audit rows were lost because the store is failing or too slow; /health counts them",
+		t.log.Warn("audit rows lost: the store is failing or too slow; /health counts them",
 			"thread", thread, "err", err)
 	}
 	t.dropped += int64(rows)

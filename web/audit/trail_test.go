@@ -89,7 +89,7 @@ func TestAuditRowsThatCannotBeStoredAreCountedAndStopNobody(t *testing.T) {
 	if trail.Lost() != 1001 {
 		t.Errorf("%d are counted", trail.Lost())
 	}
-	if n := strings.Count(log.String(), "audit rows were lost"); n != 1 {
+	if n := strings.Count(log.String(), "audit rows lost"); n != 1 {
 		t.Errorf("said %d times", n)
 	}
 }

@@ -1,5 +1,5 @@
-// Package bots is what people do with the bots of chat apps: set them up, test them, connect their own accounts, and
-// see how they are doing. The API and the settings page are two ways to it.
+// Package bots is the service behind setting up the bots of chat apps: configure, test, connect accounts, show status.
+// The API and the settings page both use it. The bots themselves are package agent/channels.
 package bots
 
 import (

@@ -1,5 +1,5 @@
-// Package client runs a task from a command line: it speaks to a server over the API, shows how the run
-// gets on, and leaves the answer and its files where scripts find them.
+// Package client runs a task from a command line: it talks to a server over the API, shows the run's progress, and
+// prints the answer and its files in a form for scripts.
 package client
 
 import (

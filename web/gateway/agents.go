@@ -59,8 +59,8 @@ func (g *Gateway) onAgents(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// agentError words what went wrong with an agent. Values of a request are a 422; broken is the
-// status for files that cannot be read.
+// agentError words an error of an agent. Values of a request are a 422; broken is the status for files that cannot be
+// read.
 func agentError(err error, name string, broken int) error {
 	var bad *profile.Invalid
 	switch {
@@ -133,7 +133,7 @@ func (g *Gateway) agent(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, agentOf(a, true))
 }
 
-// agentBody is what a request says of an agent: what is absent stays, null clears.
+// agentBody is a change of an agent: absent fields stay, null clears.
 type agentBody struct {
 	Name        string          `json:"name"`
 	Description json.RawMessage `json:"description"`
@@ -146,7 +146,7 @@ type agentBody struct {
 	Soul        json.RawMessage `json:"soul"`
 }
 
-// apply writes into an agent what the request says.
+// apply writes a request into an agent.
 func (b agentBody) apply(a *profile.Agent, snap *config.Snapshot) error {
 	var settings agentSettingsJSON
 	for _, f := range []struct {

@@ -16,13 +16,13 @@ import (
 	"fawn/web/route"
 )
 
-// What the user of a server without accounts is called, as DeerFlow does without authentication.
+// Name of the user of a server without accounts, the same as DeerFlow's.
 const localEmail = "default@test.local"
 
 // maxLogin bounds the body of a sign-in.
 const maxLogin = 16 << 10
 
-// accounts are DeerFlow's routes of signing in, and those of accounts.
+// accounts are DeerFlow's sign-in routes and those of accounts.
 func (g *Gateway) accounts() []route.Route {
 	const person, manager = principal.Person, principal.Manager
 	return []route.Route{
@@ -54,7 +54,7 @@ func coded(status int, code, message string) *httpx.Detail {
 	return &httpx.Detail{Status: status, Detail: map[string]string{"code": code, "message": message}}
 }
 
-// authError is the answer to what went wrong with an account.
+// authError answers an error of an account.
 func authError(err error) error {
 	var locked *account.ErrLocked
 	switch {

@@ -35,7 +35,7 @@ func (g *Gateway) navigateBrowser(c echo.Context, t store.Thread) error {
 	}
 	v, err := g.Browsers.Act(c.Request().Context(), t.ID, browser.Action{Kind: browser.Navigate, URL: in.URL, Quiet: true})
 	if err := v.Discard(); err != nil {
-		g.Log.Warn("a download can't be removed", "thread", t.ID, "err", err)
+		g.Log.Warn("couldn't remove a download", "thread", t.ID, "err", err)
 	}
 	var refused *browser.Refusal
 	switch {

@@ -13,14 +13,14 @@ import (
 	"fawn/web/route"
 )
 
-// userSpent is what one user took.
+// userSpent is one user's spending.
 type userSpent struct {
 	ID    string `json:"id"`
 	Email string `json:"email"` // "" of an account that is deleted
 	modelSpent
 }
 
-// spentByUser is what everybody took, for whoever runs an installation with accounts.
+// spentByUser answers everybody's spending to administrators.
 func (g *Gateway) spentByUser(ctx context.Context, since time.Time) (list []*userSpent, err error) {
 	if g.Accounts == nil || !g.Accounts.Required() || !principal.Of(ctx).Operator() {
 		return nil, nil
@@ -43,7 +43,7 @@ func (g *Gateway) spentByUser(ctx context.Context, since time.Time) (list []*use
 	return list, err
 }
 
-// whose is the person whose usage a request asks about: the asker, or for administrators the user of the query.
+// whose returns the user whose usage is requested: the asker, or for administrators the user of the query.
 func (g *Gateway) whose(c echo.Context) (owner string, own bool, err error) {
 	id := c.QueryParam("user_id")
 	if id == "" || id == g.Owner(c) {
@@ -51,7 +51,7 @@ func (g *Gateway) whose(c echo.Context) (owner string, own bool, err error) {
 	}
 	ctx := c.Request().Context()
 	if g.Accounts == nil || !g.Accounts.Required() || !principal.Of(ctx).Operator() {
-		return "", false, httpx.Errorf(http.StatusForbidden, "Only an administrator may see what others used")
+		return "", false, httpx.Errorf(http.StatusForbidden, "Only an administrator may see the usage of others")
 	}
 	if _, err := g.Accounts.ByID(ctx, id); err != nil {
 		return "", false, notThere(err, "User not found")
@@ -59,10 +59,10 @@ func (g *Gateway) whose(c echo.Context) (owner string, own bool, err error) {
 	return id, false, nil
 }
 
-// dearThreads is how many threads are told with what is left of their budget.
+// dearThreads is how many threads are listed with their remaining budget.
 const dearThreads = 10
 
-// budgets are what runs and threads may spend, and what threads have left. A limit of 0 is none.
+// budgets are the limits of runs and threads, and the remaining budget of threads. A limit of 0 is none.
 type budgets struct {
 	Run     budget         `json:"run"` // every run starts with all of it
 	Thread  budget         `json:"thread"`
@@ -74,7 +74,7 @@ type budget struct {
 	Cost   float64 `json:"max_cost"`
 }
 
-// threadBudget is what a thread took, and what is left; null is without a limit.
+// threadBudget is a thread's spending and remaining budget; null is without a limit.
 type threadBudget struct {
 	Thread     string   `json:"thread_id"`
 	Title      *string  `json:"title"`

@@ -14,7 +14,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// changesJSON is what a run did to the files of its thread.
+// changesJSON is a run's file changes.
 type changesJSON struct {
 	Run       string           `json:"run_id"`
 	Thread    string           `json:"thread_id"`
@@ -74,7 +74,7 @@ func (g *Gateway) workspaceChanges(c echo.Context, r store.Run) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// changesOf reads what a run did to files; known is false when it did nothing.
+// changesOf reads a run's file changes; known is false when there were none.
 func (g *Gateway) changesOf(ctx context.Context, r store.Run) (record changes.Record, known bool, err error) {
 	body, err := g.DB.KV(ctx, store.Global, store.ChangesSpace, store.ChangesKey(r.ThreadID, r.ID))
 	if errors.Is(err, store.ErrNotFound) {

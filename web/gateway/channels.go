@@ -20,7 +20,7 @@ const (
 	noProvider = "Unknown channel provider"
 )
 
-// channelRoutes are those of chat apps.
+// channelRoutes are the routes of chat apps.
 func (g *Gateway) channelRoutes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/channels", user, "getChannels", g.channelList),
@@ -78,7 +78,7 @@ func (g *Gateway) onForm(do func(echo.Context, channels.Provider, map[string]str
 	}
 }
 
-// refusedChannel gives what people may not do with a chat app the status that DeerFlow has for it.
+// refusedChannel maps errors of chat apps to DeerFlow's statuses.
 func refusedChannel(err error) error {
 	var no *bots.Refused
 	switch {

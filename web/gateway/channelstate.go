@@ -91,7 +91,7 @@ func viewChat(c store.ChannelChat) chatView {
 		c.Kind != "group" || c.Topic != "" || c.EnabledBy != ""}
 }
 
-// changeChat lets a bot answer in a group or not, and says whom.
+// changeChat turns a bot on or off in a group, and sets the members it answers.
 func (g *Gateway) changeChat(c echo.Context, p channels.Provider) error {
 	var b struct {
 		Enabled *bool   `json:"enabled"`

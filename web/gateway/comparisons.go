@@ -18,7 +18,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// comparisonRoutes are those of questions that several models answer.
+// comparisonRoutes are the routes of questions that several models answer.
 func (g *Gateway) comparisonRoutes() []route.Route {
 	return []route.Route{
 		route.On("POST", "/comparisons", user, "compareModels", g.compare),

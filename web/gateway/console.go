@@ -112,7 +112,7 @@ func (g *Gateway) consoleUsage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	today := g.Now().UTC().Add(ahead).Truncate(24 * time.Hour)
+	today := g.Tasks.Now().UTC().Add(ahead).Truncate(24 * time.Hour)
 	first := today.AddDate(0, 0, 1-days)
 	runsOn, err := g.DB.RunsByDay(ctx, owner, first.Add(-ahead), ahead)
 	if err != nil {

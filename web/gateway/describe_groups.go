@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeGroups are the routes about groups, what people may use, and announcements.
+// describeGroups describes the routes of groups, permissions and announcements.
 func describeGroups() []o.Op {
 	const tag = "Groups"
 	said := route.Answered("Done", o.Object(o.Req("message", o.String())))

@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeMemory are the routes of what is remembered about the user.
+// describeMemory describes the routes of the user's memory.
 func describeMemory() []o.Op {
 	const tag = "Memory"
 	at := []o.Param{{Name: "revision", Schema: o.Schema{"type": "integer", "minimum": 0},

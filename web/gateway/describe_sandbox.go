@@ -6,7 +6,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// describeSandbox are the routes about what sandboxes did and may do.
+// describeSandbox describes the routes of sandboxes: audit and policy.
 func describeSandbox() []o.Op {
 	const tag = "Sandbox"
 	page := []o.Param{{Name: "limit", Schema: o.Range(1, auditPageMax)},

@@ -1,6 +1,7 @@
-// Package gateway has the routes that DeerFlow's gateway has beside LangGraph's: models, settings, agents,
-// skills, memory, MCP servers, accounts, scheduled tasks, usage and more. It is a flat list of handlers: one
-// file for each thing that routes are about, and one that describes them for the document.
+// Package gateway serves the routes that DeerFlow's gateway has beside LangGraph's: models, settings, agents, skills,
+// memory, MCP servers, accounts, scheduled tasks, usage and more. Each subject has one file of handlers and one
+// describe_ file for the OpenAPI document.
 //
-// What LangGraph has, too, is package api, also in the manners of the gateway.
+// LangGraph's routes are package api, also under the gateway's prefix. Rules belong to the services below (memory,
+// schedule, bots, projects); a handler reads a request and words the answer. Begin with routes.go.
 package gateway

@@ -77,7 +77,7 @@ func (g *Gateway) archive(c echo.Context, write func(begin func(name string) io.
 		return err
 	}
 	if c.Request().Context().Err() == nil {
-		g.Log.Warn("an export was cut off", "err", err)
+		g.Log.Warn("export interrupted", "err", err)
 	}
 	panic(http.ErrAbortHandler)
 }

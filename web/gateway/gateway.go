@@ -48,13 +48,13 @@ func Operations() []openapi.Op {
 	), new(Gateway).table(), true)
 }
 
-// describeFeatures is the route that tells what there is.
+// describeFeatures describes the route of optional features.
 func describeFeatures() []openapi.Op {
 	return []openapi.Op{{ID: "getFeatures", Tag: "Server", Text: "Optional features of the gateway",
 		Out: route.Answered("The features", openapi.Map(openapi.Object(openapi.Req("enabled", openapi.Bool()))))}}
 }
 
-// Schemas are the shapes [GatewayOperations] refers to by name, beside those of the API.
+// Schemas are the named shapes of [Operations], beside those of the API.
 func Schemas() map[string]openapi.Schema {
 	all := map[string]openapi.Schema{
 		"ScheduledTask":    describedTask(),

@@ -17,7 +17,7 @@ import (
 	"fawn/web/route"
 )
 
-// groupRoutes are those about groups, what people may use, and announcements.
+// groupRoutes are the routes of groups, permissions and announcements.
 func (g *Gateway) groupRoutes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/access", user, "getAccess", g.access),

@@ -49,7 +49,7 @@ func (g *Gateway) mcpConfig(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"mcp_servers": list.Masked()})
 }
 
-// editServers changes the servers and starts those that are new.
+// editServers changes the servers and starts new ones.
 func (g *Gateway) editServers(c echo.Context, change func(config.Servers) (config.Servers, error)) error {
 	ctx := c.Request().Context()
 	if err := lead.EditServers(g.Settings, g.MCP, lead.Judged(ctx, g.Outward.Guard(ctx), change)); err != nil {

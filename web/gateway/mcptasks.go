@@ -23,7 +23,7 @@ const (
 // degraded is after how many questions without an answer the state of a task may be an old one.
 const degraded = 3
 
-// mcpTaskJSON is a task of an MCP server in a list, as DeerFlow shows it, with what it is of.
+// mcpTaskJSON is a task of an MCP server in a list, in DeerFlow's form, with its origin.
 type mcpTaskJSON struct {
 	ID        string  `json:"task_id"`
 	Name      string  `json:"task_name"` // the tool

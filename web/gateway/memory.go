@@ -27,7 +27,7 @@ func (g *Gateway) onMemory(h func(c echo.Context, owner string, at memory.At) er
 	}
 }
 
-// memoryError words what went wrong with the memory.
+// memoryError words an error of the memory.
 func memoryError(err error, id string) error {
 	var bad *memory.DocumentError
 	switch {
@@ -219,7 +219,7 @@ func (g *Gateway) putMemorySwitch(c echo.Context, owner string, at memory.At) er
 	return g.memorySwitch(c, owner, at)
 }
 
-// threadMemoryJSON says what a thread has to do with the memory.
+// threadMemoryJSON is a thread's use of memory.
 type threadMemoryJSON struct {
 	Enabled bool `json:"enabled"`
 	Facts   int  `json:"facts"` // that it taught

@@ -12,7 +12,7 @@ import (
 	"fawn/web/route"
 )
 
-// modelJSON is what clients may know of a model; never how it is reached.
+// modelJSON is the public part of a model, without its address and key. Never how it is reached.
 type modelJSON struct {
 	Name        string `json:"name"`
 	Model       string `json:"model"`

@@ -36,7 +36,7 @@ func (m *money) sum() (cost *float64, currency *string) {
 	return cost, currency
 }
 
-// modelSpent is what one model took.
+// modelSpent is one model's spending.
 type modelSpent struct {
 	Tokens   int64    `json:"tokens"`
 	Runs     int      `json:"runs"`

@@ -15,7 +15,7 @@ import (
 	"fawn/web/route"
 )
 
-// networkJSON is what a thread asked about hosts, and what was said for it.
+// networkJSON is a thread's questions about hosts, with their answers.
 type networkJSON struct {
 	Questions []egress.Question `json:"questions"`
 	Decisions []egress.Decision `json:"decisions"`

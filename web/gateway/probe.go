@@ -18,7 +18,7 @@ import (
 // maxProbes is how many models are called at once to see whether they answer.
 const maxProbes = 4
 
-// probedJSON is what a call to a model showed.
+// probedJSON is the result of a test call to a model.
 type probedJSON struct {
 	OK         bool      `json:"ok"`
 	BaseURL    string    `json:"base_url"` // the address that answered, or whose failure says most

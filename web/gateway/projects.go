@@ -66,7 +66,7 @@ func projectOf(p store.Project) projectJSON {
 		UpdatedAt: wire.Stamp(p.UpdatedAt)}
 }
 
-// projectBody is what a request says of a project: what is absent stays, null clears.
+// projectBody is a change of a project: absent fields stay, null clears.
 type projectBody struct {
 	Name         *string         `json:"name"`
 	Icon         *string         `json:"icon"`
@@ -80,7 +80,7 @@ type projectBody struct {
 	Writable     *bool           `json:"writable"`
 }
 
-// apply writes into a project what the request says.
+// apply writes a request into a project.
 func (b projectBody) apply(p *store.Project) error {
 	s := &p.Settings
 	for _, f := range []struct {
@@ -119,7 +119,7 @@ func (b projectBody) apply(p *store.Project) error {
 	return nil
 }
 
-// projectError words what went wrong with a project.
+// projectError words an error of a project.
 func projectError(err error) error {
 	var bad *projects.Invalid
 	if errors.As(err, &bad) {
@@ -128,12 +128,12 @@ func projectError(err error) error {
 	return err
 }
 
-// noProject says that a project is not there, to those, too, who have no part in it.
+// noProject answers that a project doesn't exist, also to users without a role in it.
 func noProject(id string) error {
 	return httpx.Errorf(http.StatusNotFound, "Project %s not found", route.Cut(id, 80))
 }
 
-// onProject is the handler of a route that works on a project, which it finds for whoever asks.
+// onProject handles a route of a project, which it looks up for the asker.
 func (g *Gateway) onProject(h func(c echo.Context, p store.Project) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := route.Param(c, "project")
@@ -148,7 +148,7 @@ func (g *Gateway) onProject(h func(c echo.Context, p store.Project) error) echo.
 	}
 }
 
-// writing refuses those who may read a project and not change it.
+// writing refuses members who may only read a project.
 func writing(p store.Project) error {
 	if !p.Role.Writes() {
 		return httpx.Errorf(http.StatusForbidden, "You can use this project, but not change it; ask its owner to make you an editor")
@@ -156,7 +156,7 @@ func writing(p store.Project) error {
 	return nil
 }
 
-// owning refuses those who don't own a project.
+// owning refuses everybody but a project's owner.
 func owning(p store.Project) error {
 	if p.Role != store.ProjectOwner {
 		return httpx.Errorf(http.StatusForbidden, "Only the project's owner can do that")
@@ -317,7 +317,7 @@ func (g *Gateway) takeProjectThread(c echo.Context, t store.Thread) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// projectMemory is what the asker's chats in a project have taught.
+// projectMemory answers the facts learned from the asker's chats in a project.
 func (g *Gateway) projectMemory(c echo.Context, p store.Project) error {
 	d, err := g.Memory.Document(c.Request().Context(), store.ProjectMemory(g.Owner(c), p.ID))
 	if err != nil {
@@ -334,7 +334,7 @@ func (g *Gateway) clearProjectMemory(c echo.Context, p store.Project) error {
 	return httpx.JSON(c, http.StatusOK, d)
 }
 
-// memberJSON is somebody whom a project is shared with.
+// memberJSON is a member of a shared project.
 type memberJSON struct {
 	ID    string `json:"user_id"`
 	Email string `json:"email"`

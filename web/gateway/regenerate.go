@@ -17,7 +17,7 @@ import (
 	"fawn/web/route"
 )
 
-// replay is what a client needs to run the last turn again.
+// replay is the data with which a client runs the last turn again.
 type replay struct {
 	Input      map[string]any   `json:"input"`
 	Checkpoint replayCheckpoint `json:"checkpoint"`

@@ -11,7 +11,7 @@ import (
 	"fawn/web/route"
 )
 
-// Who may ask for a route.
+// Roles that may request a route.
 const (
 	anyone   = principal.Anyone
 	user     = principal.User
@@ -26,7 +26,7 @@ func (g *Gateway) table() []route.Route {
 	return slices.Concat(g.routes(), g.accounts(), g.groupRoutes(), g.comparisonRoutes(), g.projectRoutes(), g.channelRoutes(), g.unavailable())
 }
 
-// routes are those that are not about accounts.
+// routes are the routes besides those of accounts.
 func (g *Gateway) routes() []route.Route {
 	return []route.Route{
 		route.On("POST", "/threads/{thread_id}/branches", user, "branchThread", g.OnThread(g.branchThread)),

@@ -29,7 +29,7 @@ type eventJSON struct {
 	Metadata map[string]any  `json:"metadata"`
 }
 
-// runEvents lists what a run did, without the pieces of its answers.
+// runEvents lists a run's events, without the pieces of its answers.
 func (g *Gateway) runEvents(c echo.Context, r store.Run) error {
 	q := c.QueryParams()
 	limit, err := httpx.Int(q, "limit", eventsPage, 1, maxEvents)

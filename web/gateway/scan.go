@@ -39,7 +39,7 @@ func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s qrlogin.Scan
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// refusedScan gives what went wrong with a sign-in the status that DeerFlow has for it.
+// refusedScan maps errors of a sign-in to DeerFlow's statuses.
 func refusedScan(err error) error {
 	var no *bots.Refused
 	switch {

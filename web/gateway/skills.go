@@ -16,7 +16,7 @@ import (
 	"fawn/web/route"
 )
 
-// skillJSON is a skill the way DeerFlow shows it, with what was found in its files.
+// skillJSON is a skill in DeerFlow's form, with the problems found in its files.
 type skillJSON struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description"`
@@ -67,7 +67,7 @@ func (g *Gateway) onSkills(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// skillError words what went wrong with a skill.
+// skillError words an error of a skill.
 func skillError(err error, name string) error {
 	var refused *skills.Refused
 	switch {
@@ -248,7 +248,7 @@ func skillText(c echo.Context, s skills.Skill) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// edit is who changes a skill over the API.
+// edit names the API as the author of a change.
 func (g *Gateway) edit() skills.Edit {
 	return skills.Edit{Author: "human", Scan: g.Config().File.SkillScan.Enabled}
 }

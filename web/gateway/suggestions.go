@@ -62,7 +62,7 @@ func (g *Gateway) suggest(c echo.Context, thread string) error {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			g.Log.Warn("no suggestions could be made", "thread", wish.Thread, "err", err)
+			g.Log.Warn("couldn't make suggestions", "thread", wish.Thread, "err", err)
 		}
 		list = append(list, found...)
 	}

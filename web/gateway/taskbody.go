@@ -2,13 +2,12 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"fawn/agent/schedule"
 	"fawn/store"
-	"fawn/web/api"
 	"fawn/web/httpx"
 	"fawn/web/route"
 )
@@ -23,89 +22,56 @@ type taskBody struct {
 	Spec     json.RawMessage `json:"schedule_spec"`
 	Timezone *string         `json:"timezone"`
 	Deliver  json.RawMessage `json:"deliver_to"`
-
-	deliver *string // Deliver as it is stored, once it was looked up
 }
 
 func unprocessable(text string) error {
 	return httpx.Errorf(http.StatusUnprocessableEntity, "%s", text)
 }
 
-// change writes what a body says into a task. soonest is the least time ahead for a single
-// run.
-func (b taskBody) change(c *store.Cron, now time.Time, soonest time.Duration, longest int64) error {
-	for _, s := range []struct {
-		field string
-		value *string
-		most  int64
-	}{{"title", b.Title, route.MaxName}, {"prompt", b.Prompt, longest}} {
-		if s.value == nil {
-			continue
-		}
-		if strings.TrimSpace(*s.value) == "" || int64(len(*s.value)) > s.most {
-			return httpx.Invalid("body", s.field, "want 1 to %d bytes", s.most)
-		}
+// taskEdit reads a body as a change of a task. Of the task only its kind and its thread matter.
+func (g *Gateway) taskEdit(b taskBody, task store.Cron) (e schedule.Edit, err error) {
+	e = schedule.Edit{Title: b.Title, Prompt: b.Prompt, Assistant: b.Agent, Timezone: b.Timezone}
+	if e.Thread, err = g.taskThread(b, task.Thread); err != nil {
+		return e, err
 	}
-	if b.Agent != nil {
-		c.Assistant = *b.Agent
+	if e.Deliver, err = b.destination(); err != nil {
+		return e, err
 	}
-	if b.Title != nil {
-		c.Title = *b.Title
+	return e, b.specify(&e, task.Kind)
+}
+
+// taskThread is the thread that a task shall use, "" for one of each run, or nil where that stays as it is.
+func (g *Gateway) taskThread(b taskBody, now string) (*string, error) {
+	if b.Mode == nil && b.Thread == nil {
+		return nil, nil
 	}
-	if b.Prompt != nil {
-		var err error
-		if c.Payload, err = schedule.Payload(*b.Prompt); err != nil {
-			return err
-		}
-	}
+	thread := now
 	if b.Thread != nil {
-		c.Thread = *b.Thread
-	}
-	if b.deliver != nil {
-		c.Deliver = *b.deliver
+		thread = *b.Thread
 	}
 	if b.Mode != nil {
 		switch *b.Mode {
 		case freshThread:
-			c.Thread = ""
+			thread = ""
 		case reuseThread:
-			if c.Thread == "" {
-				return unprocessable("reuse_thread requires thread_id")
+			if thread == "" {
+				return nil, unprocessable("reuse_thread requires thread_id")
 			}
 		default:
-			return unprocessable("Unsupported context_mode")
+			return nil, unprocessable("Unsupported context_mode")
 		}
 	}
-	if c.Deliver != "" && c.Thread == "" && c.After == "delete" {
-		return httpx.Invalid("body", "deliver_to", "the threads of this cron are deleted when their runs end")
+	if thread != "" && !g.ValidID(thread) {
+		return nil, g.BadID("body", thread)
 	}
-	if b.Timezone != nil {
-		if _, err := schedule.Zone(*b.Timezone); err != nil {
-			return httpx.Invalid("body", "timezone", "%v", err)
-		}
-		c.Timezone = *b.Timezone
+	if thread == now {
+		return nil, nil
 	}
-	if route.Given(b.Spec) == nil && b.Timezone == nil {
-		return nil
-	}
-	if err := b.specify(c); err != nil {
-		return err
-	}
-	if err := api.Plan(c, now); err != nil {
-		return err
-	}
-	if c.Kind == store.CronOnce && c.RunAt.Sub(now) < max(soonest, time.Nanosecond) {
-		if c.RunAt.After(now) {
-			return httpx.Errorf(http.StatusUnprocessableEntity,
-				"once schedule must be at least %d seconds in the future", int(soonest.Seconds()))
-		}
-		return unprocessable("once schedule must be in the future")
-	}
-	return nil
+	return &thread, nil
 }
 
-// specify reads the schedule, in the zone of the task.
-func (b taskBody) specify(c *store.Cron) error {
+// specify reads the schedule.
+func (b taskBody) specify(e *schedule.Edit, kind string) error {
 	if route.Given(b.Spec) == nil {
 		return nil
 	}
@@ -113,27 +79,62 @@ func (b taskBody) specify(c *store.Cron) error {
 		Cron  *string `json:"cron"`
 		RunAt *string `json:"run_at"`
 	}
-	if json.Unmarshal(b.Spec, &spec) != nil {
+	switch {
+	case json.Unmarshal(b.Spec, &spec) != nil:
 		return httpx.Invalid("body", "schedule_spec", "want an object with cron or run_at")
-	}
-	if c.Kind == store.CronOnce {
-		if spec.RunAt == nil {
-			return unprocessable("once schedule requires schedule_spec.run_at")
-		}
-		loc, err := schedule.Zone(c.Timezone)
-		if err != nil {
-			return httpx.Invalid("body", "timezone", "%v", err)
-		}
-		c.RunAt, err = route.ParseTime("schedule_spec.run_at", *spec.RunAt, loc)
-		return err
-	}
-	if spec.Cron == nil {
+	case kind != store.CronOnce && spec.Cron == nil:
 		return unprocessable("cron schedule requires schedule_spec.cron")
+	case kind != store.CronOnce:
+		e.Schedule = spec.Cron
+	case spec.RunAt == nil:
+		return unprocessable("once schedule requires schedule_spec.run_at")
+	default:
+		e.Once = func(zone *time.Location) (time.Time, error) {
+			return route.ParseTime("schedule_spec.run_at", *spec.RunAt, zone)
+		}
 	}
-	expr, err := schedule.Check(*spec.Cron)
-	if err != nil {
-		return httpx.Invalid("body", "schedule_spec.cron", "%v", err)
-	}
-	c.Schedule = expr
 	return nil
+}
+
+// taskProblem words an error of the service of tasks.
+func taskProblem(err error, b taskBody) error {
+	var r *schedule.Refusal
+	switch {
+	case errors.As(err, &r):
+	case errors.Is(err, schedule.ErrBusy):
+		return httpx.Errorf(http.StatusConflict,
+			"Scheduled task is currently running; retry after the active execution finishes")
+	default:
+		return noTask(err)
+	}
+	switch r.Part {
+	case schedule.PartKind:
+		return unprocessable("Unsupported schedule_type")
+	case schedule.PartTitle, schedule.PartPrompt:
+		return httpx.Invalid("body", r.Part, "want 1 to %d bytes", r.Limit)
+	case schedule.PartAssistant:
+		return route.NoAssistant(*b.Agent)
+	case schedule.PartThread:
+		if b.Thread == nil {
+			return noTask(r.Err)
+		}
+		return route.NoThread(*b.Thread)
+	case schedule.PartDeliver:
+		if errors.Is(r.Err, schedule.ErrDeleted) {
+			return httpx.Invalid("body", "deliver_to", "the threads of this cron are deleted when their runs end")
+		}
+		return httpx.Invalid("body", "deliver_to",
+			"isn't a chat of an account that you connected, or a group that you let the bot into")
+	case schedule.PartZone:
+		return httpx.Invalid("body", "timezone", "%v", r.Err)
+	case schedule.PartSchedule:
+		return httpx.Invalid("body", "schedule_spec.cron", "%v", r.Err)
+	case schedule.PartOnce:
+		if errors.Is(r.Err, schedule.ErrSoon) {
+			return httpx.Errorf(http.StatusUnprocessableEntity,
+				"once schedule must be at least %d seconds in the future", r.Limit)
+		}
+		return unprocessable("once schedule must be in the future")
+	}
+	return httpx.Invalid("body", r.Part, "%v", r.Err)
 }

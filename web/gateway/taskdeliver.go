@@ -11,32 +11,19 @@ import (
 	"fawn/web/httpx"
 )
 
-// taskDestination looks up the chat that a body names: it must be one that the asker may have results sent to.
-func (g *Gateway) taskDestination(c echo.Context, b *taskBody) error {
+// destination is the chat that a body names as it is stored, "" for null, or nil where the body names none.
+func (b taskBody) destination() (*string, error) {
 	if b.Deliver == nil {
-		return nil
+		return nil, nil
 	}
-	none := ""
-	if b.deliver = &none; string(b.Deliver) == "null" {
-		return nil
+	if string(b.Deliver) == "null" {
+		return new(""), nil
 	}
 	var d channels.Destination
 	if json.Unmarshal(b.Deliver, &d) != nil || d.Provider == "" || d.Chat == "" {
-		return httpx.Invalid("body", "deliver_to", "want null, or an object with provider and chat")
+		return nil, httpx.Invalid("body", "deliver_to", "want null, or an object with provider and chat")
 	}
-	if g.Channels.Available() {
-		_, ok, err := g.Channels.Hub.Find(c.Request().Context(), g.Owner(c), d)
-		if err != nil {
-			return err
-		}
-		if ok {
-			text := d.String()
-			b.deliver = &text
-			return nil
-		}
-	}
-	return httpx.Invalid("body", "deliver_to",
-		"isn't a chat of an account that you connected, or a group that you let the bot into")
+	return new(d.String()), nil
 }
 
 // destination is where the results of a cron go, or null.
@@ -70,13 +57,13 @@ func (g *Gateway) destinations(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"chats": out})
 }
 
-// deliveryJSON is what became of the result of a run.
+// deliveryJSON is the delivery state of a run's result.
 type deliveryJSON struct {
 	State string  `json:"state"` // waiting, sent, failed or unknown
 	Error *string `json:"error"`
 }
 
-// resultOf is what became of the result of a run of a task; nil where none is sent.
+// resultOf returns the delivery state of a task run's result; nil where none is sent.
 func (g *Gateway) resultOf(c echo.Context, run string) (*deliveryJSON, error) {
 	rows, err := g.DB.Outbound(c.Request().Context(), run)
 	if err != nil || len(rows) == 0 {

@@ -1,20 +1,17 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
 	"fawn/agent/channels"
 	"fawn/agent/schedule"
 	"fawn/store"
-	"fawn/web/api"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
 	"fawn/web/route"
@@ -52,7 +49,7 @@ type scheduledJSON struct {
 	Deliver *channels.Destination `json:"deliver_to"`
 }
 
-// taskOf adds to a cron what its last starts were.
+// taskOf is a cron in DeerFlow's form, with the outcome of its last starts.
 func (g *Gateway) taskOf(c echo.Context, cron store.Cron) (scheduledJSON, error) {
 	out := scheduledJSON{ID: cron.ID, User: cron.Owner, Thread: route.TextOrNull(cron.Thread), Mode: freshThread,
 		Assistant: cron.Assistant, Title: cron.Title,
@@ -125,61 +122,17 @@ func (g *Gateway) createTask(c echo.Context) error {
 			return httpx.Invalid("body", s.field, "is required")
 		}
 	}
-	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: g.Owner(c),
-		Kind:      *b.Type,
-		Assistant: wire.LeadAssistant(), Enabled: true, After: "keep", Overlap: "skip", Task: true}
-	if cron.Kind != store.CronOnce && cron.Kind != store.CronRepeats {
-		return unprocessable("Unsupported schedule_type")
-	}
-	if b.Mode == nil {
-		fresh := freshThread
-		b.Mode = &fresh
-	}
-	if err := g.taskParts(c, &b); err != nil {
-		return err
-	}
-	if err := b.change(&cron, g.Now(), g.soonest(), g.Limits().MaxMessageBytes); err != nil {
-		return err
-	}
-	cron, err := g.DB.CreateCron(c.Request().Context(), cron)
-	if errors.Is(err, store.ErrNotFound) {
-		return route.NoThread(cron.Thread)
-	}
+	base := schedule.Task(*b.Type)
+	e, err := g.taskEdit(b, base)
 	if err != nil {
 		return err
 	}
-	g.Planned()
+	cron, err := g.Tasks.Create(c.Request().Context(), g.Owner(c), base, e)
+	if err != nil {
+		return taskProblem(err, b)
+	}
 	return g.answerTask(c, cron)
 }
-
-// taskParts looks up what a task names: its assistant, which is known by its id then, its thread, and its chat.
-func (g *Gateway) taskParts(c echo.Context, b *taskBody) error {
-	if b.Agent != nil {
-		found, err := g.api.AssistantByID(c, *b.Agent)
-		if err != nil {
-			return err
-		}
-		b.Agent = &found.ID
-	}
-	if err := g.taskDestination(c, b); err != nil {
-		return err
-	}
-	return g.taskThread(c, *b)
-}
-
-// taskThread refuses a thread that is not the asker's.
-func (g *Gateway) taskThread(c echo.Context, b taskBody) error {
-	if b.Thread == nil || *b.Thread == "" || b.Mode != nil && *b.Mode == freshThread {
-		return nil
-	}
-	if !g.ValidID(*b.Thread) {
-		return g.BadID("body", *b.Thread)
-	}
-	_, err := g.ThreadByID(c, *b.Thread)
-	return err
-}
-
-func (g *Gateway) soonest() time.Duration { return g.Config().File.Scheduler.MinOnceDelay }
 
 func (g *Gateway) answerTask(c echo.Context, cron store.Cron) error {
 	out, err := g.taskOf(c, cron)
@@ -248,30 +201,6 @@ func (g *Gateway) task(c echo.Context) error {
 	return g.answerTask(c, cron)
 }
 
-// idleTask refuses to touch a task whose run goes on.
-func (g *Gateway) idleTask(c echo.Context) (store.Cron, error) {
-	cron, err := g.taskParam(c)
-	if err != nil {
-		return cron, err
-	}
-	_, open, err := g.DB.CountCronRuns(c.Request().Context(), cron.ID)
-	if err == nil && open > 0 {
-		err = httpx.Errorf(http.StatusConflict,
-			"Scheduled task is currently running; retry after the active execution finishes")
-	}
-	return cron, err
-}
-
-// changeTask stores a change of a task and answers with the result.
-func (g *Gateway) changeTask(c echo.Context, id string, change func(*store.Cron) error) error {
-	cron, err := g.DB.ChangeCron(c.Request().Context(), g.Owner(c), id, change)
-	if err != nil {
-		return noTask(err)
-	}
-	g.Planned()
-	return g.answerTask(c, cron)
-}
-
 func (g *Gateway) patchTask(c echo.Context) error {
 	var b taskBody
 	if err := g.BindStrict(c, &b); err != nil {
@@ -280,77 +209,56 @@ func (g *Gateway) patchTask(c echo.Context) error {
 	if b.Type != nil {
 		return httpx.Invalid("body", "schedule_type", "cannot be changed")
 	}
-	cron, err := g.idleTask(c)
-	if err != nil {
-		return err
-	}
-	if err := g.taskParts(c, &b); err != nil {
-		return err
-	}
-	return g.changeTask(c, cron.ID, func(cron *store.Cron) error {
-		return b.change(cron, g.Now(), g.soonest(), g.Limits().MaxMessageBytes)
-	})
-}
-
-func (g *Gateway) pauseTask(c echo.Context) error {
-	cron, err := g.idleTask(c)
-	if err != nil {
-		return err
-	}
-	return g.changeTask(c, cron.ID, func(cron *store.Cron) error {
-		cron.Enabled = false
-		return api.Plan(cron, g.Now())
-	})
-}
-
-func (g *Gateway) resumeTask(c echo.Context) error {
-	cron, err := g.idleTask(c)
-	if err != nil {
-		return err
-	}
-	return g.changeTask(c, cron.ID, func(cron *store.Cron) error {
-		cron.Enabled = true
-		if err := api.Plan(cron, g.Now()); err != nil {
-			return err
-		}
-		if cron.Kind == store.CronOnce && cron.NextAt.IsZero() {
-			return unprocessable("once schedule must be in the future")
-		}
-		return nil
-	})
-}
-
-// triggerTask starts a task now.
-func (g *Gateway) triggerTask(c echo.Context) error {
 	cron, err := g.taskParam(c)
 	if err != nil {
 		return err
 	}
-	if g.Schedule == nil {
-		return httpx.Errorf(http.StatusServiceUnavailable, "scheduling isn't available here")
+	e, err := g.taskEdit(b, cron)
+	if err != nil {
+		return err
 	}
-	_, err = g.Schedule.Trigger(c.Request().Context(), cron)
+	if cron, err = g.Tasks.Change(c.Request().Context(), g.Owner(c), cron.ID, e); err != nil {
+		return taskProblem(err, b)
+	}
+	return g.answerTask(c, cron)
+}
+
+func (g *Gateway) pauseTask(c echo.Context) error { return g.switchTask(c, g.Tasks.Pause) }
+
+func (g *Gateway) resumeTask(c echo.Context) error { return g.switchTask(c, g.Tasks.Resume) }
+
+func (g *Gateway) switchTask(c echo.Context,
+	change func(ctx context.Context, owner, id string) (store.Cron, error)) error {
+	cron, err := change(c.Request().Context(), g.Owner(c), route.Param(c, "cid"))
+	if err != nil {
+		return taskProblem(err, taskBody{})
+	}
+	return g.answerTask(c, cron)
+}
+
+// triggerTask starts a task now.
+func (g *Gateway) triggerTask(c echo.Context) error {
+	id := route.Param(c, "cid")
+	_, err := g.Tasks.Run(c.Request().Context(), g.Owner(c), id)
 	switch {
+	case errors.Is(err, schedule.ErrOff):
+		return httpx.Errorf(http.StatusServiceUnavailable, "%v", err)
 	case errors.Is(err, schedule.ErrBusy):
 		return httpx.Errorf(http.StatusConflict, "Scheduled task trigger conflicted with an active run")
 	case errors.Is(err, schedule.ErrFailed):
 		return httpx.Errorf(http.StatusBadGateway, "%v", err)
 	case err != nil:
-		return err
+		return noTask(err)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"id": cron.ID, "triggered": true})
+	return httpx.JSON(c, http.StatusOK, map[string]any{"id": id, "triggered": true})
 }
 
 func (g *Gateway) deleteTask(c echo.Context) error {
-	cron, err := g.idleTask(c)
-	if err != nil {
-		return err
+	id := route.Param(c, "cid")
+	if err := g.Tasks.Delete(c.Request().Context(), g.Owner(c), id); err != nil {
+		return taskProblem(err, taskBody{})
 	}
-	if err := g.DB.DeleteCron(c.Request().Context(), g.Owner(c), cron.ID); err != nil {
-		return noTask(err)
-	}
-	g.Planned()
-	return httpx.JSON(c, http.StatusOK, map[string]any{"id": cron.ID, "deleted": true})
+	return httpx.JSON(c, http.StatusOK, map[string]any{"id": id, "deleted": true})
 }
 
 type scheduledRunJSON struct {

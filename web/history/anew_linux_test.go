@@ -53,7 +53,7 @@ func TestAnEvictedServerBeginsAnew(t *testing.T) {
 		t.Errorf("the run: %v", got)
 	}
 	c.sound([]string{"anew"})
-	if log, err := os.ReadFile(s.log.Name()); err != nil || bytes.Count(log, []byte("begins anew")) != 1 ||
+	if log, err := os.ReadFile(s.log.Name()); err != nil || bytes.Count(log, []byte("restarting in place")) != 1 ||
 		bytes.Contains(log, []byte("ended:")) {
 		t.Errorf("its log (%v): %s", err, log)
 	}

@@ -1,5 +1,5 @@
-// Package hostrules keeps what owners said about hosts that agents want to reach, and what
-// they were not asked yet.
+// Package hostrules stores the owners' decisions about hosts that agents want to reach, and the questions that are
+// still open.
 package hostrules
 
 import (
@@ -134,7 +134,7 @@ func (d *Decisions) Ask(q egress.Question) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
 	if err := d.ask(ctx, q); err != nil {
-		d.log.Error("a question about a host could not be stored", "thread", q.Thread, "host", q.Host, "err", err)
+		d.log.Error("couldn't store a question about a host", "thread", q.Thread, "host", q.Host, "err", err)
 	}
 }
 

@@ -115,7 +115,7 @@ func (d *Decisions) Waiting(thread, host string) bool {
 func (d *Decisions) asked(ctx context.Context, q egress.Question) bool {
 	open, err := d.questions(ctx, q.Thread)
 	if err != nil {
-		d.log.Warn("a question about a host cannot be read", "thread", q.Thread, "host", q.Host, "err", err)
+		d.log.Warn("couldn't read a question about a host", "thread", q.Thread, "host", q.Host, "err", err)
 	}
 	return slices.ContainsFunc(open, func(o egress.Question) bool { return o.Host == q.Host })
 }

@@ -137,7 +137,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 				return
 			}
 			if status == http.StatusInternalServerError {
-				log.Error("an answer was cut off", "method", r.Method, "path", r.URL.Path, "err", err)
+				log.Error("response interrupted", "method", r.Method, "path", r.URL.Path, "err", err)
 			}
 			panic(http.ErrAbortHandler) // so that nobody takes it for whole: who follows a run comes back
 		}
@@ -146,7 +146,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 			if id == "" {
 				id = uuid.NewString()
 			}
-			log.Error("a request failed", "request", id, "method", r.Method, "path", r.URL.Path, "err", err)
+			log.Error("request failed", "request", id, "method", r.Method, "path", r.URL.Path, "err", err)
 			detail = "internal error (request " + id + ")"
 		}
 		ErrorHeader(c.Response().Header(), status, err)

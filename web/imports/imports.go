@@ -1,5 +1,5 @@
-// Package imports makes chats from exports of other apps: first hidden ones, which a preview tells
-// about, then those of a list, which can be taken back.
+// Package imports creates chats from exports of other apps: hidden ones for a preview first, then the chosen ones,
+// which can be undone. Reading exports is package agent/takeout.
 package imports
 
 import (
@@ -136,7 +136,7 @@ func (s *Service) Preview(ctx context.Context, owner string, from io.Reader) (Pr
 	}
 	defer func() {
 		if err := errors.Join(spool.Close(), os.Remove(spool.Name())); err != nil {
-			s.Log.Warn("couldn't remove an export that was read", "file", spool.Name(), "err", err)
+			s.Log.Warn("couldn't remove an imported export", "file", spool.Name(), "err", err)
 		}
 	}()
 	size, err := io.Copy(spool, io.LimitReader(from, MaxBytes+1))
@@ -175,7 +175,7 @@ func (s *Service) clear() {
 		err = errors.Join(err, os.Remove(filepath.Join(s.Dirs.Root, name)))
 	}
 	if err != nil {
-		s.Log.Warn("couldn't remove exports that an earlier server left", "err", err)
+		s.Log.Warn("couldn't remove old exports", "err", err)
 	}
 }
 
@@ -403,7 +403,7 @@ func (r *reading) files(ctx context.Context, thread string, list []takeout.File)
 		default:
 			r.Refused++
 			if err != nil {
-				r.Log.Info("a file of an export was left out", "err", err)
+				r.Log.Info("skipped a file of an export", "err", err)
 			}
 		}
 	}

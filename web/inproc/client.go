@@ -1,5 +1,5 @@
-// Package inproc asks the HTTP API of this process without a connection: other faces of the program do what they do
-// through the API, with its checks, as the principal of their request.
+// Package inproc calls the HTTP API of this process without a connection, with its checks, as the principal of a
+// request. MCP, OpenAI's API and editors are served through it.
 package inproc
 
 import (

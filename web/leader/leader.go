@@ -76,13 +76,13 @@ func (r *Runner) seek(ctx context.Context) {
 			break
 		}
 		if err != nil && ctx.Err() == nil && r.DB.Writable() {
-			r.Log.Warn("couldn't become the leader", "err", err)
+			r.Log.Warn("leader election failed", "err", err)
 		}
 		if !pause(ctx) {
 			return
 		}
 	}
-	r.Log.Info("this server is the leader", "node", r.DB.Self())
+	r.Log.Info("became leader", "node", r.DB.Self())
 	var watching sync.WaitGroup
 	watching.Go(func() { r.watch(ctx) })
 	r.work(ctx)
@@ -90,7 +90,7 @@ func (r *Runner) seek(ctx context.Context) {
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
 	if err := r.DB.LeaveDuty(leaving, name); err != nil && r.DB.Writable() {
-		r.Log.Warn("couldn't give up the leader's lease; it ends with this server", "err", err)
+		r.Log.Warn("couldn't release leadership; it expires with this server", "err", err)
 	}
 }
 
@@ -111,7 +111,7 @@ func (r *Runner) watch(ctx context.Context) {
 		case err == nil:
 			known = now
 		case ctx.Err() == nil && r.DB.Writable():
-			r.Log.Warn("couldn't list the other servers", "err", err)
+			r.Log.Warn("couldn't list servers", "err", err)
 		}
 		if !pause(ctx) {
 			return

@@ -1,6 +1,6 @@
-// Package mcpserver is Fawn as a server of the Model Context Protocol: other agents give it tasks,
-// wait for them, answer its questions and read its files. What its tools do they do through the
-// HTTP API, with its checks, as whoever asks.
+// Package mcpserver is Fawn as a server of the Model Context Protocol: other agents give it tasks, wait for them,
+// answer its questions and read its files. Its tools work through the HTTP API, with its checks, as the principal of
+// the request.
 package mcpserver
 
 import (

@@ -1,5 +1,5 @@
-// Package memlimit decides how much memory the program takes: how far its heap grows before it is collected,
-// and when memory goes back to the system. What is cached and dropped is up to the packages that cache.
+// Package memlimit sets how much memory the program takes: how far its heap grows before it is collected, and when
+// memory returns to the system. Caches belong to their packages.
 package memlimit
 
 import (

@@ -1,3 +1,3 @@
-// Package metrics counts what the server does, for Prometheus. Nothing is counted for each token,
-// and every label has a bounded set of values.
+// Package metrics counts runs, tools, requests, bots and commits for Prometheus. Nothing is counted per token, and
+// every label has a bounded set of values.
 package metrics

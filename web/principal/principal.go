@@ -1,5 +1,5 @@
-// Package principal says who asks. Whoever accepts a request puts the principal into its
-// context once; handlers and what they call read it there, and nowhere else.
+// Package principal identifies the user of a request. The middleware that accepts a request puts the principal into its
+// context once; handlers and services read it there and nowhere else.
 package principal
 
 import (

@@ -1,3 +1,3 @@
-// Package proxy tells who sent a request, and by which address this server was reached, where
-// reverse proxies stand in front. What a proxy says counts only if it is one the owner trusts.
+// Package proxy finds the client of a request, and the address by which it reached this server, behind reverse proxies.
+// Headers count only from proxies that the owner trusts.
 package proxy

@@ -1,4 +1,4 @@
-// Package redact keeps secrets out of what is written down: logs, traces and bundles for support.
+// Package redact removes secrets from logs, traces and support bundles.
 package redact
 
 import (

@@ -1,6 +1,5 @@
-// Package route is what the handlers of the API share: the parts of the server they work with, the rows of
-// tables of routes, how the threads and runs that a path names are found and found to be the asker's, pages
-// of lists, and the bounds of what clients send.
+// Package route is shared by the handlers of the API: the parts of the server, rows of route tables, looking up the
+// threads and runs of a path for their owner, pages of lists, and bounds of input.
 //
-// It answers nothing itself.
+// It answers nothing itself. Begin with parts.go and owned.go.
 package route

@@ -114,3 +114,9 @@ func (p *Parts) Free(c echo.Context, id string) error {
 func NoThread(id string) error {
 	return httpx.Errorf(http.StatusNotFound, "Thread with ID %s not found", id)
 }
+
+// NoAssistant says that an assistant is not there.
+func NoAssistant(id string) error {
+	return httpx.Errorf(http.StatusNotFound,
+		"No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", Cut(id, 80))
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"time"
 
 	"fawn/agent"
 	"fawn/agent/access"
@@ -103,8 +102,8 @@ type Deps struct {
 	// Aside answers suggestions and polished drafts; nil cannot.
 	Aside Aside
 
-	// Schedule starts crons; nil keeps them and starts none.
-	Schedule *schedule.Scheduler
+	// Tasks creates, changes and starts crons; nil makes one that starts none.
+	Tasks *schedule.Tasks
 }
 
 // Post calls a webhook and returns the status it answered with.
@@ -164,6 +163,9 @@ func NewParts(d Deps) *Parts {
 	if d.Projects == nil {
 		d.Projects = projects.New(projects.Config{DB: d.DB, Runs: d.Runs, Dirs: d.Dirs, Documents: d.Documents, Log: d.Log})
 	}
+	if d.Tasks == nil {
+		d.Tasks = NewTasks(TaskParts{DB: d.DB, Config: d.Snapshot, Agents: d.Agents, Bots: d.Channels})
+	}
 	return &Parts{d}
 }
 
@@ -180,21 +182,6 @@ func (p *Parts) Config() *config.Snapshot {
 // UntilDrained is ctx which also ends when the server stops serving streams.
 func (p *Parts) UntilDrained(ctx context.Context) (context.Context, func()) {
 	return httpx.Until(ctx, p.Draining, runs.ErrClosed)
-}
-
-// Now is the clock that crons go by.
-func (p *Parts) Now() time.Time {
-	if p.Schedule == nil {
-		return p.DB.Now()
-	}
-	return p.Schedule.Now()
-}
-
-// Planned tells the scheduler that crons were changed.
-func (p *Parts) Planned() {
-	if p.Schedule != nil {
-		p.Schedule.Wake()
-	}
 }
 
 // Checkpoint reads a checkpoint of a thread, its head by default. A thread without one gives

@@ -133,7 +133,7 @@ func tryIn(dir string) error {
 	}
 	was := make([]byte, len(two))
 	if n, err := open.Read(was); err != nil || string(was[:n]) != two {
-		return errors.New("who has a file open does not see it to its end when another takes its place")
+		return errors.New("an open file changes when another one replaces it")
 	}
 	return owned(two)
 }

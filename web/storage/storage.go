@@ -1,5 +1,5 @@
-// Package storage says where an installation keeps its rows and the files of its threads, and proves that
-// servers can share them.
+// Package storage decides where an installation keeps its rows and the files of its threads, and checks that servers
+// can share them.
 package storage
 
 import (
@@ -95,18 +95,18 @@ func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
 // Warn tells what is set and works with SQLite only.
 func Warn(snap *config.Snapshot, log *slog.Logger) {
 	if b := snap.File.Backup; snap.File.Files.URL != "" && (b.Every > 0 || b.Cron != "") {
-		log.Warn("backups have copies of some files of threads only; all are in files.url")
+		log.Warn("backups contain only cached thread files; all of them are in files.url")
 	}
 	if !InPostgreSQL(snap) {
 		return
 	}
 	if snap.File.Retention.MaxSize > 0 {
-		log.Warn("retention.max_size has no effect on a database in PostgreSQL")
+		log.Warn("retention.max_size has no effect with PostgreSQL")
 	}
 	if b := snap.File.Backup; b.Every > 0 || b.Cron != "" {
-		log.Warn("backups have files only, as the database is in PostgreSQL; copy it with pg_dump")
+		log.Warn("backups contain files only; back up PostgreSQL with pg_dump")
 		if snap.File.Files.Dir != "" {
-			log.Warn("backups have no files of threads, which are in files.dir; copy that folder, too")
+			log.Warn("backups don't contain thread files; back up files.dir too")
 		}
 	}
 }

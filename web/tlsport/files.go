@@ -57,9 +57,9 @@ func (p *pair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return p.now, nil
 	}
 	if err := p.load(); err != nil {
-		p.log.Warn("the renewed certificate can't be used; the one before stays in use", "err", err)
+		p.log.Warn("renewed certificate invalid; keeping the previous one", "err", err)
 	} else {
-		p.log.Info("the certificate was renewed", "until", p.now.Leaf.NotAfter)
+		p.log.Info("certificate renewed", "until", p.now.Leaf.NotAfter)
 	}
 	return p.now, nil
 }

@@ -77,7 +77,7 @@ func TestARenewedCertificateIsTaken(t *testing.T) {
 	if got := name(); got != "two.longer.test" {
 		t.Errorf("%s after a broken renewal", got)
 	}
-	if !strings.Contains(log.String(), "can't be used") {
+	if !strings.Contains(log.String(), "renewed certificate invalid") {
 		t.Errorf("the log does not tell of it:\n%s", log.String())
 	}
 }

@@ -88,7 +88,7 @@ func (e *exporter) failed(err error, n int) {
 		return
 	}
 	e.told = time.Now()
-	e.log.Warn("traces couldn't be sent", "to", e.target.Name, "spans", n, "err", err)
+	e.log.Warn("couldn't send traces", "to", e.target.Name, "spans", n, "err", err)
 }
 
 // Post sends one request to a target. An empty body is a request without spans, which tells whether

@@ -1,6 +1,6 @@
-// Package traceexport tells collectors of OpenTelemetry what runs do: a trace for each run, with spans
-// for agents, model calls and tools under the conventions for generative AI. A collector that is
-// slow or away costs runs nothing: what does not fit its queue is dropped.
+// Package traceexport sends a trace of each run to collectors of OpenTelemetry, with spans for agents, model calls and
+// tools under the conventions for generative AI. A slow collector never delays a run: spans that don't fit its queue
+// are dropped.
 package traceexport
 
 import (

@@ -44,8 +44,8 @@ func (u *UI) rename(c echo.Context, t store.Thread) error {
 	return page.Frame(c, f, chats.Back(c, id, views.ThreadURL(id)))
 }
 
-// renamed is what a new title changes: on a page that shows the thread everything that names
-// it, on others, which say so, the row in the list.
+// renamed is the effect of a new title: on the thread's page everything that names it, on other pages the row in the
+// list.
 func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Frame, err error) {
 	rows, err := u.Rows(c.Request().Context(), []store.Thread{t})
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// backToBox goes back to the page whose message box an action of a plain form came from,
-// with the text that stood in it.
+// backToBox returns to the page of the message box that a plain form came from, with the box's text.
 func (u *UI) backToBox(c echo.Context, thread, text string) error {
 	_, err := u.OwnThread(c.Request().Context(), thread)
 	if !errors.Is(err, store.ErrNotFound) {

@@ -16,7 +16,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxGesture is the size of what a person does in the browser at once, in bytes.
+// maxGesture bounds one user action in the browser, in bytes.
 const maxGesture = 128 << 10
 
 // browserPanel is GET /ui/threads/:id/browser: the agent's browser, as the content of the panel.
@@ -36,7 +36,7 @@ func (u *UI) browserPanel(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.BrowserPanel(p)))
 }
 
-// liveFrame is what a page is told about the browser.
+// liveFrame is an update of the browser panel.
 type liveFrame struct {
 	JPEG    []byte `json:"jpeg,omitempty"`
 	Address string `json:"address"`

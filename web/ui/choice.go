@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// choice is what a reader wants runs to be like. Empty fields are not chosen.
+// choice is a reader's choice of mode, model and effort for runs. Empty fields are not chosen.
 type choice struct {
 	Model  string     `json:"model,omitempty"`
 	Mode   views.Mode `json:"mode,omitempty"`
@@ -41,8 +41,7 @@ var modeFlags = map[views.Mode]struct {
 	views.ModeUltra:    {thinking: true, plan: true, subagents: true, effort: "high"},
 }
 
-// chosen is what the reader wants for a thread, nil for a new one: its own choice, else the
-// last one made anywhere.
+// chosen returns the reader's choice for a thread, nil for a new one: its own, else the last one made anywhere.
 func (u *UI) chosen(c echo.Context, t *store.Thread) choice {
 	if t != nil {
 		if own, ok := choiceOf(*t); ok {
@@ -53,8 +52,8 @@ func (u *UI) chosen(c echo.Context, t *store.Thread) choice {
 	return choice{Model: p.Model, Mode: p.Mode, Effort: p.Effort}
 }
 
-// possible makes a choice one that can be had now, with what suits the model where nothing
-// is chosen. The model is empty when only the offline one is there.
+// possible limits a choice to available models and modes, and fills in defaults. The model is empty when only the
+// offline one is there.
 func (u *UI) possible(ctx context.Context, ch choice) (choice, config.Model) {
 	var entry config.Model
 	if list := u.Models(ctx); len(list) > 0 {
@@ -71,7 +70,7 @@ func (u *UI) possible(ctx context.Context, ch choice) (choice, config.Model) {
 	return ch, entry
 }
 
-// known is a mode, or what counts while none is chosen.
+// known returns a valid mode, or the default.
 func known(m views.Mode) views.Mode {
 	if _, ok := modeFlags[m]; !ok {
 		return views.ModePro
@@ -89,7 +88,7 @@ func choiceOf(t store.Thread) (choice, bool) {
 	return *meta.Choice, true
 }
 
-// options are what the choice says to a run.
+// options converts the choice into options of a run.
 func (ch choice) options() map[string]any {
 	flags := modeFlags[ch.Mode]
 	out := map[string]any{"mode": string(ch.Mode), "thinking_enabled": flags.thinking, "is_plan_mode": flags.plan,

@@ -81,7 +81,7 @@ func (u *UI) compactHere(c echo.Context, t store.Thread, text string) error {
 	return page.SendFrame(c, http.StatusOK, f)
 }
 
-// What a compaction came to, as the address of the page that says it has it.
+// Outcomes of a compaction, in the address of the page that shows them.
 const (
 	didCompact = "compacted"
 	didNothing = "nothing"
@@ -104,8 +104,7 @@ func (u *UI) shorten(c echo.Context, id string) (did string, err error) {
 	return didNothing, nil
 }
 
-// compacted is what a page says that was led to after a compaction or a restart of the
-// sandbox; nil on others.
+// compacted is the notice of a page after a compaction or a restart of the sandbox; nil on other pages.
 func (u *UI) compacted(c echo.Context, v *conversation.View) *views.Notice {
 	return u.outcomeOf(c, c.QueryParam("did"), v)
 }

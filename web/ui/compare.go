@@ -28,15 +28,18 @@ func (u *UI) compare(c echo.Context, id string) error {
 	ctx := c.Request().Context()
 	form, err := u.messageForm(c, id)
 	text := page.PlainText(form.Get("text"))
-	var was *conversation.View
+	var own *store.Thread // nil for a chat that has not begun
 	if err == nil {
-		if was, err = u.Load(ctx, id, "", conversation.Everything, ""); errors.Is(err, store.ErrNotFound) {
-			was, err = nil, nil
+		t, missing := u.OwnThread(ctx, id)
+		if missing == nil {
+			own = &t
+		} else if !errors.Is(missing, store.ErrNotFound) {
+			err = missing
 		}
 	}
 	var made store.Comparison
 	if err == nil {
-		made, err = u.startComparison(c, id, was, text, form)
+		made, err = u.startComparison(c, id, own, text, form)
 	}
 	if err == nil {
 		return page.Frame(c, views.Frame{Location: views.CompareURL(made.ID)}, views.CompareURL(made.ID))
@@ -53,7 +56,7 @@ func (u *UI) compare(c echo.Context, id string) error {
 	switch {
 	case page.Scripted(c.Request()):
 		return page.SendFrame(c, status, views.Frame{Error: problem})
-	case was == nil:
+	case own == nil:
 		return u.welcomePage(c, id, boxDraft{text: text, problem: problem, status: status,
 			project: form.Get("project"), temporary: form.Get("temporary") != ""})
 	}
@@ -61,13 +64,13 @@ func (u *UI) compare(c echo.Context, id string) error {
 }
 
 // startComparison starts a run for each model that the form names.
-func (u *UI) startComparison(c echo.Context, id string, was *conversation.View, text string, form url.Values) (store.Comparison, error) {
+func (u *UI) startComparison(c echo.Context, id string, own *store.Thread, text string, form url.Values) (store.Comparison, error) {
 	ctx := c.Request().Context()
 	title, models := "", form["compare"]
-	if was != nil {
-		title = was.Thread.Title
+	if own != nil {
+		title = own.Title
 	}
-	if form.Get("temporary") != "" || was != nil && was.Thread.Temporary() {
+	if form.Get("temporary") != "" || own != nil && own.Temporary() {
 		return store.Comparison{}, threads.ErrTemporary
 	}
 	usable := u.Models(ctx)
@@ -76,7 +79,7 @@ func (u *UI) startComparison(c echo.Context, id string, was *conversation.View, 
 			return store.Comparison{}, threads.ErrSides
 		}
 	}
-	input, err := u.message(c, id, was, text, form)
+	input, err := u.message(c, id, text, form)
 	if err != nil {
 		return store.Comparison{}, err
 	}
@@ -94,7 +97,8 @@ func (u *UI) startComparison(c echo.Context, id string, was *conversation.View, 
 					one[key] = form[key]
 				}
 			}
-			return u.begin(c, runs.Request{Thread: thread, Input: input}, one)
+			_, err := u.begin(c, runs.Request{Thread: thread, Input: input}, one)
+			return err
 		})
 	if errors.Is(err, runs.ErrBusy) {
 		err = conversation.ErrBusy
@@ -102,7 +106,7 @@ func (u *UI) startComparison(c echo.Context, id string, was *conversation.View, 
 	return made, err
 }
 
-// modelLabel is what people call a model of the configuration.
+// modelLabel is the display name of a configured model.
 func (u *UI) modelLabel(name string) string {
 	if m, ok := u.Config.Current().Model(name); ok {
 		return cmp.Or(m.DisplayName, m.Name)

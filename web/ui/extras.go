@@ -28,7 +28,7 @@ import (
 // maxExtraForm bounds the form of a prompt, a resource or the tools of a chat, in bytes.
 const maxExtraForm = 256 << 10
 
-// inserted is what the script puts into the message box: text, and chips of files.
+// inserted is the script's addition to the message box: text, and chips of files.
 type inserted struct {
 	Text  string `json:"text,omitempty"`
 	Chip  string `json:"chip,omitempty"`
@@ -42,7 +42,7 @@ var (
 	errNoArgument = errors.New("a prompt lacks an argument")
 )
 
-// offIn is what is switched off in a chat.
+// offIn lists the tools switched off in a chat.
 func (u *UI) offIn(ctx context.Context, thread string) (switches.Off, error) {
 	if u.MCP == nil || u.Switches == nil {
 		return switches.Off{}, nil
@@ -139,7 +139,7 @@ func (u *UI) promptForm(c echo.Context, id string, status int, prompt views.Prom
 	return page.HTML(c, status, chat.PromptForm(p))
 }
 
-// besideBox is what a page needs that leads back to a message box.
+// besideBox is the data of a page that leads back to a message box.
 func (u *UI) besideBox(c echo.Context, id string) (shell views.Shell, fresh bool, err error) {
 	if _, err = u.OwnThread(c.Request().Context(), id); errors.Is(err, store.ErrNotFound) {
 		fresh = true
@@ -187,7 +187,7 @@ func (u *UI) usePrompt(c echo.Context, id string) error {
 	return u.promptForm(c, id, status, p, problem)
 }
 
-// arguments are those of a prompt as a form has them, which they are kept in, too.
+// arguments are a prompt's arguments in a form, where they are also kept.
 func arguments(p *views.Prompt, form url.Values) (map[string]string, error) {
 	args := map[string]string{}
 	var err error
@@ -259,7 +259,7 @@ func (u *UI) readResource(ctx context.Context, id, server, uri string) ([]upload
 	return u.keepFiles(ctx, id, files)
 }
 
-// keepFiles stores what a server has handed over among a chat's uploads, by the rules for all uploads.
+// keepFiles stores files from a server among a chat's uploads, by the rules for all uploads.
 func (u *UI) keepFiles(ctx context.Context, id string, files []mcp.File) ([]uploads.File, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -285,7 +285,7 @@ func (u *UI) keepFiles(ctx context.Context, id string, files []mcp.File) ([]uplo
 	return result.Files, err
 }
 
-// insert answers with what goes into the message box.
+// insert answers with an addition to the message box.
 func (u *UI) insert(c echo.Context, id, text string, files []uploads.File) error {
 	if !page.Scripted(c.Request()) {
 		return u.backToBox(c, id, text)

@@ -89,7 +89,7 @@ func (u *UI) suggest(ctx context.Context, v *conversation.View, turns []views.Tu
 	}
 	list, err := u.Aside.Suggest(ctx, wish)
 	if err != nil && ctx.Err() == nil {
-		u.Log.Warn("no suggestions could be made", "thread", v.Thread.ID, "err", err)
+		u.Log.Warn("couldn't make suggestions", "thread", v.Thread.ID, "err", err)
 	}
 	return append([]string{}, list[:min(len(list), wish.N)]...)
 }

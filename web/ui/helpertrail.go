@@ -23,7 +23,7 @@ import (
 // inHelper stands in the name of a step between the call that sent a helper and a step of that.
 const inHelper = "~"
 
-// helperWork is what a helper has done as of now.
+// helperWork is a helper's progress so far.
 type helperWork struct {
 	run      store.Run
 	turns    *turns.Builder
@@ -55,8 +55,7 @@ func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.HelperPanel(*trail)))
 }
 
-// trailOf is what the helper of a call has done; nil when nothing of it is stored, as in a thread
-// that came from elsewhere.
+// trailOf returns the steps of a call's helper; nil when none are stored, as in an imported thread.
 func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
 	messages []*agent.Message) (*views.HelperTrail, error) {
 	work, err := u.helperWork(c.Request().Context(), thread, step.ID, messages)
@@ -85,7 +84,7 @@ func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
 	return out, nil
 }
 
-// helperWork reads what the helper of a call has done from the events of the run that sent it.
+// helperWork reads a helper's progress from the events of its parent run.
 func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*agent.Message) (helperWork, error) {
 	message, call, ok := callOf(name, messages)
 	if !ok {
@@ -104,7 +103,7 @@ func (u *UI) helperWork(ctx context.Context, thread, name string, messages []*ag
 	for after := int64(0); ; {
 		events, err := reader.Ready(ctx, after)
 		if err != nil {
-			return w, fmt.Errorf("read what a helper did: %w", err)
+			return w, fmt.Errorf("read a subagent's steps: %w", err)
 		}
 		if len(events) == 0 {
 			w.turns.Sync()

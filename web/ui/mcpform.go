@@ -19,7 +19,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// contentOf is what was filled in, in the types that the server wants. What was left empty is left out.
+// contentOf converts a filled-in form to the types that the server wants. What was left empty is left out.
 func contentOf(fields []ask.Field, form url.Values) map[string]any {
 	out := map[string]any{}
 	for i, f := range fields {
@@ -59,7 +59,7 @@ func contentOf(fields []ask.Field, form url.Values) map[string]any {
 	return out
 }
 
-// refilled are the fields with what was sent in them.
+// refilled are the fields with the submitted values.
 func refilled(fields []views.Field, form url.Values) []views.Field {
 	for i := range fields {
 		f, given := &fields[i], form["f"+strconv.Itoa(i)]

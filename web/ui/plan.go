@@ -40,7 +40,7 @@ func (u *UI) editPlan(c echo.Context, t store.Thread) error {
 	return page.SendFrame(c, http.StatusOK, f)
 }
 
-// changedPlan is a plan with what a form does to it.
+// changedPlan applies a form to a plan.
 func changedPlan(list []agent.Todo, form url.Values, text string) []agent.Todo {
 	if form.Get("do") == "add" {
 		if text == "" {

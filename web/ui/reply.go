@@ -16,9 +16,8 @@ var (
 	errIncomplete = errors.New("a field of the form is empty")
 )
 
-// replyTo turns what a form says into the text of the message that answers a question, and
-// the record of it that goes with the message. Words typed into the message box answer the
-// newest open question; without one they are a message like any other.
+// replyTo turns a submitted answer to a question into the text of the message and the record that goes with it. Words
+// typed into the message box answer the newest open question; without one they are a message like any other.
 func replyTo(v *conversation.View, text string, form url.Values) (string, map[string]any, error) {
 	id := form.Get("ask")
 	if v == nil {

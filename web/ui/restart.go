@@ -10,7 +10,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// What a restart of the sandbox came to, as the address of the page that says it has it.
+// Outcomes of a sandbox restart, in the address of the page that shows them.
 const (
 	didRestart = "restarted"
 	didIdle    = "idle"

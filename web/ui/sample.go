@@ -14,7 +14,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// sampleName is what the sample file is called in the chat.
+// sampleName is the sample file's name in the chat.
 const sampleName = "sample-orders.csv"
 
 // sampleOrders are invented orders with the faults of real ones: mixed formats, an outlier, a
@@ -39,7 +39,7 @@ func (u *UI) sample(c echo.Context) error {
 		return err
 	}
 	if _, err = u.files.Store(c.Request().Context(), thread, multipart.NewReader(&body, w.Boundary())); err == nil {
-		err = u.start(c, thread, nil, page.Say(c, "starter.sample.text", sampleName), url.Values{})
+		_, err = u.start(c, thread, page.Say(c, "starter.sample.text", sampleName), url.Values{})
 	}
 	if err != nil {
 		problem, status := u.refusal(c, err)

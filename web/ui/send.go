@@ -46,7 +46,7 @@ func (u *UI) create(c echo.Context) error {
 				err = u.makeTemporary(c.Request().Context(), thread)
 			}
 			if err == nil {
-				err = u.start(c, thread, nil, text, form)
+				_, err = u.start(c, thread, text, form)
 			}
 		}
 	}
@@ -84,12 +84,10 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 			return page.Frame(c, views.Frame{Location: at}, at)
 		}
 	}
-	var was *conversation.View // what the message answers, and what the page shows
+	var run store.Run
+	follows := u.Runs.Active(id) != "" // the page has a stream
 	if err == nil {
-		was, err = u.Load(ctx, id, "", conversation.Everything, "")
-	}
-	if err == nil {
-		err = u.start(c, id, was, text, form)
+		run, err = u.start(c, id, text, form)
 	}
 	if err != nil {
 		return u.refuse(c, err, text)
@@ -102,7 +100,14 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 			return page.SendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
 		}
 	}
-	return u.sent(c, was)
+	if follows {
+		return u.queued(c, id)
+	}
+	f, err := u.Begun(page.Localized(c), run)
+	if err != nil {
+		return err
+	}
+	return page.SendFrame(c, http.StatusOK, f)
 }
 
 // refuse says on the thread's page why an action cannot be done, with its text kept, or to
@@ -118,7 +123,7 @@ func (u *UI) refuse(c echo.Context, err error, text string) error {
 	return u.threadPage(c, boxDraft{text: text, problem: problem, status: status})
 }
 
-// sent answers the script with what an action changed on a page that showed was.
+// sent answers the script with the changes of an action on a page that showed was.
 func (u *UI) sent(c echo.Context, was *conversation.View) error {
 	if was.Running() { // the page's stream shows all else
 		return u.queued(c, was.Thread.ID)

@@ -167,7 +167,7 @@ func (u *UI) memoryUse(ctx context.Context, thread string, t *store.Thread) (vie
 	return views.MemoryOn, nil
 }
 
-// switchMemory does what the switch of the message box says about a chat's memory.
+// switchMemory applies the message box's switch to a chat's memory.
 func (u *UI) switchMemory(ctx context.Context, thread string, use bool) error {
 	if u.Memory == nil {
 		return nil

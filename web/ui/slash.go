@@ -53,7 +53,7 @@ func (u *UI) slashSkills(ctx context.Context) (list []views.Partner) {
 	}
 	all, err := u.Skills.Enabled(nil)
 	if err != nil {
-		u.Log.Warn("the list of commands lacks the skills", "err", err)
+		u.Log.Warn("couldn't load skills for the slash menu", "err", err)
 		return nil
 	}
 	may := u.Rights(ctx)
@@ -101,14 +101,14 @@ func newChat(c echo.Context, text string) error {
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// ownAgents are the reader's agents, those whose files cannot be read too.
+// ownAgents returns the reader's agents, broken ones too.
 func (u *UI) ownAgents(ctx context.Context) []profile.Entry {
 	if u.Agents == nil {
 		return nil
 	}
 	list, err := u.Agents.List(principal.Owner(ctx))
 	if err != nil {
-		u.Log.Warn("custom agents can't be listed", "err", err)
+		u.Log.Warn("couldn't list custom agents", "err", err)
 	}
 	return list
 }

@@ -21,24 +21,24 @@ import (
 // errEmpty means that there is nothing to send.
 var errEmpty = errors.New("the message is empty")
 
-// start stores a message and starts its run. v is the thread as it stands, nil for one that may
-// have to be made. While another run works, the message waits.
-func (u *UI) start(c echo.Context, thread string, v *conversation.View, text string, form url.Values) error {
+// start stores a message and starts its run, with a new thread if there is none of that id. While another run works,
+// the message waits.
+func (u *UI) start(c echo.Context, thread, text string, form url.Values) (store.Run, error) {
 	req := runs.Request{Thread: thread, Hold: u.Runs.Active(thread) != ""}
 	if req.Hold && form.Get("resume") != "" {
-		return conversation.ErrBusy
+		return store.Run{}, conversation.ErrBusy
 	}
 	if form.Get("resume") == "" {
 		var err error
-		if req.Input, err = u.message(c, thread, v, text, form); err != nil {
-			return err
+		if req.Input, err = u.message(c, thread, text, form); err != nil {
+			return store.Run{}, err
 		}
 	}
 	return u.begin(c, req, form)
 }
 
 // begin starts a run as the reader's choices say.
-func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
+func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) (store.Run, error) {
 	ctx := c.Request().Context()
 	req.Owner, req.Multitask, req.OnDisconnect, req.Origin = principal.Owner(ctx), "reject", "continue", "ui"
 	req.Project = form.Get("project") // of a new chat
@@ -50,7 +50,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 	if err == nil {
 		own = &t
 	} else if !errors.Is(err, store.ErrNotFound) {
-		return err
+		return store.Run{}, err
 	}
 	wanted := u.chosen(c, own).with(form)
 	with, model := u.talking(ctx, own, form)
@@ -64,62 +64,64 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) error {
 		req.AssistantID = with.Name
 	}
 	if req.Context, err = agent.Encode(options); err != nil {
-		return err
+		return store.Run{}, err
 	}
 	also, err := u.alsoSent(ctx, own, req.Thread, req.Owner, form)
 	if err != nil {
-		return err
+		return store.Run{}, err
 	}
 	if form.Has("memory-shown") {
 		if err := u.switchMemory(ctx, req.Thread, form.Has("memory")); err != nil {
-			return err
+			return store.Run{}, err
 		}
 	}
 	run, err := u.Runs.StartTelling(ctx, req, also...)
 	if errors.Is(err, runs.ErrBusy) {
-		return conversation.ErrBusy
+		return run, conversation.ErrBusy
 	}
 	if err == nil && also != nil {
 		// It is stored, and sent by the next server at the latest.
 		if err := u.Bots.Hub.Deliver(ctx, run.ID); err != nil && ctx.Err() == nil {
-			u.Log.Error("an answer is sent late", "thread", req.Thread, "run", run.ID, "err", err)
+			u.Log.Error("answer delayed; the next delivery sends it", "thread", req.Thread, "run", run.ID, "err", err)
 		}
 	}
 	chose := form.Has("mode") || form.Has("model")
 	if err != nil || !chose && with == u.talkOf(ctx, own) {
-		return err
+		return run, err
 	}
 	if t, err = u.OwnThread(ctx, req.Thread); err != nil {
-		return err
+		return run, err
 	}
 	if err := u.keepTalk(ctx, t, with); err != nil || !chose {
-		return err
+		return run, err
 	}
-	return u.keepChoice(ctx, t, wanted)
+	return run, u.keepChoice(ctx, t, wanted)
 }
 
 // message is the run input with the text and the files that wait for it.
-func (u *UI) message(c echo.Context, thread string, v *conversation.View, text string,
-	form url.Values) (json.RawMessage, error) {
+func (u *UI) message(c echo.Context, thread, text string, form url.Values) (json.RawMessage, error) {
 	if err := u.fits(text); err != nil {
 		return nil, err
 	}
-	if v == nil { // the first message; a page that was reloaded may send it again
-		var err error
-		if v, err = u.Load(c.Request().Context(), thread, "", conversation.Everything, ""); err != nil &&
-			!errors.Is(err, store.ErrNotFound) {
-			return nil, err
-		}
-	}
-	sent := map[string]int64{}
-	if v != nil {
-		sent = v.Attached()
-	}
-	text, reply, err := replyTo(v, text, form)
+	ctx := c.Request().Context()
+	waiting, err := u.waiting(ctx, thread, nil)
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := u.waiting(c.Request().Context(), thread, sent)
+	asking, err := u.Asking(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	var stored *conversation.View // read only for a message that depends on earlier ones
+	if len(waiting) > 0 || asking {
+		if stored, err = u.LoadStored(ctx, thread); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if stored != nil {
+		waiting = unsent(waiting, stored.Attached())
+	}
+	text, reply, err := replyTo(stored, text, form)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// news is what a page that is not on screen learns about its thread.
+// news is the update of a hidden page about its thread.
 type news struct {
 	Running bool              `json:"running"`
 	State   views.ThreadState `json:"state"`

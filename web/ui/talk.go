@@ -22,7 +22,7 @@ const (
 	makingKey = "fawn_making"
 )
 
-// leadName is what hands a chat back to the lead agent when it is written behind an @.
+// leadName, written behind an @, hands a chat back to the lead agent.
 const leadName = "fawn"
 
 // talk is the agent that a thread talks to; the lead agent has no name.
@@ -31,8 +31,8 @@ type talk struct {
 	Making bool // it is being made in this thread
 }
 
-// talkOf reads whom a thread talks to, nil for a new one. An agent that is gone leaves its threads to
-// the lead agent; one that has been made by now is talked to.
+// talkOf reads the agent of a thread, nil for a new one. An agent that is gone leaves its threads to the lead agent;
+// one that has been made by now is talked to.
 func (u *UI) talkOf(ctx context.Context, t *store.Thread) talk {
 	if t == nil || u.Agents == nil {
 		return talk{}
@@ -77,8 +77,8 @@ func (u *UI) mention(ctx context.Context, text string) (name string, ok bool) {
 	return word, u.Agents.Has(principal.Owner(ctx), word)
 }
 
-// talking decides whom the next run is with: the one the message begins with, for a new thread the
-// one the form names, else the same as before. model is what an agent that takes over prefers.
+// talking chooses the agent of the next run: the one named at the start of the message, for a new thread the form's,
+// else the current one. model is what an agent that takes over prefers.
 func (u *UI) talking(ctx context.Context, t *store.Thread, form url.Values) (now talk, model string) {
 	now = u.talkOf(ctx, t)
 	owner := principal.Owner(ctx)
@@ -101,7 +101,7 @@ func (u *UI) talking(ctx context.Context, t *store.Thread, form url.Values) (now
 	return talk{Name: name}, model
 }
 
-// options adds to the options of a run whom it is with.
+// options adds the agent to the options of a run.
 func (w talk) options(o map[string]any) {
 	if w.Name != "" {
 		o["agent_name"] = w.Name
@@ -111,7 +111,7 @@ func (w talk) options(o map[string]any) {
 	}
 }
 
-// keepTalk stores whom a thread talks to when it is somebody else.
+// keepTalk stores a thread's new agent.
 func (u *UI) keepTalk(ctx context.Context, t store.Thread, now talk) error {
 	if u.talkOf(ctx, &t) == now {
 		return nil
@@ -127,7 +127,7 @@ func (u *UI) keepTalk(ctx context.Context, t store.Thread, now talk) error {
 	return u.DB.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Merge: merge}})
 }
 
-// partner is what the pages show of whom a thread talks to.
+// partner is the agent of a thread as pages show it.
 func (u *UI) partner(ctx context.Context, w talk) views.Partner {
 	p := views.Partner{Name: w.Name, Making: w.Making}
 	if w.Name != "" && !w.Making {
@@ -138,7 +138,7 @@ func (u *UI) partner(ctx context.Context, w talk) views.Partner {
 	return p
 }
 
-// invited is whom the address of a new chat names.
+// invited is the agent named in the address of a new chat.
 func (u *UI) invited(c echo.Context) talk {
 	name, err := profile.Name(c.QueryParam("agent"))
 	if err != nil || u.Agents == nil || !u.Agents.Has(principal.Owner(c.Request().Context()), name) {
@@ -147,8 +147,8 @@ func (u *UI) invited(c echo.Context) talk {
 	return talk{Name: name}
 }
 
-// otherTalk tells whether a thread talks to somebody else than its page shows, whose form says that
-// the agent is still being made.
+// otherTalk reports whether a thread has another agent than its page shows, whose form says that the agent is still
+// being made.
 func (u *UI) otherTalk(ctx context.Context, before, after store.Thread, form url.Values) bool {
 	now := u.talkOf(ctx, &after)
 	return now != u.talkOf(ctx, &before) || form.Get("making") != "" && !now.Making
@@ -156,7 +156,7 @@ func (u *UI) otherTalk(ctx context.Context, before, after store.Thread, form url
 
 // beginMaking begins a chat in which an agent is made.
 func (u *UI) beginMaking(c echo.Context, thread, name, text string) (problem string, status int, err error) {
-	err = u.start(c, thread, nil, text, url.Values{"agent": {name}, "making": {"1"}})
+	_, err = u.start(c, thread, text, url.Values{"agent": {name}, "making": {"1"}})
 	if err == nil {
 		return "", 0, nil
 	}

@@ -185,3 +185,47 @@ func TestPagesOfAgentsAndSkills(t *testing.T) {
 		}
 	}
 }
+
+// TestTaskRulesHoldOnThePage: its answers are those of the API, which has the same table for its routes.
+func TestTaskRulesHoldOnThePage(t *testing.T) {
+	w := open(t, &dictated{words: 1, next: make(chan struct{})})
+	soon := time.Now().UTC().Add(50 * time.Second)
+	form := func(key, value string) url.Values {
+		f := url.Values{"title": {"T"}, "prompt": {"P"}, "every": {"day"}, "at": {"08:00"}, "zone": {"UTC"}}
+		f.Set(key, value)
+		return f
+	}
+	once := form("every", "once")
+	once.Set("day", soon.Format(time.DateOnly))
+	once.Set("at", soon.Format("15:04"))
+	for _, c := range []struct {
+		name string
+		form url.Values
+		want string
+	}{
+		{"a long title", form("title", strings.Repeat("x", schedule.MaxTitle+1)), "too long: 256 bytes"},
+		{"an unknown agent", form("agent", "nope"), ""}, // nothing to choose from is shown here
+		{"an unknown chat", form("deliver", `{"provider":"telegram","chat":"1"}`), ""},
+		{"in less than a minute", once, "That time has already passed"}, // its seconds are cut off
+	} {
+		a := w.post("/ui/tasks", c.form)
+		if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(html.UnescapeString(a.body), c.want) &&
+			!strings.Contains(html.UnescapeString(a.body), "at least 60 seconds") {
+			t.Errorf("%s: %d", c.name, a.StatusCode)
+		}
+	}
+	if len(w.crons()) != 0 {
+		t.Fatal("a task was stored")
+	}
+	w.post("/ui/tasks", form("every", "hour"))
+	id := w.crons()[0].ID
+	if a := w.post("/ui/tasks/"+id+"/run", nil); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	for _, action := range []string{"run", "pause", "resume", "delete"} {
+		a := w.post("/ui/tasks/"+id+"/"+action, nil)
+		if a.StatusCode != http.StatusConflict || !strings.Contains(a.body, "still in progress") {
+			t.Errorf("%s while its run goes on: %d", action, a.StatusCode)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func (u *UI) atFirst(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, where)
 }
 
-// threadPage shows a thread with what stands in its message box.
+// threadPage shows a thread with a draft in its message box.
 func (u *UI) threadPage(c echo.Context, d boxDraft) error {
 	ctx, id := c.Request().Context(), page.Param(c, "id")
 	at := cmp.Or(c.QueryParam("edit"), c.QueryParam("at"))
@@ -158,11 +158,16 @@ func (u *UI) waiting(ctx context.Context, thread string, sent map[string]int64) 
 	if err != nil {
 		return nil, err
 	}
+	return unsent(list.Files, sent), nil
+}
+
+// unsent leaves out files that messages have brought, unless their size has changed since.
+func unsent(files []uploads.File, sent map[string]int64) []uploads.File {
 	var out []uploads.File
-	for _, f := range list.Files {
+	for _, f := range files {
 		if size, ok := sent[f.Filename]; !ok || size != f.Size {
 			out = append(out, f)
 		}
 	}
-	return out, nil
+	return out
 }

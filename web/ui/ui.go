@@ -1,13 +1,13 @@
-// Package ui answers browsers: pages, the forms on them, and the live stream of a page. Here are
-// those of a chat and what is done there; the packages below have the others, package conversation
-// a chat as its page shows it, and package page what all pages share.
+// Package ui serves browsers: pages, their forms, and the live stream of a page. The pages of a chat and its actions
+// are here; the packages below have all others. Package conversation shows a chat, and package page has the parts of
+// every page.
 //
-// A handler reads the store and the runs, maps what it read to view models (package turns
-// has much of that) and hands them to the components of package views. Every
-// action is a plain form that ends in a redirect; the page's script asks for the same
-// action with "X-Fawn: 1" and gets a views.Frame as JSON.
+// A handler reads the store and the runs, maps them to view models (package turns) and passes these to the components
+// of package views. Every action is a plain form that ends in a redirect; the page's script sends the same form with
+// "X-Fawn: 1" and gets a views.Frame as JSON.
 //
-// HTML belongs to the packages below views, and what a program may ask for to package api.
+// HTML belongs to the packages below views, the API of programs to package api. Begin with routes.go, then send.go (a
+// message is sent) and thread.go (a chat is shown).
 package ui
 
 import (
@@ -52,7 +52,7 @@ import (
 	"fawn/web/ui/tasks"
 )
 
-// Steps are what several servers have in common of the steps of signing in.
+// Steps are the steps of signing in, shared by several servers.
 type Steps = account.Steps
 
 // Deps are the parts the pages show and change. All are required but Documents, Pictures and Draining.
@@ -68,7 +68,7 @@ type Deps struct {
 	Version  string
 	Memory   *memory.Service     // what is known about people; may be nil
 	Spec     func() openapi.Spec // what the API page shows; nil means no such page
-	Schedule *schedule.Scheduler // starts scheduled tasks; nil means no such page
+	Tasks    *schedule.Tasks     // scheduled tasks; nil means no such page
 	Agents   *profile.Library    // the custom agents; nil has none
 	Projects *service.Service    // changes projects; nil makes one
 	Skills   *skills.Library     // nil has no skills
@@ -179,6 +179,6 @@ func New(d Deps) (*UI, error) {
 		Memory: d.Memory, Uploads: d.Uploads}
 	u.chats = chats.New(d.Site, d.Bots, u.runsCommands)
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
-	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents, Bots: d.Bots}
+	u.tasks = &tasks.Handlers{Site: d.Site, Tasks: d.Tasks, Agents: d.Agents, Bots: d.Bots}
 	return u, nil
 }

@@ -17,7 +17,7 @@ func (u *UI) usage(c echo.Context, t store.Thread) error {
 	return u.usagePage(c, t, nil, http.StatusOK)
 }
 
-// usagePage shows what a chat took; did is what shortening it came to.
+// usagePage shows a chat's usage; did is the outcome of a compaction.
 func (u *UI) usagePage(c echo.Context, t store.Thread, did *views.Notice, status int) error {
 	ctx := c.Request().Context()
 	v, err := u.Load(ctx, t.ID, "", conversation.Everything, "")

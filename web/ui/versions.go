@@ -56,7 +56,7 @@ func (u *UI) edit(c echo.Context, t store.Thread) error {
 	})
 }
 
-// act runs an action on a thread's conversation, and answers with what it changed.
+// act runs an action on a thread's conversation, and answers with its changes.
 func (u *UI) act(c echo.Context, t store.Thread, do func(ctx context.Context, id string, form url.Values) error) error {
 	ctx, id := c.Request().Context(), t.ID
 	was, err := u.Load(ctx, id, "", conversation.Everything, "")
@@ -100,7 +100,8 @@ func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[
 	if err != nil {
 		return err
 	}
-	return u.begin(c, runs.Request{Thread: id, Input: input, CheckpointID: base}, form)
+	_, err = u.begin(c, runs.Request{Thread: id, Input: input, CheckpointID: base}, form)
+	return err
 }
 
 // rewrite puts other words into a message; pictures in it and files stay.

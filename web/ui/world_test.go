@@ -33,6 +33,7 @@ import (
 	"fawn/uploads"
 	"fawn/web/httpx"
 	"fawn/web/principal"
+	"fawn/web/route"
 	"fawn/web/ui"
 	"fawn/web/ui/page"
 	"fawn/web/webtest"
@@ -105,12 +106,13 @@ func open(t *testing.T, model agent.Model, conf ...*config.Snapshot) *world {
 	},
 		Escape: agent.Escape, Log: log})
 	w.schedule = schedule.New(schedule.Config{DB: w.db, Runs: w.runs, Log: log})
+	tasks := route.NewTasks(route.TaskParts{DB: w.db, Scheduler: w.schedule, Config: w.config.Current, Agents: w.agents})
 	w.ui, err = ui.New(ui.Deps{Site: &page.Site{DB: w.db, Runs: w.runs, Dirs: w.dirs, Config: w.config, Log: log,
 		Addr: "127.0.0.1:0"},
 		Uploads: func() uploads.Config {
 			return uploads.Config{MaxFiles: 3, MaxFileSize: 1 << 16, MaxTotalSize: 1 << 17}
 		},
-		Version: "test", Schedule: w.schedule, Agents: w.agents, Skills: w.skills, Memory: w.memory, Aside: w.aside,
+		Version: "test", Tasks: tasks, Agents: w.agents, Skills: w.skills, Memory: w.memory, Aside: w.aside,
 		Draining: w.draining})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package chat speaks with chat apps: one adapter per platform, each a thin client of the platform's own API over
-// connections that it opens itself. It knows neither threads nor runs nor the store; agent/channels connects the two.
-// None of the adapters knows another.
+// Package chat holds the clients of chat apps: one adapter per platform, each a thin client of the platform's own API
+// over connections that it opens itself. Adapters know neither threads nor runs nor the store, and none knows another;
+// agent/channels connects them with runs. Begin with chat.go, the contract, then telegram.go, the simplest adapter.
 package chat
 
 import (

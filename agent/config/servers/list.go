@@ -1,4 +1,5 @@
-// Package servers has the MCP servers as people write them: what of them is a secret, and what other programs write.
+// Package servers reads and writes lists of MCP servers in the formats of other programs, and knows which of their
+// values are secrets. Connecting to servers is package agent/mcp.
 package servers
 
 import (

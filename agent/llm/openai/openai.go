@@ -1,14 +1,21 @@
-// Package openai speaks to every provider with an OpenAI-compatible chat completions API.
+// Package openai calls every provider with an OpenAI-compatible chat completions API, and OpenAI's Responses API.
 //
-// go-openai has the types of messages, tools and requests, and makes the HTTP request. What
-// goes over the wire is not its body, though: its request has no place for what providers
-// add (reasoning sent back, signatures of calls, thinking switches, any extra_body) nor for
-// leaving a field out that one refuses, it drops a temperature of 0 and an empty content,
-// and it would encode the whole conversation again at every step. So the transport lays our
-// fields and the messages, which are encoded once, over the small body it made. For the same
-// reason the answer goes past it: its errors keep neither body nor headers, and its chunks
-// have only the fields that OpenAI knows. The two meet in the request's context, as nothing
-// else passes through the client.
+// # Why chat requests are encoded here beside go-openai
+//
+// go-openai is used for the types of messages, tools and requests, and for the HTTP request (package agent/llm/media
+// uses it for images and audio). The body of a chat request is encoded by this package all the same, because
+// go-openai's request
+//
+//   - has no fields for provider extensions: reasoning that is sent back, signatures of calls, thinking switches,
+//     extra_body;
+//   - cannot leave out a field that a provider refuses, and drops a temperature of 0 and an empty content;
+//   - would encode the whole conversation again at every step. Here messages are encoded once.
+//
+// So the transport lays our fields and the encoded messages over the small body that go-openai made. The answer
+// bypasses go-openai too: its errors keep neither body nor headers, and its chunks have only the fields that OpenAI
+// knows. The two halves meet in the request's context, because nothing else passes through the client.
+//
+// Begin with openai.go and dialect.go; encode.go and transport.go write requests, stream.go and decode.go read answers.
 package openai
 
 import (

@@ -196,12 +196,12 @@ func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 		return r, false
 	}
 	if err := json.Unmarshal(list[0].Body, &r); err != nil {
-		b.log.Error("the answer to an MCP server's question can't be read", "thread", q.Thread, "err", err)
+		b.log.Error("couldn't read the answer to an MCP server's question", "thread", q.Thread, "err", err)
 		return Reply{Action: Cancel}, true
 	}
 	err = b.notes.Swap(ctx, nil, clusterstate.Note{Name: q.answer(), Body: []byte("null"), Until: list[0].Until, Over: true})
 	if err != nil && ctx.Err() == nil {
-		b.log.Warn("the answer to an MCP server's question is kept longer than needed", "thread", q.Thread, "err", err)
+		b.log.Warn("couldn't delete the answer to an MCP server's question", "thread", q.Thread, "err", err)
 	}
 	return r, true
 }
@@ -216,7 +216,7 @@ func (b *Board) withdraw(ctx context.Context, q *Question) Reply {
 			return r
 		}
 	} else if err != nil {
-		b.log.Warn("a question of an MCP server can't be taken back", "thread", q.Thread, "err", err)
+		b.log.Warn("couldn't withdraw an MCP server's question", "thread", q.Thread, "err", err)
 	}
 	return Reply{Action: Cancel}
 }

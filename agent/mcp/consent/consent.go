@@ -62,7 +62,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) (*Request, error) {
 	}
 	meta, err := auth.GetAuthServerMetadata(ctx, about.AuthorizationServers[0], client)
 	if err != nil {
-		return nil, fmt.Errorf("ask the authorization server what it is: %w", err)
+		return nil, fmt.Errorf("read the authorization server's metadata: %w", err)
 	}
 	if meta == nil { // the addresses are the usual ones, as in MCP of 2025-03-26
 		at := about.AuthorizationServers[0]
@@ -162,7 +162,7 @@ func resource(ctx context.Context, client *http.Client, challenges []oauthex.Cha
 		case err != nil || about == nil:
 			continue
 		case len(about.AuthorizationServers) == 0:
-			return nil, errors.New("the server names nobody who gives tokens for it")
+			return nil, errors.New("the server names no authorization server")
 		}
 		return about, nil
 	}

@@ -1,7 +1,6 @@
-// Package eventlog keeps the events of runs and reads them: rows of the store, and for a live run the
-// memory of what comes. A [Reader] is a cursor on both, so live, joined, resumed and finished runs are
-// read the same way.
+// Package eventlog keeps the events of runs and reads them: from rows of the store and, for a live run, from memory. A
+// [Reader] is a cursor over both, so live, joined, resumed and finished runs are read the same way.
 //
-// Who writes events and rows is the recorder of package runs; their packed form belongs to package
-// runevent.
+// Events are written by package recorder; their packed form is package runevent. Begin with reader.go; remote.go reads
+// runs of other servers.
 package eventlog

@@ -83,7 +83,7 @@ func (f *follower) follow() {
 			return
 		}
 		if err != nil && !f.failing {
-			l.logger.Warn("runs on another server can't be read for a moment", "server", f.server, "err", err)
+			l.logger.Warn("couldn't read another server's runs; retrying", "server", f.server, "err", err)
 		}
 		f.failing = err != nil
 		if len(f.runs) == 0 && f.leave() {
@@ -113,7 +113,7 @@ func (f *follower) leave() bool {
 	return true
 }
 
-// end lets everybody go who is left.
+// end releases all remaining readers.
 func (f *follower) end() {
 	l := f.logs
 	l.mu.Lock()
@@ -130,7 +130,7 @@ func (f *follower) end() {
 	}
 }
 
-// round reads what is there.
+// round reads available rows.
 func (f *follower) round(ctx context.Context) error {
 	if f.server > 0 && time.Since(f.told) >= tellEvery {
 		f.logs.db.ReadsTail(f.server)
@@ -299,7 +299,7 @@ func (f *follower) list() []*remoteRun {
 	return list
 }
 
-// check looks where runs are, and what of them is in rows.
+// check reads the servers and stored positions of runs.
 func (f *follower) check(ctx context.Context, list ...*remoteRun) error {
 	if len(list) == 0 {
 		return nil

@@ -109,7 +109,7 @@ func (b *block) to() int64 {
 	return b.open[len(b.open)-1].To
 }
 
-// events are those of the block. They are made anew when it is packed.
+// events decodes the events of the block. They are made anew when it is packed.
 func (b *block) events() []runevent.Event {
 	if b.text == nil {
 		return b.open

@@ -13,7 +13,7 @@ import (
 // Memory is how many bytes of stored events a live run keeps in memory for its readers.
 const Memory = 4 << 20
 
-// ErrClosed is what readers get when nothing more of a run comes at this server, though it has not ended.
+// ErrClosed means that no more events of a run come at this server, though it has not ended.
 var ErrClosed = errors.New("the server is shutting down")
 
 // errAway means that a log was left for another.
@@ -81,7 +81,7 @@ func (l *Log) Mark(seq int64) {
 	l.mu.Unlock()
 }
 
-// rouse lets those look again who wait. mu is held.
+// rouse wakes waiting readers. mu is held.
 func (l *Log) rouse() {
 	if l.waiting {
 		close(l.wake)
@@ -148,7 +148,7 @@ func (l *Log) wait(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
-// Readers counts who waits for the next event of a run that works elsewhere.
+// Readers returns the number of readers waiting for a remote run.
 func (l *Log) Readers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,7 +249,7 @@ func (l *Log) Finish() {
 	l.rouse()
 }
 
-// Leave says that what comes is in another log of the same run, which readers of [NewOpener] go on with.
+// Leave hands the readers over to another log of the same run, which [NewOpener] opens.
 func (l *Log) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -264,7 +264,7 @@ func (l *Log) Away() bool {
 	return errors.Is(l.gone, errAway)
 }
 
-// Idle says that nobody has waited for what comes for some time.
+// Idle reports whether nobody has waited for events for some time.
 func (l *Log) Idle(since time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

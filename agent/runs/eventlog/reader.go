@@ -163,7 +163,7 @@ func (r *Reader) Step(ctx context.Context, after int64) (step runevent.StepData,
 	return step, to, err
 }
 
-// dropped reads what a live run has stored and no longer holds in memory.
+// dropped reads stored events of a live run that are no longer in memory.
 func (r *Reader) dropped(ctx context.Context, after, until int64) ([]runevent.Event, error) {
 	first, err := r.firstSeq(ctx)
 	if err != nil || first == 0 { // then it has not begun

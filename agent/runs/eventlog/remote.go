@@ -23,7 +23,7 @@ type RemoteLogs struct {
 	followers map[int64]*follower // by server
 }
 
-// remoteRun is one that is read here.
+// remoteRun is a run of another server with readers here.
 type remoteRun struct {
 	id, thread string
 	ready      chan struct{} // closed when log or err is there
@@ -55,7 +55,7 @@ func (l *RemoteLogs) Close() {
 	l.work.Wait()
 }
 
-// Readers counts who waits for something of these logs.
+// Readers returns the number of readers waiting for these logs.
 func (l *RemoteLogs) Readers() (n int) {
 	if l == nil {
 		return 0

@@ -94,7 +94,7 @@ func expandStep(ctx context.Context, db *store.DB, row store.Event) ([]runevent.
 	return append(evs, runevent.Event{Seq: first, To: row.To, Kind: runevent.KindStep, Step: step}), nil
 }
 
-// stepData loads what a step's row refers to.
+// stepData loads the messages and fields that a step's row refers to.
 func stepData(ctx context.Context, db *store.DB, thread string, s StepRow) (*runevent.StepData, error) {
 	step := s.StepData
 	step.Whole = make([]bool, len(s.Rows))

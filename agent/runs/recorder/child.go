@@ -9,8 +9,8 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// ChildStep records a finished step of a child, what it cost the run, and the events of the run
-// that go with it. It is durable when it returns.
+// ChildStep records a finished step of a child, its cost, and the parent's events that belong to it. It is durable when
+// it returns.
 func (r *Recorder) ChildStep(ctx context.Context, ns string, number int, s agent.Step, spent Usage,
 	more []json.RawMessage) error {
 	if err := r.putSubStep(ns, number, s, spent, more); err != nil {
@@ -63,7 +63,7 @@ func (r *Recorder) putSubStep(ns string, number int, s agent.Step, spent Usage, 
 	return nil
 }
 
-// ChildSink shows what a child does among the events of its parent.
+// ChildSink shows a child's work among the events of its parent.
 type ChildSink struct {
 	*Recorder
 	NS     string

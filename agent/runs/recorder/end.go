@@ -19,7 +19,7 @@ type End struct {
 	Keep    []store.KV // what is stored with its end
 }
 
-// EndsWell tells whether a run has ended so that what waits behind it goes on.
+// EndsWell reports whether runs queued behind a run may go on.
 func EndsWell(run store.Run, thread string) bool { return run.Status == "success" && thread == "idle" }
 
 // Finish stores the end of the run: what is still open, the failure if any, the terminal

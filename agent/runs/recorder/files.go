@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// saveTime is how long storing what a tool did to files may take.
+// saveTime bounds how long storing a tool's file changes may take.
 const saveTime = 10 * time.Minute
 
 // Files keeps the files of threads in versions, one of which each checkpoint names.
@@ -66,8 +66,8 @@ func named(v int64) int64 {
 	return v
 }
 
-// around has the files of others there before a tool works, and stores what it did before its result is shown: a tool
-// with a result is not called again.
+// around updates the thread's files before a tool runs, and stores its changes before its result is shown: a tool with
+// a result is not called again.
 func (r *Recorder) around(ctx context.Context, ev agent.Event) (err error) {
 	if r.files == nil {
 		return nil

@@ -86,9 +86,8 @@ func Fill(t *agent.Turn, p agent.State) error {
 	return nil
 }
 
-// inputStep is what was applied before the agent runs, as a checkpoint of a source. A thread's
-// very first input gets an empty checkpoint before it, so that every message has a parent without
-// it to go back to, unless its run leaves only one.
+// inputStep is the run's input as a step with a checkpoint of a source. A thread's very first input gets an empty
+// checkpoint before it, so that every message has a parent without it to go back to, unless its run leaves only one.
 func (r *Recorder) inputStep(t *agent.Turn, p agent.State, next []string, source string) agent.Step {
 	if r.at.Head == "" && !r.one {
 		id := CheckpointID(r.at.Newest)

@@ -11,10 +11,10 @@ import (
 	"fawn/store"
 )
 
-// ErrStorage is wrapped by what goes wrong in the store.
+// ErrStorage wraps errors of the store.
 var ErrStorage = errors.New("storage is full or failing")
 
-// Config is what a recorder needs to know. Only the first four are always there.
+// Config are the parts of a recorder. Only the first four are always there.
 type Config struct {
 	DB     *store.DB
 	Log    *eventlog.Log
@@ -100,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*Recorder, error) {
 		streamed: map[string]bool{}}, nil
 }
 
-// Close gives back what the recorder holds of the store.
+// Close releases the recorder's lane in the store.
 func (r *Recorder) Close() {
 	if r.files != nil {
 		r.files.End(r.thread, r.run)

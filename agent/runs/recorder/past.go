@@ -76,16 +76,15 @@ func (r *Recorder) Seq() int64 {
 	return r.seq
 }
 
-// GoOn makes what is recorded from here on part of a run that has begun before: with what number,
-// and what it has used.
+// GoOn continues a run that has begun before, with its event number and usage. With what number, and what it has used.
 func (r *Recorder) GoOn(first int64, used Usage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.first, r.stored, r.usage, r.goesOn = first, r.seq, used, true
 }
 
-// KeepNumbers stores adopted events up to last whose run has ended: readers may have seen their numbers. The next run
-// may be at work already, with numbers behind them.
+// KeepNumbers stores adopted events of an ended run up to last: readers may have seen their numbers. The next run may
+// be at work already, with numbers behind them.
 func (r *Recorder) KeepNumbers(ctx context.Context, last int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

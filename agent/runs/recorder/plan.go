@@ -50,7 +50,7 @@ func (r *Recorder) putPlan(edit func([]agent.Todo) ([]agent.Todo, error)) ([]age
 	return now, nil
 }
 
-// planNow is the plan with what a person has changed. mu is held.
+// planNow is the plan with a person's pending changes. mu is held.
 func (r *Recorder) planNow() []agent.Todo {
 	if r.edited != nil {
 		return r.edited
@@ -65,7 +65,7 @@ func (r *Recorder) Todos() []agent.Todo {
 	return r.planNow()
 }
 
-// joinEdit makes a person's change part of a step, on top of what the step writes. mu is held.
+// joinEdit merges a person's pending change into a step, on top of the step's own. mu is held.
 func (r *Recorder) joinEdit(s *agent.Step) error {
 	if r.edited == nil {
 		return nil
@@ -79,8 +79,7 @@ func (r *Recorder) joinEdit(s *agent.Step) error {
 	return nil
 }
 
-// SettlePlan stores what was changed in the plan behind the last step of a run. What comes
-// later is written when the run is gone.
+// SettlePlan stores plan changes made after the last step of a run. What comes later is written when the run is gone.
 func (r *Recorder) SettlePlan(ctx context.Context, s *agent.State, next []string) error {
 	r.mu.Lock()
 	r.settled = true

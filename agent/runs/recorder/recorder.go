@@ -44,8 +44,8 @@ func (r *Recorder) Begin(run store.Run, thread string, goesOn bool) error {
 	return nil
 }
 
-// flush stores what waits for the next step. A run whose first step comes late, as it has
-// no input, must be known as running before it shows anything.
+// flush stores pending events before the next step. A run whose first step comes late, as it has no input, must be
+// known as running before it shows anything.
 func (r *Recorder) flush(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +191,7 @@ func (r *Recorder) append(frame []byte, ev *runevent.Event) {
 	r.lane.Append(r.seq, frame)
 }
 
-// foldStep packs the open step's frames, referring to what the step stores.
+// foldStep packs the open step's frames, with references to the step's stored messages.
 func (r *Recorder) foldStep(written map[string]int64, msgs []*agent.Message) []byte {
 	known := runevent.Known{Streamed: map[int]runevent.Stored{}, Results: map[string]runevent.Stored{}}
 	for _, m := range msgs {
@@ -228,8 +228,7 @@ func (r *Recorder) closeStep() {
 	r.slots = map[string]*slot{}
 }
 
-// mark is what a commit that fails must leave as it was: the rows and numbers it had
-// taken were never stored, and nobody has seen them.
+// mark is the state that a failed commit restores: its rows and numbers were never stored, and nobody has seen them.
 type mark struct {
 	seq   int64
 	at    Base
@@ -244,7 +243,7 @@ func (r *Recorder) undo(m mark) {
 	r.seq, r.at, r.usage = m.seq, m.at, m.usage
 }
 
-// commit writes b together with what waited for it. mu is held.
+// commit writes b together with pending rows. mu is held.
 func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 	b.ThreadID = r.thread
 	b.Events = append(r.extra.Events, b.Events...)

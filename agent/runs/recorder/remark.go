@@ -13,8 +13,8 @@ const (
 	maxRemarks = 16
 )
 
-// Remarks are what a run's metadata tells beside what its caller wrote there: that another
-// model answered, or that one could not do all that was asked. The zero value is ready.
+// Remarks are additions to a run's metadata: that another model answered, or that it couldn't do all that was asked.
+// The zero value is ready.
 type Remarks struct {
 	mu   sync.Mutex
 	said map[string]string

@@ -84,7 +84,7 @@ func (r *Recorder) open(ctx context.Context, s agent.Step) (step *openStep, err 
 		passes: !s.Last && RunsNext(s.Next)}, nil
 }
 
-// store commits what open has made. mu is held.
+// store commits the result of open. mu is held.
 func (r *Recorder) store(ctx context.Context, step *openStep) error {
 	if err := r.commit(ctx, step.batch); err != nil {
 		r.undo(step.before)
@@ -138,7 +138,7 @@ func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 	return b, nil
 }
 
-// checkpoint is what a step leaves, behind the last one.
+// checkpoint is the card of a step, behind the last one.
 func (r *Recorder) checkpoint(s agent.Step) store.Checkpoint {
 	return store.Checkpoint{ID: CheckpointID(r.at.Newest), Parent: r.at.Head, Thread: r.thread, Run: r.run,
 		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card,

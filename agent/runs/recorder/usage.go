@@ -7,7 +7,7 @@ import (
 	"fawn/agent"
 )
 
-// usage is what the run's model calls cost, as shown on the run.
+// usage is the cost of the run's model calls, as shown on the run.
 type Usage struct {
 	Input    int `json:"total_input_tokens"`
 	Output   int `json:"total_output_tokens"`
@@ -59,7 +59,7 @@ func (u *Usage) Count(m *agent.Message, node string) {
 	u.ByModel = withCosts(u.ByModel, map[string]ModelCost{name: c})
 }
 
-// CountChild adds what a child used. The messages of a run are its own.
+// CountChild adds a child's usage. The messages of a run are its own.
 func (u *Usage) CountChild(c Usage) {
 	u.Input, u.Output, u.Total, u.Cached = u.Input+c.Input, u.Output+c.Output, u.Total+c.Total, u.Cached+c.Cached
 	u.Calls += c.Calls

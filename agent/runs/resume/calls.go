@@ -55,7 +55,7 @@ func CloseCalls(s *agent.State, results map[string]runevent.ToolEnd, step *agent
 			err = s.Apply(p)
 		}
 		if err != nil {
-			log.Warn("a tool's state change was refused", "err", err)
+			log.Warn("tool's state change rejected", "err", err)
 			continue
 		}
 		answers = joined

@@ -57,7 +57,7 @@ func Children(ctx context.Context, db *store.DB, run store.Run, p *Run, open []r
 		if ended(row) { // its events may be those of a step that is stored
 			c.Usage = recorder.Usage{}
 			if err := json.Unmarshal(object(row.Usage), &c.Usage); err != nil {
-				return nil, fmt.Errorf("read what child run %s used: %w", id, err)
+				return nil, fmt.Errorf("read usage of child run %s: %w", id, err)
 			}
 		}
 		p.Usage.CountChild(c.Usage)

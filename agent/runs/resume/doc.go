@@ -1,2 +1,3 @@
-// Package resume reads from stored rows what a run had done that was cut off, and what those that worked for it had.
+// Package resume rebuilds the progress of an interrupted run and of its children from stored rows, so that package runs
+// can continue it. It only reads. Begin with run.go.
 package resume

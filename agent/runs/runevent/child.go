@@ -73,7 +73,7 @@ func (f *folder) inline(frames iter.Seq[[]byte]) {
 	}
 }
 
-// within makes what follows belong to a namespace.
+// within moves events into a namespace.
 func (f *folder) within(ns string) {
 	if f.ns != ns {
 		f.record(foldWithin, uint64(len(ns)))

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// deltas is what streamed in one slot, beside the message that is stored of it.
+// deltas are the streamed parts of one slot beside its stored message.
 type deltas struct {
 	text, reasoning matcher
 	calls           map[int]*callDeltas // by index
@@ -39,7 +39,7 @@ type callDeltas struct {
 	odd      bool // a shape that a reference cannot give back
 }
 
-// sumDeltas sums up the deltas of every slot whose message is stored.
+// sumDeltas adds up the deltas of every slot with a stored message.
 func (f *folder) sumDeltas(frames iter.Seq[[]byte]) map[int]*deltas {
 	sums := make(map[int]*deltas, len(f.streamed))
 	for slot, m := range f.streamed {
@@ -87,7 +87,7 @@ func (d *deltas) addCall(payload []byte) {
 	call.args.WriteString(c.Args)
 }
 
-// match finds the calls of m whose deltas are exactly what is stored, by index.
+// match finds the calls of m whose deltas equal the stored arguments, by index.
 func (d *deltas) match(m *agent.Message, into map[int]int) {
 	taken := map[int]bool{}
 	for _, index := range slices.Sorted(maps.Keys(d.calls)) {

@@ -1,6 +1,6 @@
-// Package runevent has the events of a run as readers see them, and their stored form: frames while
-// a step is open, packed into one row with references to the messages it stored once it is over.
+// Package runevent defines the events of a run as readers see them, and their stored form: frames while a step is open,
+// then one packed row that refers to the messages the step stored.
 //
-// Everything here is a pure function of bytes. Who writes events, keeps them in rows and reads them
-// again is the business of packages runs and eventlog.
+// Everything here is a pure function of bytes. Writing, storing and reading events is the work of packages recorder and
+// eventlog. Begin with event.go, then fold.go.
 package runevent

@@ -16,7 +16,7 @@ type Draft[T any] struct {
 	Own    T               // what its reader keeps of it
 }
 
-// DraftChange is what an event did. At most one of Message and Ended is set.
+// DraftChange is the effect of an event. At most one of Message and Ended is set.
 type DraftChange[T any] struct {
 	Message *Draft[T]   // began or grew
 	Began   bool        // with this event
@@ -90,7 +90,7 @@ func within(ns, top string) bool {
 	return top == "" || ns == top || strings.HasPrefix(ns, top+"|")
 }
 
-// DraftPiece is what an event adds to its message.
+// DraftPiece is an event's addition to its message.
 func DraftPiece(ev Event) (k agent.Chunk, err error) {
 	switch ev.Kind {
 	case KindText:

@@ -79,7 +79,7 @@ type folder struct {
 	out   []byte
 }
 
-// openSlot is a slot whose message is stored.
+// openSlot is a slot with a stored message.
 type openSlot struct {
 	msg             *agent.Message
 	text, reasoning bool // the deltas are exactly what is stored

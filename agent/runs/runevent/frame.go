@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// ErrDamaged is wrapped when what is stored of events cannot be read.
+// ErrDamaged is wrapped when stored events are unreadable.
 var ErrDamaged = errors.New("damaged frame")
 
-// A frame is what the tail stores for one event inside a step: a kind byte, the slot of
-// the message (deltas) or a namespace (the rest), then the payload.
+// A frame is the tail's form of one event inside a step: a kind byte, the slot of the message (deltas) or a namespace
+// (the rest), then the payload.
 const (
 	frameMessage   = 'm' // slot, Msg as JSON
 	frameText      = 't' // slot, bytes

@@ -8,7 +8,7 @@ import (
 	"fawn/agent"
 )
 
-// Unfinished is what the events behind a run's last step left open.
+// Unfinished is the work left open by the events behind a run's last step.
 type Unfinished struct {
 	Said    []*Partial         // answers that were shown, never stored and not withdrawn
 	Results map[string]ToolEnd // by id of the call
@@ -90,7 +90,7 @@ func (u *Unfinished) Partial(s *agent.State) *agent.Message {
 	return u.Said[len(u.Said)-1].message(s)
 }
 
-// message is what was shown of an answer that is not in s, or nil.
+// message is the shown part of an answer that is not in s, or nil.
 func (p *Partial) message(s *agent.State) *agent.Message {
 	if p.ID == "" || p.sofar.Empty() || s.Message(p.ID) != nil {
 		return nil

@@ -156,7 +156,7 @@ func (u *unfolder) row(place int) (*body, error) {
 	return b, nil
 }
 
-// body is what a row holds.
+// body is the content of a row.
 func (u *unfolder) body(row int64) ([]byte, error) {
 	if row < 0 {
 		return u.inline[-row-1], nil

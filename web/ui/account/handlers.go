@@ -1,5 +1,5 @@
-// Package account answers on the pages to sign in, the links of invitations, and the settings
-// about accounts: one's own, sessions, tokens and users.
+// Package account serves the pages of signing in, invitation links, and the settings about accounts: one's own,
+// sessions, tokens and users. Accounts themselves are package web/account.
 package account
 
 import (

@@ -17,7 +17,7 @@ import (
 )
 
 // errSealed means that what a browser kept is not what it was given, not for this, or too old.
-var errSealed = errors.New("not what the browser was given, or too old")
+var errSealed = errors.New("the value was changed, or is too old")
 
 // sealer lets browsers keep what stands between two steps of signing in: they can neither read
 // nor change it, nor use it for another step. The key lasts as long as the process, unless several servers have it.

@@ -51,7 +51,7 @@ func (h *Handlers) keyProblem(c echo.Context, err error) error {
 			return other
 		}
 	}
-	h.Log.Info("a passkey was not accepted", "err", err)
+	h.Log.Info("passkey rejected", "err", err)
 	return httpx.JSON(c, status, views.Frame{Error: text})
 }
 

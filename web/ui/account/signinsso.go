@@ -93,7 +93,7 @@ func (h *Handlers) oauth(c echo.Context) error {
 	}
 	where, err := h.SSO.Begin(c.Request().Context(), p, &pending)
 	if err != nil {
-		h.Log.Warn("a sign-in service cannot be reached", "provider", name, "err", err)
+		h.Log.Warn("sign-in service unreachable", "provider", name, "err", err)
 		return h.showSignIn(c, http.StatusBadGateway,
 			views.SignIn{Next: pending.Next, Keep: true, Problem: page.Say(c, "account.sso.unreachable", label)})
 	}
@@ -149,7 +149,7 @@ func (h *Handlers) oauthCallback(c echo.Context) error {
 
 // refuseSSO shows the page to sign in with why it did not work.
 func (h *Handlers) refuseSSO(c echo.Context, label, email string, err error) error {
-	h.Log.Warn("a sign-in through a service failed", "service", label, "err", err)
+	h.Log.Warn("sign-in through a service failed", "service", label, "err", err)
 	p := views.SignIn{Keep: true}
 	status := http.StatusForbidden
 	switch {

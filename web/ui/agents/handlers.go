@@ -1,4 +1,4 @@
-// Package agents answers on the pages of custom agents and of skills.
+// Package agents serves the pages of custom agents and of skills.
 package agents
 
 import (

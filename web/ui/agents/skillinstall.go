@@ -35,7 +35,7 @@ func (h *Handlers) keepArchive() (archive *fetch.Archive, drop func(), err error
 
 func (h *Handlers) dropArchive(archive *fetch.Archive) {
 	if err := archive.Drop(); err != nil {
-		h.Log.Warn("a copy of an archive stays", "err", err)
+		h.Log.Warn("couldn't remove a copy of an archive", "err", err)
 	}
 }
 

@@ -1,5 +1,4 @@
-// Package chats answers on the lists of chats: all of them, those that words are found in, the
-// palette, and the trash that deleted ones can be had back from.
+// Package chats serves the lists of chats: all of them, search results, the palette, and the trash.
 package chats
 
 import (

@@ -107,7 +107,7 @@ func (h *Handlers) EmptyTrash(ctx context.Context) {
 	for ctx.Err() == nil {
 		threads, wait, err := h.DB.Overdue(ctx, h.Keep)
 		if err != nil && ctx.Err() == nil {
-			h.Log.Error("deleted threads could not be listed", "err", err)
+			h.Log.Error("couldn't list deleted threads", "err", err)
 		}
 		if err != nil || !h.purge(ctx, threads) {
 			wait = trashRetry

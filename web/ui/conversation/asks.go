@@ -11,7 +11,7 @@ import (
 	"fawn/web/hostrules"
 )
 
-// Asks are the hosts a thread wants to reach, and what MCP servers ask there.
+// Asks returns a thread's open questions: hosts, and forms of MCP servers.
 func (h *Handlers) Asks(ctx context.Context, thread string) ([]views.NetworkQuestion, error) {
 	out, err := h.serverForms(ctx, thread)
 	if err != nil || h.Network == nil {
@@ -28,7 +28,7 @@ func (h *Handlers) Asks(ctx context.Context, thread string) ([]views.NetworkQues
 	return out, nil
 }
 
-// aboutHosts tells whether an event changes what is asked about hosts or by MCP servers.
+// aboutHosts reports whether an event changes the open questions.
 func aboutHosts(ev runevent.Event) bool {
 	if ev.Kind == runevent.KindMeta { // another server that goes on with the run has none of its calls
 		var meta struct {
@@ -47,7 +47,7 @@ func aboutHosts(ev runevent.Event) bool {
 			ask.TypeQuestion, ask.TypeAnswer}, custom.Type)
 }
 
-// serverForms are what MCP servers ask in a thread.
+// serverForms returns the open forms of MCP servers in a thread.
 func (h *Handlers) serverForms(ctx context.Context, thread string) (out []views.NetworkQuestion, err error) {
 	if h.MCP == nil {
 		return nil, nil

@@ -13,9 +13,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// screen is what a reader's page shows of a thread, and how to change it: the rules of the
-// live protocol in one place. It belongs to one connection. Its work for a change depends
-// on the turns a run touches, never on the thread.
+// screen is the state of a reader's page, and computes changes to it: the rules of the live protocol in one place. It
+// belongs to one connection. Its work for a change depends on the turns a run touches, never on the thread.
 type screen struct {
 	ctx     context.Context // speaks the reader's language
 	lang    string
@@ -35,8 +34,7 @@ func NewScreen(ctx context.Context, s Scene) *screen {
 	return d
 }
 
-// Show returns what brings the page to s, in any order: a frame, and patches of texts that
-// stay where they are.
+// Show returns the changes from the page's state to s, in any order: a frame, and patches of growing texts.
 func (d *screen) Show(s Scene) ([]views.Patch, views.Frame, error) {
 	d.patches, d.frame = nil, views.Frame{}
 	was := d.now
@@ -50,7 +48,7 @@ func (d *screen) Show(s Scene) ([]views.Patch, views.Frame, error) {
 	return d.patches, d.frame, nil
 }
 
-// around brings up to date what stands around the turns.
+// around updates everything around the turns.
 func (d *screen) around(was, s Scene) error {
 	if s.Title != was.Title {
 		d.frame.Title = layout.Title(d.ctx, s.Title)

@@ -139,7 +139,7 @@ func (l ledger) around(message string) []stretch {
 	return []stretch{{l.begin(from), l.begin(to), l.gap(0, from)}, {l.begin(tail), len(l.rows), l.gap(to, tail)}}
 }
 
-// between are turns that fill a gap, and what is left of it.
+// between returns turns that fill a gap, and the remaining gap.
 func (l ledger) between(e Extent) ([]stretch, *views.Gap, error) {
 	from, to := 0, l.find(e.before)
 	if e.after != "" {

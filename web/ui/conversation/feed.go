@@ -26,8 +26,8 @@ type feeds struct {
 
 type feedKey struct{ thread, lang, base string }
 
-// feed is what the pages of one thread get. It has no goroutine of its own: whichever of its
-// pages holds turn waits for the run and does the work for all of them.
+// feed computes the changes for all pages of one thread. It has no goroutine of its own: whichever of its pages holds
+// turn waits for the run and does the work for all of them.
 type feed struct {
 	all  *feeds
 	key  feedKey
@@ -58,10 +58,10 @@ type sentTick struct {
 	pages int
 }
 
-// errBroken is what pages see when the work for a tick did not come to its end.
+// errBroken means that the changes of a tick could not be computed.
 var errBroken = errors.New("the changes of a page could not be worked out")
 
-// errBehind says that what a page needs next, or has shown, is no longer there.
+// errBehind means that a page's next change, or its current state, is gone.
 var errBehind = errors.New("the page is too far behind")
 
 // join adds a page to the feed of its thread. Without one the page's own progress becomes
@@ -103,7 +103,7 @@ func (f *feed) close() {
 // next is the number of the tick that comes next.
 func (f *feed) next() int { return f.first + len(f.ticks) }
 
-// taken notes that a page has all ticks, and drops those that every page has.
+// taken records that a page has all ticks, and drops ticks that every page has.
 func (f *feed) taken(l *live) {
 	for i := max(0, l.at-f.first); i < len(f.ticks); i++ {
 		f.ticks[i].pages--
@@ -252,7 +252,7 @@ func (f *feed) pause(ctx context.Context) error {
 	}
 }
 
-// tick publishes what came of the events taken.
+// tick publishes the changes of the events taken.
 func (f *feed) tick(ctx context.Context) error {
 	if f.catchUp() {
 		if err := f.refresh(ctx); err != nil {

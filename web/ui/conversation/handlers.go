@@ -1,6 +1,7 @@
-// Package conversation has a thread as its page shows it: read from what is stored, and kept up to
-// date while a run works. Both ways end in a Scene, and what brings a page from one to the next is
-// worked out by a Screen.
+// Package conversation shows a thread: read from the store, and kept up to date while a run works. Both ways end in a
+// Scene; a screen computes the changes from one scene to the next.
+//
+// Actions on a chat are in package ui, turns in package turns. Begin with load.go, then scene.go, diff.go and live.go.
 package conversation
 
 import (

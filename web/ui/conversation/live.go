@@ -15,8 +15,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// tick is how often a page gets what is new. The first of it goes out at once, so a page
-// which reads slowly gets fewer and larger ticks.
+// tick is how often a page gets changes. The first of it goes out at once, so a page which reads slowly gets fewer and
+// larger ticks.
 const tick = 50 * time.Millisecond
 
 // stream is GET /ui/threads/:id/stream: what a run does, as changes of the page that was
@@ -46,7 +46,7 @@ func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 		progress: progress{h: h, thread: id, lang: page.ReadPrefs(r).Lang, base: views.Base(r.Context())}}
 	err = l.follow(ctx, from)
 	if err != nil && ctx.Err() == nil && !httpx.Left(r, err) && !errors.Is(err, runs.ErrClosed) { // it is about to stop
-		h.Log.Error("a page's stream was cut off", "thread", id, "err", err)
+		h.Log.Error("page stream failed", "thread", id, "err", err)
 	}
 	return nil // the headers are out, there is nobody to tell
 }
@@ -66,7 +66,13 @@ type live struct {
 
 // follow brings the page from a cursor to the end of the thread's last run.
 func (l *live) follow(ctx context.Context, from string) error {
-	ok, err := l.resume(ctx, from)
+	var ok bool
+	var err error
+	if run, begun := begunRun(from); begun {
+		ok, err = l.resumeBegun(ctx, run)
+	} else {
+		ok, err = l.resume(ctx, from)
+	}
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type View struct {
 	told       []agent.ToldFile
 	Turns      *turns.Builder
 	base       int                   // turns of the builder that were there before the run
+	before     Scene                 // of the last of them, before the run
 	part       bool                  // the newest turns and the run are left out
 	Gaps       map[string]*views.Gap // in front of these turns
 	behind     *views.Gap            // after the last turn
@@ -105,6 +106,7 @@ func (h *Handlers) read(ctx context.Context, thread, run string, until int64, e 
 	}
 	v.base = len(v.Turns.Turns)
 	if v.run.ID != "" {
+		v.keepBefore()
 		v.start()
 		for _, ev := range events {
 			v.fold(ev)
@@ -185,7 +187,7 @@ func (h *Handlers) follow(ctx context.Context, v *View, run string, until int64)
 	}
 }
 
-// ReadyUntil reads what is there of a run up to a cursor.
+// ReadyUntil reads available events of a run up to a cursor.
 func ReadyUntil(ctx context.Context, reader *eventlog.Reader, until int64) ([]runevent.Event, error) {
 	var all []runevent.Event
 	for after := int64(0); after < until; {
@@ -345,7 +347,7 @@ func (v *View) fold(ev runevent.Event) {
 	}
 }
 
-// fields takes over what a step wrote beside messages.
+// fields applies a step's state fields besides messages.
 func (v *View) fields(f map[string]json.RawMessage) {
 	var title string
 	if json.Unmarshal(f["title"], &title) == nil && title != "" {

@@ -70,8 +70,7 @@ func (p *progress) resume(ctx context.Context, from string) (bool, error) {
 	return true, nil
 }
 
-// forget takes back what the page is known to show of things that change without an event
-// of the run.
+// forget marks the parts of a page as unknown that change without an event of the run.
 func (p *progress) forget() {
 	p.screen.now.Title, p.screen.now.queue, p.screen.now.asks = unknownTitle, unknownQueue(), unknownAsks()
 }
@@ -163,7 +162,7 @@ func (p *progress) show(s Scene, cursor string) ([]byte, error) {
 	return appendPatches(out, patches, cursor)
 }
 
-// end says what follows the run: nothing, which ends the stream, or another run.
+// end handles the end of a run: nothing follows, which ends the stream, or another run does.
 func (p *progress) end(ctx context.Context) (data []byte, over bool, err error) {
 	// Only when the run has left its place is it known whether another one follows.
 	if _, err := p.h.Runs.Wait(ctx, p.v.run.ID); err != nil {
@@ -206,7 +205,7 @@ func (p *progress) done(ctx context.Context, stored *View) ([]byte, error) {
 	return appendFrame(out, "done", f, cursor)
 }
 
-// outcome tells people who do not see the page how the run ended.
+// outcome is the screen reader's announcement of the end of a run.
 func (p *progress) outcome(s Scene) string {
 	if len(s.Turns) == 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 // maxMade is how many cards a turn has for files that were not handed over.
 const maxMade = 6
 
-// ChangesOf reads what a run did to files; known is false when it did nothing.
+// ChangesOf reads a run's file changes; known is false when there were none.
 func (h *Handlers) ChangesOf(ctx context.Context, thread, run string) (r changes.Record, known bool, err error) {
 	body, err := h.DB.KV(ctx, store.Global, store.ChangesSpace, store.ChangesKey(thread, run))
 	if errors.Is(err, store.ErrNotFound) {
@@ -28,7 +28,8 @@ func (h *Handlers) ChangesOf(ctx context.Context, thread, run string) (r changes
 	return r, err == nil, err
 }
 
-// touched adds to a turn what its runs did to files: after those handed over, cards of others.
+// touched adds cards for files that the turn's runs changed, after the files they shared. After those handed over,
+// cards of others.
 func (h *Handlers) touched(ctx context.Context, b *turns.Builder, t *views.Turn, list []store.Run) error {
 	t.Changes = nil
 	left := maxMade

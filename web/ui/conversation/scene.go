@@ -30,8 +30,7 @@ type Scene struct {
 	cut     views.Shortened
 }
 
-// Scene is what a page shows of v. With touched only the turns the run can change are in
-// it: its own and the one before.
+// Scene is the page's view of v. With touched only the turns the run can change are in it: its own and the one before.
 func (v *View) Scene(touched bool) Scene {
 	turns := v.Turns.Turns
 	if touched {
@@ -111,8 +110,8 @@ func (v *View) rowOf(s Scene) views.ThreadRow {
 	return r
 }
 
-// questions are those of a turn as the page shows them: the next turn begins with the
-// answer, and of the last turn they are open while the thread waits.
+// questions returns a turn's questions for its page: the next turn begins with the answer, and those of the last turn
+// are open while the thread waits.
 func (v *View) questions(all []views.Turn, i int) []views.Question {
 	list := slices.Clone(all[i].Questions)
 	last := i == len(all)-1
@@ -128,7 +127,7 @@ func (v *View) questions(all []views.Turn, i int) []views.Question {
 	return list
 }
 
-// Question is the one that waits for an answer and has this id, or the newest with id "".
+// Question returns the open question with an id, or the newest with id "".
 func (v *View) Question(id string) *views.Question {
 	n := len(v.Turns.Turns)
 	if n == 0 {

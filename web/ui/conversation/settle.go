@@ -92,7 +92,7 @@ func (h *Handlers) messagesBefore(ctx context.Context, r store.Run, snap store.S
 	return n, err
 }
 
-// cure names the model whose settings may mend a failure of the last of these runs.
+// cure names the model whose settings may fix the failure of the last of these runs.
 func (h *Handlers) cure(f *views.Failure, list []store.Run) {
 	if f.Kind != views.FailureAuth && f.Kind != views.FailureUnreachable || len(list) == 0 {
 		return
@@ -119,8 +119,7 @@ func (h *Handlers) cure(f *views.Failure, list []store.Run) {
 	}
 }
 
-// ratings writes into turns what the reader thinks of their answers. What was said about a
-// run as a whole counts for its answer.
+// ratings adds the reader's ratings to turns. What was said about a run as a whole counts for its answer.
 func (h *Handlers) ratings(ctx context.Context, thread string, turns []views.Turn) error {
 	list, err := h.DB.Feedback(ctx, principal.Owner(ctx), thread, "")
 	if err != nil {

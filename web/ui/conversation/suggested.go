@@ -8,11 +8,11 @@ import (
 	"fawn/web/ui/page"
 )
 
-// FollowupsKey is where a thread's metadata keeps what was suggested under its last answer,
-// so that no model is asked twice about one answer.
+// FollowupsKey holds, in a thread's metadata, the suggestions under its last answer, so that no model is asked twice
+// about one answer.
 const FollowupsKey = "fawn_followups"
 
-// Bounds of what is shown of them; clients may write metadata, too.
+// Bounds of shown suggestions; clients may write metadata, too.
 const (
 	MaxFollowups     = 3
 	maxFollowupBytes = 800
@@ -39,8 +39,7 @@ func followupsOf(t store.Thread) Followups {
 	return f
 }
 
-// next is what is suggested under a turn: only under the last one, when it ended with an
-// answer and nothing waits.
+// next returns the suggestions under a turn: only under the last one, when it ended with an answer and nothing waits.
 func (v *View) next(t *views.Turn) views.Followups {
 	if !v.suggests || !t.Last || t.State != views.TurnDone || t.User == nil || t.Answer == nil || v.asking ||
 		v.Running() || len(v.queue) > 0 {

@@ -45,7 +45,7 @@ func (h *Handlers) Later(thread string) []views.Later {
 	return out
 }
 
-// PutLater brings up to date on a page what waits for its time.
+// PutLater updates the list of delayed messages on a page.
 func (h *Handlers) PutLater(ctx context.Context, f *views.Frame, thread string) error {
 	return f.Put(ctx, views.SwapOuter, "later", chat.Later(thread, h.Later(thread), time.Now()))
 }

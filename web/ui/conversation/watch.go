@@ -140,7 +140,7 @@ func sameUser(a, b *views.UserMessage) bool {
 	return true
 }
 
-// sameEnd compares what stands below a turn; there is nothing while it runs.
+// sameEnd compares the footers of two turns; a running turn has none.
 func sameEnd(a, b *views.Turn) bool {
 	if busy(a.State) || busy(b.State) {
 		return busy(a.State) && busy(b.State)

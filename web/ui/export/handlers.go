@@ -1,5 +1,4 @@
-// Package export makes files of chats: Markdown, JSON, archives of a chat's files, and of
-// everything that belongs to a person.
+// Package export writes chats as files: Markdown, JSON, archives of a chat's files, and of all data of a person.
 package export
 
 import (

@@ -90,7 +90,7 @@ func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		h.Log.Info("no PDF was made, so the reader's browser prints", "thread", t.ID, "err", err)
+		h.Log.Info("couldn't make a PDF; the browser prints instead", "thread", t.ID, "err", err)
 		return c.Redirect(http.StatusSeeOther, other)
 	}
 	return download(c, p.Title+".pdf", "application/pdf", body)

@@ -76,7 +76,7 @@ func (h *Handlers) filesZip(c echo.Context, t store.Thread) error {
 	header.Set("Cache-Control", "private, no-store")
 	c.Response().WriteHeader(http.StatusOK)
 	if err := writeZip(ctx, c.Response(), dir, list); err != nil && ctx.Err() == nil {
-		h.Log.Warn("an archive of files was cut off", "thread", t.ID, "err", err)
+		h.Log.Warn("archive download interrupted", "thread", t.ID, "err", err)
 		panic(http.ErrAbortHandler) // so that the browser does not take it for whole
 	}
 	return nil

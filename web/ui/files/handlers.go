@@ -1,5 +1,4 @@
-// Package files answers on the files of a chat: the panel that shows them, uploads, and what runs
-// did to them.
+// Package files serves the files of a chat: the panel with its previews, uploads, and the changes of each run.
 package files
 
 import (

@@ -1,4 +1,4 @@
-// Package insight answers on the pages of what runs did and took, and on that of the API.
+// Package insight serves the pages about runs, calls and usage, and the page of the API.
 package insight
 
 import (

@@ -13,12 +13,12 @@ import (
 	"fawn/web/principal"
 )
 
-// Rights returns what the reader may use, for lists; the manager of runs decides what runs. If that can't be read,
-// lists show everything.
+// Rights returns the reader's permissions, for lists; the manager of runs enforces them. If that can't be read, lists
+// show everything.
 func (s *Site) Rights(ctx context.Context) access.Rights {
 	may, err := s.Access.Of(ctx, principal.Owner(ctx))
 	if err != nil && ctx.Err() == nil {
-		s.Log.Error("couldn't read what a user may use", "user", principal.Owner(ctx), "err", err)
+		s.Log.Error("couldn't read a user's permissions", "user", principal.Owner(ctx), "err", err)
 	}
 	return may
 }

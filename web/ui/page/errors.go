@@ -40,7 +40,7 @@ func (s *Site) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 			return
 		}
 		if answerErr := s.answerError(c, err); answerErr != nil {
-			s.Log.Warn("an error page could not be sent", "path", c.Request().URL.Path, "err", answerErr)
+			s.Log.Warn("couldn't send an error page", "path", c.Request().URL.Path, "err", answerErr)
 		}
 	}
 }
@@ -134,8 +134,7 @@ func ErrorKey(status int) string {
 	return "error.500"
 }
 
-// toSignIn answers whoever is not signed in and asks for something of a page: pages lead to
-// /login, and what a page asks for in the background tells it to.
+// toSignIn answers requests without a session: pages lead to /login, and background requests tell the page to go there.
 func toSignIn(c echo.Context) error {
 	r := c.Request()
 	where := views.LoginURL

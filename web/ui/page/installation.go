@@ -15,7 +15,7 @@ import (
 	"fawn/web/principal"
 )
 
-// Box is what runs commands, for people.
+// Box describes the sandbox for people.
 func (s *Site) Box() views.Sandbox {
 	if s.Sandbox == nil {
 		return views.Sandbox{}
@@ -44,7 +44,7 @@ func (s *Site) Box() views.Sandbox {
 	return out
 }
 
-// Settings is what every section of the settings shows.
+// Settings is common to all sections of the settings.
 func (s *Site) Settings(c echo.Context, section string) (views.SettingsPage, error) {
 	chosen := ReadPrefs(c.Request())
 	p := views.SettingsPage{Section: section, Modal: WantsFragment(c.Request()),
@@ -99,7 +99,7 @@ func (s *Site) differNotice(c echo.Context) *views.Notice {
 	return &views.Notice{Kind: views.NoticeWarn, Text: Say(c, "config.differs"), Detail: strings.Join(others, "\n")}
 }
 
-// MayChange tells whether the reader may change what belongs to the installation.
+// MayChange reports whether the reader may change the installation.
 func MayChange(c echo.Context) bool {
 	return principal.Of(c.Request().Context()).Operator()
 }

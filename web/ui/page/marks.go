@@ -10,7 +10,7 @@ import (
 	"fawn/views"
 )
 
-// mark writes into rows, which are those of list, what the dots beside them say.
+// mark sets the state dots of rows, which are those of list.
 func (s *Site) mark(ctx context.Context, rows []views.ThreadRow, list []store.Thread) error {
 	if len(list) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func failed(status, reason string) bool {
 // CutOff tells whether the server's end was that of a run.
 func CutOff(reason string) bool { return reason == runs.StopOrphan || reason == "shutdown" }
 
-// askingThreads are those whose agents want to reach a host.
+// askingThreads returns threads with open questions about hosts.
 func (s *Site) askingThreads(ctx context.Context) (map[string]bool, error) {
 	if s.Network == nil {
 		return nil, nil

@@ -54,8 +54,7 @@ func (s *Site) stays(c echo.Context, t store.Thread) error {
 	return s.DB.SetLeave(c.Request().Context(), t.Owner, t.ID, until)
 }
 
-// OnThreadID is the handler of a route whose thread may come later: files and choices can be
-// there before the first message.
+// OnThreadID handles a route whose thread may not exist yet: files and choices can precede the first message.
 func (s *Site) OnThreadID(h func(c echo.Context, id string) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := Param(c, "id")

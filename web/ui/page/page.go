@@ -44,8 +44,7 @@ func HTML(c echo.Context, status int, view templ.Component) error {
 	return httpx.Compressed(c, status, echo.MIMETextHTMLCharsetUTF8, b)
 }
 
-// Private keeps what a link shows out of search engines and caches, and its address from
-// the pages it links to.
+// Private keeps the pages of links out of search engines and caches, and their address from linked sites.
 func Private(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -71,7 +70,7 @@ func Frame(c echo.Context, f views.Frame, where string) error {
 	return c.Redirect(http.StatusSeeOther, where)
 }
 
-// SendFrame answers the script, whatever it asked for.
+// SendFrame answers the page's script.
 func SendFrame(c echo.Context, status int, f views.Frame) error {
 	if f.Location != "" {
 		f.Location = views.Base(c.Request().Context()) + f.Location
@@ -101,7 +100,7 @@ func Param(c echo.Context, name string) string {
 	return v
 }
 
-// Shell is what every page has around its content.
+// Shell is the frame around a page's content.
 func (s *Site) Shell(c echo.Context, nav views.Nav, current string) (views.Shell, error) {
 	p := ReadPrefs(c.Request())
 	out := views.Shell{Lang: p.Lang, Theme: p.Theme, Now: s.DB.Now(), Current: current, Nav: nav,
@@ -167,19 +166,19 @@ func Say(c echo.Context, key string, args ...any) string {
 // ForLink tells whether a request is made by a reader of a link.
 func ForLink(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/share/") }
 
-// SharedShell is what pages for readers of a link have around them: nothing of the owner's.
+// SharedShell is the frame of shared pages, without anything of the owner's. Nothing of the owner's.
 func SharedShell(c echo.Context) views.Shell {
 	p := ReadPrefs(c.Request())
 	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size}
 }
 
-// StrangerShell is what is around a page for people who are not signed in.
+// StrangerShell is the frame of a page without a session.
 func StrangerShell(c echo.Context) views.Shell {
 	p := ReadPrefs(c.Request())
 	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size, NoKeys: p.Keys == "off", Now: time.Now()}
 }
 
-// Who is the account of a request, for the frame of a page; nil where there is none.
+// Who returns the account of a request for the frame of a page; nil without one.
 func (s *Site) Who(c echo.Context) *views.Who {
 	p := principal.Of(c.Request().Context())
 	if !s.Guarded() || !p.Known() {

@@ -19,7 +19,7 @@ const prefsCookie = "fawn_prefs"
 // prefsAge is how long a browser keeps them, in seconds.
 const prefsAge = 365 * 24 * 3600
 
-// prefs are what a reader chose, or the defaults.
+// prefs are a reader's preferences, or the defaults.
 type prefs struct {
 	Lang   string
 	Theme  views.Theme
@@ -150,7 +150,7 @@ func (s *Site) SetPrefs(c echo.Context, form url.Values) {
 		SameSite: http.SameSiteLaxMode})
 }
 
-// number writes what is not the default.
+// number writes a preference that differs from the default.
 func number(n int) string {
 	if n == 0 {
 		return ""

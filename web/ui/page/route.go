@@ -8,7 +8,7 @@ import (
 	"fawn/web/principal"
 )
 
-// Who may ask for a page or an action.
+// Roles that may request a page or an action.
 const (
 	Anyone   = principal.Anyone
 	User     = principal.User

@@ -1,7 +1,7 @@
-// Package page has what all pages share: their frame and headers, forms and answers to the
-// page's script, the choices of the reader, the threads of an address, and error pages.
+// Package page is shared by all pages: frame and headers, forms and answers to the page's script, the reader's
+// preferences, the threads of an address, and error pages.
 //
-// A package of pages embeds a Site in its handlers and hands its routes to package ui.
+// A package of pages embeds a [Site] in its handlers and gives its routes to package ui.
 package page
 
 import (
@@ -18,7 +18,7 @@ import (
 	"fawn/web/hostrules"
 )
 
-// Site is what every page needs to know. Accounts, Network and Sandbox may be nil.
+// Site holds the parts that every page needs. Accounts, Network and Sandbox may be nil.
 type Site struct {
 	DB       *store.DB
 	Runs     *runs.Manager

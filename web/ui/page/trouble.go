@@ -6,7 +6,7 @@ import (
 	"fawn/views"
 )
 
-// maxRaw bounds what is shown of a text of a platform's, in bytes.
+// maxRaw bounds quoted text of a platform, in bytes.
 const maxRaw = 2000
 
 // Trouble is why something did not work with a chat app.

@@ -8,7 +8,7 @@ import (
 	"fawn/web/principal"
 )
 
-// UndoToken names a deletion among those of its owner.
+// UndoToken identifies a deletion of its owner.
 func UndoToken(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 36) }
 
 // DeletionOf is the moment of the deletion that a token names.

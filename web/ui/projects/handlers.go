@@ -1,4 +1,4 @@
-// Package projects answers on the pages of projects.
+// Package projects serves the pages of projects. Their rules are package agent/projects.
 package projects
 
 import (

@@ -64,7 +64,7 @@ func (h *Handlers) channelsSection(c echo.Context) (views.Channels, error) {
 	return out, err
 }
 
-// channelApp is a chat app as whoever asks may see it.
+// channelApp is a chat app as the reader may see it.
 func (h *Handlers) channelApp(c echo.Context, p channels.Provider) (views.ChannelApp, error) {
 	ctx, a := c.Request().Context(), h.Bots.App(p)
 	s := a.Status

@@ -24,8 +24,7 @@ type discovery struct {
 	look  chan struct{} // closed when the look under way ends; nil when there is none
 }
 
-// known is what was found last. When that is old it looks again, and waits for the outcome
-// only a moment.
+// known returns the last found model servers. When that is old it looks again, and waits for the outcome only a moment.
 func (d *discovery) known(ctx context.Context, find func(context.Context) []llm.Found) []llm.Found {
 	d.mu.Lock()
 	if time.Since(d.at) > discoverEvery && d.look == nil {

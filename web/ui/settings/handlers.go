@@ -1,5 +1,5 @@
-// Package settings answers on the settings but those about accounts, which it shows, too:
-// models, MCP servers, memory, and what a person chose or wrote about themselves.
+// Package settings serves the settings: models, MCP servers, memory, chat apps and personal preferences. Those about
+// accounts are package account's.
 package settings
 
 import (
@@ -38,7 +38,7 @@ type Deps struct {
 	Outward lead.Outward
 }
 
-// Handlers are those of the settings.
+// Handlers serve the settings.
 type Handlers struct {
 	*page.Site
 	Deps

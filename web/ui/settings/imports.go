@@ -111,7 +111,7 @@ func (h *Handlers) onImport(c echo.Context, do func(owner, id string) (query str
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("data")+query)
 }
 
-// importProblem shows the section with what was wrong.
+// importProblem shows the section with an error.
 func (h *Handlers) importProblem(c echo.Context, err error) error {
 	status, key := http.StatusUnprocessableEntity, ""
 	switch {

@@ -35,7 +35,7 @@ func (h *Handlers) withMCP(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// mcpServers are those of the configuration, in the order of their names, and how they are.
+// mcpServers returns the configured servers by name, with their state.
 func (h *Handlers) mcpServers() []views.ServerInfo {
 	status := map[string]mcp.Status{}
 	if h.MCP != nil {
@@ -140,7 +140,7 @@ func wordsOf(c echo.Context, bad *config.BadServers) string {
 	return bad.Why
 }
 
-// showServers answers with the section, and what was pasted into its form.
+// showServers answers with the section, and the pasted text in its form.
 func (h *Handlers) showServers(c echo.Context, status int, text, problem string, asks ...views.ServerCommand) error {
 	p, err := h.Settings(c, "mcp")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"fawn/views"
 )
 
-// knownServer is a server that many people use, with what its makers say is to be written.
+// knownServer is a popular server with the configuration that its makers recommend.
 type knownServer struct {
 	name  string
 	text  string // the key of what it is for
@@ -48,7 +48,7 @@ func pickedServer(name string) config.Servers {
 	return nil
 }
 
-// knownToAdd are those of the list that are not configured.
+// knownToAdd returns known servers that are not configured.
 func (h *Handlers) knownToAdd() (out []views.KnownServer) {
 	have := h.Config.Current().Extensions.MCPServers
 	for _, k := range knownServers() {

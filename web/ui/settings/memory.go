@@ -26,10 +26,10 @@ const maxMemoryFile = 16 << 20
 // maxFactForm bounds the form of a fact, in bytes. Everything in it may be escaped.
 const maxFactForm = 4*memory.MaxContent + 1<<10
 
-// usualConfidence is that of what people write down themselves.
+// usualConfidence is the confidence of facts that people write themselves.
 const usualConfidence = 1
 
-// memorySection is what is known about the reader.
+// memorySection is the section with the reader's memory.
 func (h *Handlers) memorySection(c echo.Context) (m views.Memory, err error) {
 	if h.Memory == nil {
 		return views.Memory{Off: true, Empty: true}, nil
@@ -187,7 +187,7 @@ func MemoryErrorKey(err error) string {
 	return ""
 }
 
-// memoryProblem shows the section again, with what was wrong and what the form held.
+// memoryProblem shows the section again, with an error and the form's contents.
 func (h *Handlers) memoryProblem(c echo.Context, err error, id, draft string) error {
 	var bad *memory.DocumentError
 	key := MemoryErrorKey(err)

@@ -83,8 +83,8 @@ func (h *Handlers) modelList(c echo.Context) views.Models {
 	return m
 }
 
-// Offered is what can be set up: providers, keys in the environment and servers on this machine,
-// without what is set up already.
+// Offered returns the models that can be set up: of providers, keys in the environment and servers on this machine,
+// without those set up already.
 func (h *Handlers) Offered(ctx context.Context) views.Models {
 	var m views.Models
 	used := map[string]bool{} // addresses with model names, and classes
@@ -301,7 +301,7 @@ func (h *Handlers) useFound(c echo.Context) error {
 	return httpx.Errorf(http.StatusGone, "%s", page.Say(c, "models.found.gone"))
 }
 
-// refusedModel shows the form again with what is wrong. The key has to be typed again.
+// refusedModel shows the form again with an error. The key has to be typed again.
 func (h *Handlers) refusedModel(c echo.Context, f views.ModelForm, tried bool, err error) error {
 	var wrong *config.EditError
 	switch {

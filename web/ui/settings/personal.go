@@ -26,7 +26,7 @@ const (
 	textSoul = "soul" // SOUL.md of the lead agent
 )
 
-// personalSection is what people wrote about themselves and about how Fawn should be.
+// personalSection shows the texts that people wrote about themselves and about Fawn's character.
 func (h *Handlers) personalSection(c echo.Context) (p views.Personal, err error) {
 	if h.Agents == nil {
 		return p, nil
@@ -54,7 +54,7 @@ func (h *Handlers) personalText(c echo.Context, name string) (string, error) {
 	return h.Agents.User(principal.Owner(c.Request().Context()))
 }
 
-// textMark tells whether a file is still what a form was made from.
+// textMark detects whether a file changed since a form was made from it.
 func textMark(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
@@ -95,8 +95,8 @@ func (h *Handlers) savePersonal(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("personal")+"?saved=1")
 }
 
-// personalProblem shows the section again with what was written and why it was not saved. Saving
-// again then replaces what is in the file by now.
+// personalProblem shows the section again with the text and the reason why it was not saved. Saving again then replaces
+// what is in the file by now.
 func (h *Handlers) personalProblem(c echo.Context, name, draft, problem string) error {
 	p, err := h.Settings(c, "personal")
 	if err != nil {

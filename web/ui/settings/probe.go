@@ -21,7 +21,7 @@ import (
 // maxProbes is how many models are tried at once.
 const maxProbes = 2
 
-// tenth of a second is what times are shown in.
+// tenth of a second is the precision of shown times.
 const tenth = 100 * time.Millisecond
 
 // maxOtherModels is how many models of a server are offered in place of one it does not have.
@@ -82,8 +82,7 @@ func (h *Handlers) probeModel(c echo.Context) error {
 	return h.probed(c, f, out)
 }
 
-// others are the models of a server that can answer, those first whose names have what was
-// asked for in them.
+// others returns a server's other models that can answer, those first whose names contain the requested one.
 func others(offers []llm.Offer, asked string, most int) (out []string) {
 	for _, o := range offers {
 		if !o.Embeds {
@@ -103,7 +102,7 @@ func others(offers []llm.Offer, asked string, most int) (out []string) {
 	return out[:min(len(out), most)]
 }
 
-// probed shows what a call showed: alone where the form keeps what was typed, else on the page.
+// probed shows the result of a test call: alone where the form keeps its fields, else on the page.
 func (h *Handlers) probed(c echo.Context, f *views.ModelForm, p views.Probe) error {
 	p.Form = f != nil
 	if f != nil && page.WantsFragment(c.Request()) {

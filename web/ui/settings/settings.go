@@ -112,7 +112,7 @@ func (h *Handlers) settings(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, settings.Page(p))
 }
 
-// sections are those that whoever asks may see.
+// sections are the sections that the reader may see.
 func (h *Handlers) sections(c echo.Context) []string {
 	return views.SectionsOf(views.Shell{Who: h.Who(c)})
 }
@@ -140,7 +140,7 @@ func (h *Handlers) about(c echo.Context) views.About {
 	return a
 }
 
-// toolList is what of ours models can call, in the order they are told about it.
+// toolList lists built-in tools in the order in which models see them.
 func (h *Handlers) toolList(c echo.Context) []views.ToolInfo {
 	f := h.Config.Current().File
 	off := func(on bool, key string) string {
@@ -187,7 +187,7 @@ func (h *Handlers) toolList(c echo.Context) []views.ToolInfo {
 	return out
 }
 
-// configWarnings lists what the configuration says in vain; nil when there is nothing.
+// configWarnings lists settings without effect; nil when there are none.
 func (h *Handlers) configWarnings(c echo.Context) *views.Notice {
 	if !page.MayChange(c) {
 		return nil

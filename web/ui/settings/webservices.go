@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// webServices are what searches the web: first the services that are asked, in their order.
+// webServices lists the web services: first the enabled ones, in their order.
 func (h *Handlers) webServices() views.WebServices {
 	if h.Web == nil {
 		return views.WebServices{}

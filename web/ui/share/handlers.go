@@ -1,4 +1,4 @@
-// Package share makes links to chats, and answers to those who have one.
+// Package share creates links to chats and serves the read-only pages behind them.
 package share
 
 import (

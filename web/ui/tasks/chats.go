@@ -50,24 +50,7 @@ func (h *Handlers) chat(ctx context.Context, cron store.Cron) (*views.TaskChat, 
 	return &out, nil
 }
 
-// chosenChat checks the chat that a form names.
-func (h *Handlers) chosenChat(ctx context.Context, value string) (string, error) {
-	if value == "" {
-		return "", nil
-	}
-	if d, ok := channels.ParseDestination(value); ok && h.Bots.Available() {
-		_, found, err := h.Bots.Hub.Find(ctx, principal.Owner(ctx), d)
-		if err != nil {
-			return "", err
-		}
-		if found {
-			return d.String(), nil
-		}
-	}
-	return "", &taskProblem{"deliver", "tasks.wrong.deliver", nil}
-}
-
-// sent says what became of the result of a run.
+// sent adds the state of a result that was to be sent to a chat.
 func (h *Handlers) sent(c echo.Context, r *views.TaskRun, run string) error {
 	rows, err := h.DB.Outbound(c.Request().Context(), run)
 	if err != nil || len(rows) == 0 {

@@ -1,4 +1,5 @@
-// Package tasks answers on the page of scheduled tasks.
+// Package tasks serves the page of scheduled tasks. It reads forms and words answers; the rules about tasks are those
+// of schedule.Tasks. Begin with tasks.go.
 package tasks
 
 import (
@@ -8,10 +9,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the page.
+// Handlers serve the scheduled-tasks page.
 type Handlers struct {
 	*page.Site
-	Schedule *schedule.Scheduler // nil means no such page
-	Agents   *profile.Library    // nil has none
-	Bots     *bots.Service       // of chat apps; nil has none
+	Tasks  *schedule.Tasks  // nil means no such page
+	Agents *profile.Library // nil has none
+	Bots   *bots.Service    // of chat apps; nil has none
 }

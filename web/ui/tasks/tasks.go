@@ -3,7 +3,6 @@ package tasks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,11 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/access"
-	"fawn/agent/runs"
 	"fawn/agent/schedule"
 	"fawn/store"
 	"fawn/views"
@@ -43,7 +40,7 @@ func (h *Handlers) tasks(c echo.Context) error {
 }
 
 func (h *Handlers) tasksPage(c echo.Context, status int, p views.TasksPage) (err error) {
-	if h.Schedule == nil {
+	if h.Tasks == nil {
 		return store.ErrNotFound
 	}
 	ctx := c.Request().Context()
@@ -144,7 +141,7 @@ func (h *Handlers) newTask() views.TaskForm {
 
 // addTask is POST /ui/tasks.
 func (h *Handlers) addTask(c echo.Context) error {
-	if h.Schedule == nil {
+	if h.Tasks == nil {
 		return store.ErrNotFound
 	}
 	form, err := page.ReadForm(c.Request(), maxTaskForm)
@@ -152,47 +149,24 @@ func (h *Handlers) addTask(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	cron, f, err := h.readTask(principal.Owner(ctx), form)
+	base, e, f, err := readTask(form)
 	if err == nil {
-		cron.Deliver, err = h.chosenChat(ctx, f.Chat)
+		_, err = h.Tasks.Create(ctx, principal.Owner(ctx), base, e)
 	}
-	if err == nil && cron.NextAt.IsZero() {
-		err = &taskProblem{"every", "tasks.never", nil}
+	if err == nil {
+		return c.Redirect(http.StatusSeeOther, views.TasksURL)
 	}
-	var wrong *taskProblem
-	if errors.As(err, &wrong) {
+	if wrong := f.problem(err); wrong != nil {
 		f.Wrong, f.Problem = wrong.field, page.Say(c, wrong.key, wrong.args...)
-		return h.tasksPage(c, http.StatusUnprocessableEntity, views.TasksPage{Form: f})
+		return h.tasksPage(c, http.StatusUnprocessableEntity, views.TasksPage{Form: f.TaskForm})
 	}
-	if err != nil {
-		f.Problem = err.Error()
-		return h.tasksPage(c, http.StatusUnprocessableEntity, views.TasksPage{Form: f})
-	}
-	if err := h.createTask(ctx, cron, f.Same); err != nil {
-		return err
-	}
-	h.Schedule.Wake()
-	return c.Redirect(http.StatusSeeOther, views.TasksURL)
-}
-
-// createTask stores a task, with a chat for all its runs if they share one.
-func (h *Handlers) createTask(ctx context.Context, cron store.Cron, same bool) error {
-	if same {
-		cron.Thread = uuid.Must(uuid.NewV7()).String()
-		t := store.Thread{ID: cron.Thread, Owner: cron.Owner, Status: runs.Idle, Title: cron.Title,
-			CreatedAt: h.Schedule.Now()}
-		if err := h.DB.Commit(ctx, store.Batch{Thread: &t, NewThread: true}); err != nil {
-			return fmt.Errorf("begin the chat of a task: %w", err)
-		}
-	}
-	_, err := h.DB.CreateCron(ctx, cron)
 	return err
 }
 
 // maxTaskForm bounds the form of a task, in bytes.
 const maxTaskForm = 1 << 20
 
-// taskProblem is what is wrong with a field of the form, as a sentence of the catalogue.
+// taskProblem is a wrong field of the form and the sentence of the catalogue about it.
 type taskProblem struct {
 	field, key string
 	args       []any
@@ -200,11 +174,51 @@ type taskProblem struct {
 
 func (p *taskProblem) Error() string { return p.field + ": " + p.key }
 
-// readTask makes a task of a form. Fields that the choice of when does not show count for
-// nothing. The error is for the person who filled it in.
-func (h *Handlers) readTask(owner string, form url.Values) (store.Cron, views.TaskForm, error) {
+// taskForm is a filled-in form, with the cron expression that it stands for.
+type taskForm struct {
+	views.TaskForm
+	expr string
+}
+
+// problem is the sentence for an error of the service, nil for one that isn't about the form.
+func (f taskForm) problem(err error) *taskProblem {
+	var wrong *taskProblem
+	if errors.As(err, &wrong) {
+		return wrong
+	}
+	var r *schedule.Refusal
+	if !errors.As(err, &r) {
+		return nil
+	}
+	named := func(text string) []any { return []any{views.Safe(page.Head(text, page.MaxTitle))} }
+	switch r.Part {
+	case schedule.PartTitle, schedule.PartPrompt:
+		if r.Part == schedule.PartTitle && f.Title == "" || r.Part == schedule.PartPrompt && f.Prompt == "" {
+			return &taskProblem{r.Part, "tasks.wrong." + r.Part, nil}
+		}
+		return &taskProblem{r.Part, "tasks.wrong.long", []any{r.Limit}}
+	case schedule.PartAssistant:
+		return &taskProblem{"agent", "tasks.wrong.agent", nil}
+	case schedule.PartDeliver:
+		return &taskProblem{"deliver", "tasks.wrong.deliver", nil}
+	case schedule.PartZone:
+		return &taskProblem{"zone", "tasks.wrong.zone", named(f.Zone)}
+	case schedule.PartSchedule:
+		return &taskProblem{"cron", "tasks.wrong.cron", named(f.expr)}
+	case schedule.PartOnce:
+		if errors.Is(r.Err, schedule.ErrSoon) {
+			return &taskProblem{"every", "tasks.soon", []any{r.Limit}}
+		}
+		return &taskProblem{"every", "tasks.never", nil}
+	}
+	return nil
+}
+
+// readTask reads the form of a new task. Fields that the chosen repetition doesn't show are ignored. The error is a
+// *taskProblem.
+func readTask(form url.Values) (base store.Cron, e schedule.Edit, f taskForm, err error) {
 	text := func(key string) string { return page.OneLine(page.PlainText(form.Get(key))) }
-	f := views.TaskForm{Title: page.Head(text("title"), page.MaxTitle),
+	f.TaskForm = views.TaskForm{Title: page.Head(text("title"), page.MaxTitle),
 		Prompt: strings.TrimSpace(page.PlainText(form.Get("prompt"))), Every: form.Get("every"),
 		At: text("at"), Day: text("day"), Weekday: text("dow"), Cron: text("cron"), Zone: text("zone"),
 		Agent: text("agent"), Same: form.Get("chat") == "same",
@@ -212,101 +226,77 @@ func (h *Handlers) readTask(owner string, form url.Values) (store.Cron, views.Ta
 	if !slices.Contains(views.Weekdays(), f.Weekday) {
 		f.Weekday = "1"
 	}
-	cron := store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Owner: owner,
-		Kind:    store.CronRepeats,
-		Enabled: true, After: "keep", Overlap: "skip", Task: true, Title: f.Title, Timezone: f.Zone, Assistant: f.Agent}
-	switch {
-	case f.Title == "":
-		return cron, f, &taskProblem{"title", "tasks.wrong.title", nil}
-	case f.Prompt == "":
-		return cron, f, &taskProblem{"prompt", "tasks.wrong.prompt", nil}
-	}
-	if f.Agent != "" && (h.Agents == nil || !h.Agents.Has(owner, f.Agent)) {
-		return cron, f, &taskProblem{"agent", "tasks.wrong.agent", nil}
-	}
-	loc, err := schedule.Zone(f.Zone)
-	if err != nil {
-		return cron, f, &taskProblem{"zone", "tasks.wrong.zone", []any{views.Safe(page.Head(f.Zone, page.MaxTitle))}}
+	base = schedule.Task(store.CronRepeats)
+	e = schedule.Edit{Title: &f.Title, Prompt: &f.Prompt, Timezone: &f.Zone, NewThread: f.Same, Deliver: &f.Chat}
+	if f.Agent != "" {
+		e.Assistant = &f.Agent
 	}
 	at, err := time.Parse("15:04", f.At)
 	if err != nil && f.Every != "cron" && f.Every != "hour" {
-		return cron, f, &taskProblem{"at", "tasks.wrong.time", nil}
+		return base, e, f, &taskProblem{"at", "tasks.wrong.time", nil}
 	}
 	clock := strconv.Itoa(at.Minute()) + " " + strconv.Itoa(at.Hour())
-	expr := ""
+	e.Schedule = &f.expr
 	switch f.Every {
 	case "hour":
-		expr = "0 * * * *"
+		f.expr = "0 * * * *"
 	case "day":
-		expr = clock + " * * *"
+		f.expr = clock + " * * *"
 	case "weekday":
-		expr = clock + " * * 1-5"
+		f.expr = clock + " * * 1-5"
 	case "week":
-		expr = clock + " * * " + f.Weekday
+		f.expr = clock + " * * " + f.Weekday
 	case "once":
-		cron.Kind = store.CronOnce
-		if cron.RunAt, err = time.ParseInLocation("2006-01-02 15:04", f.Day+" "+f.At, loc); err != nil {
-			return cron, f, &taskProblem{"day", "tasks.wrong.day", nil}
+		base, e.Schedule = schedule.Task(store.CronOnce), nil
+		day := f.Day + " " + f.At
+		e.Once = func(zone *time.Location) (time.Time, error) {
+			at, err := time.ParseInLocation("2006-01-02 15:04", day, zone)
+			if err != nil {
+				return at, &taskProblem{"day", "tasks.wrong.day", nil}
+			}
+			return at, nil
 		}
 	default:
-		f.Every, expr = "cron", f.Cron
+		f.Every, f.expr = "cron", f.Cron
 	}
-	if cron.Kind == store.CronRepeats {
-		if cron.Schedule, err = schedule.Check(expr); err != nil {
-			return cron, f, &taskProblem{"cron", "tasks.wrong.cron", []any{views.Safe(page.Head(expr, page.MaxTitle))}}
-		}
-	}
-	if cron.Payload, err = schedule.Payload(f.Prompt); err != nil {
-		return cron, f, err
-	}
-	cron.NextAt, err = schedule.Plan(cron, h.Schedule.Now())
-	return cron, f, err
+	return base, e, f, nil
 }
 
 // changeTask is POST /ui/tasks/:id/:action.
 func (h *Handlers) changeTask(c echo.Context) error {
-	if h.Schedule == nil {
+	if h.Tasks == nil {
 		return store.ErrNotFound
 	}
 	ctx, id := c.Request().Context(), page.Param(c, "id")
-	cron, err := h.DB.Cron(ctx, principal.Owner(ctx), id)
-	if err != nil {
-		return err
-	}
+	owner, back := principal.Owner(ctx), views.TasksURL
+	var err error
 	switch action := page.Param(c, "action"); action {
 	case "run":
 		var began store.CronRun
-		began, err = h.Schedule.Trigger(ctx, cron)
-		if err == nil {
-			h.Schedule.Wake()
-			return c.Redirect(http.StatusSeeOther, views.TasksURL+"?started="+url.QueryEscape(id)+"&chat="+
-				url.QueryEscape(began.Thread))
-		}
-		if errors.Is(err, schedule.ErrBusy) || errors.Is(err, schedule.ErrFailed) {
-			p := views.TasksPage{Form: h.newTask(),
-				Notice: &views.Notice{Kind: views.NoticeError, Text: page.Say(c, "tasks.busy")}}
-			if errors.Is(err, schedule.ErrFailed) {
-				p.Notice.Text = page.Say(c, "tasks.failed",
-					views.Safe(strings.TrimPrefix(err.Error(), schedule.ErrFailed.Error()+": ")))
-			}
-			return h.tasksPage(c, http.StatusConflict, p)
-		}
-	case "pause", "resume":
-		_, err = h.DB.ChangeCron(ctx, principal.Owner(ctx), id, func(cron *store.Cron) (err error) {
-			cron.Enabled, cron.NextAt = action == "resume", time.Time{}
-			if cron.Enabled {
-				cron.NextAt, err = schedule.Plan(*cron, h.Schedule.Now())
-			}
-			return err
-		})
+		began, err = h.Tasks.Run(ctx, owner, id)
+		back += "?started=" + url.QueryEscape(id) + "&chat=" + url.QueryEscape(began.Thread)
+	case "pause":
+		_, err = h.Tasks.Pause(ctx, owner, id)
+	case "resume":
+		_, err = h.Tasks.Resume(ctx, owner, id)
 	case "delete":
-		err = h.DB.DeleteCron(ctx, principal.Owner(ctx), id)
+		err = h.Tasks.Delete(ctx, owner, id)
 	default:
 		return httpx.Errorf(http.StatusNotFound, "there is no such action")
 	}
-	if err != nil {
+	said := ""
+	switch {
+	case err == nil:
+		return c.Redirect(http.StatusSeeOther, back)
+	case errors.Is(err, schedule.ErrBusy):
+		said = page.Say(c, "tasks.busy")
+	case errors.Is(err, schedule.ErrPast):
+		said = page.Say(c, "tasks.never")
+	case errors.Is(err, schedule.ErrFailed):
+		said = page.Say(c, "tasks.failed", views.Safe(strings.TrimPrefix(err.Error(), schedule.ErrFailed.Error()+": ")))
+	default:
 		return err
 	}
-	h.Schedule.Wake()
-	return c.Redirect(http.StatusSeeOther, views.TasksURL)
+	return h.tasksPage(c, http.StatusConflict, views.TasksPage{Form: h.newTask(),
+		Notice: &views.Notice{Kind: views.NoticeError, Text: said}})
 }

@@ -8,7 +8,7 @@ import (
 	"fawn/views"
 )
 
-// browsedOf is what a result of a tool of the browser shows, nil for any other.
+// browsedOf returns the view of a browser tool's result, nil for other tools.
 func browsedOf(m *agent.Message) *views.Browsed {
 	a := browsing.ReadArtifact(m.Artifact)
 	if a == nil {

@@ -169,7 +169,7 @@ func (b *Builder) Writing() (w Writing) {
 	return w
 }
 
-// Growth is what a page that shows was needs to show now, nil when nothing changed.
+// Growth is the change of a growing file since was, nil when nothing changed.
 func Growth(was, now Writing) *views.FileGrowth {
 	switch {
 	case now.Path == "" && was.Path != "":

@@ -21,8 +21,7 @@ type helperEvent struct {
 	} `json:"usage"`
 }
 
-// helper shows on its card what a helper tells of itself. Its end comes with the result of
-// the call.
+// helper updates a helper's card from its events. Its end comes with the result of the call.
 func (b *Builder) helper(data json.RawMessage) {
 	var ev helperEvent
 	if json.Unmarshal(data, &ev) != nil || !strings.HasPrefix(ev.Type, "task_") || len(b.Turns) == 0 {
@@ -46,7 +45,7 @@ func (b *Builder) helper(data json.RawMessage) {
 	}
 }
 
-// lastAction is what a message of a helper does, or says when it does nothing.
+// lastAction is the action in a helper's message, or its text when it has none.
 func lastAction(m *agent.Message) (doing *views.Step, said string) {
 	if n := len(m.ToolCalls); n > 0 {
 		c := m.ToolCalls[n-1]

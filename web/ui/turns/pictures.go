@@ -9,7 +9,7 @@ import (
 	"fawn/views"
 )
 
-// pictures are those that a call made, nil where it made none.
+// pictures returns the pictures that a call made, nil where it made none.
 func pictures(thread string, m *agent.Message) *views.Pictures {
 	a := tools.ReadPictures(m.Artifact)
 	if a == nil || m.Name != tools.GenerateImage && m.Name != tools.EditImage {

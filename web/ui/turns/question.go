@@ -10,7 +10,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Bounds of what a card shows; a model, or a client that wrote the state, may say anything.
+// Bounds of a question's card; a model, or a client that wrote the state, may send anything.
 const (
 	MaxQuestionBytes = 32 << 10
 	maxQuestionItems = 32
@@ -85,8 +85,8 @@ func (b *Builder) ask(t *views.Turn, q views.Question) {
 	t.Questions = append(t.Questions, q)
 }
 
-// answered takes over what a person said to a question in a message that is not shown. One
-// that is shown begins a turn, and questions reads it there.
+// answered applies a person's answer from a message that is not shown. One that is shown begins a turn, and questions
+// reads it there.
 func (b *Builder) answered(m *agent.Message) {
 	if _, ok := m.Kwargs["human_input_response"]; !ok || !m.Flag("hide_from_ui") || len(b.Turns) == 0 {
 		return

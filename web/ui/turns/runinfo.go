@@ -55,7 +55,7 @@ func Settle(t *views.Turn, list []store.Run) {
 	}
 }
 
-// remarked reads what a run says of its model: its window, and whether it sees.
+// remarked reads the model's properties from a run: its window, and whether it sees.
 func remarked(t *views.Turn, r store.Run) {
 	var meta map[string]json.RawMessage
 	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
@@ -151,7 +151,7 @@ func brokenOff(message string) bool {
 	return false
 }
 
-// tokens is what a run's model calls cost, input and output together.
+// tokens returns the tokens of a run's model calls, input and output together.
 func tokens(r store.Run) int {
 	var usage struct {
 		Total int `json:"total_tokens"`

@@ -15,7 +15,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Limits of what a step carries on the page, in bytes. The whole output comes on demand.
+// Bounds of a step's contents on the page, in bytes. The whole output comes on demand.
 const (
 	maxStepOutput = 2 << 10
 	maxStepLine   = 300
@@ -109,7 +109,7 @@ func lines(s string) int {
 	return strings.Count(s, "\n") + 1
 }
 
-// FirstLine is what fits on the card of a step.
+// FirstLine is the part of a text that fits on the card of a step.
 func FirstLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return page.Head(first, maxStepLine)

@@ -1,5 +1,6 @@
-// Package turns makes turns, as pages show them, of messages and of the events of runs. Stored
-// messages and streamed ones give the same turns, which keeps a live page equal to a fresh one.
+// Package turns converts messages and events of runs into the turns that pages show. Stored messages and streamed
+// events give the same turns, which keeps a live page equal to a fresh one. It reads no store. Begin with turn.go, then
+// stream.go.
 package turns
 
 import (
