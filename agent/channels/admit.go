@@ -83,6 +83,10 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 		return l.refuse(ctx, row, u, "too long", sayTooLong)
 	case u.Stops:
 		return l.reacted(ctx, &admitted{row: row, u: u, who: w})
+	case u.Text == "" && len(u.Files) == 0 && l.b.listens(u):
+		if !b.people.Allow(time.Now(), u.Sender.ID) {
+			return l.refuse(ctx, row, u, "too many messages", sayTooMany)
+		}
 	case u.Text == "" && len(u.Files) == 0 && u.Unread != "":
 		return l.refuse(ctx, row, u, "unreadable "+string(u.Unread), unreadable(u.Unread))
 	case u.Text == "" && len(u.Files) == 0:
