@@ -290,6 +290,10 @@ ul, ol { margin: 0 0 .6em; padding-left: 1.2em; }
 li { margin: .25em 0; }
 img { max-width: 100%; max-height: 52vmin; object-fit: contain; }
 img.chart { height: 58vmin; max-height: none; }
+section.on:has(> ul, > ol):has(> p > img:only-child) { display: grid; grid-template-columns: 2fr 3fr; grid-auto-rows: min-content; column-gap: 2em; }
+section > h1, section > h2, section > table, section > pre { grid-column: 1 / -1; }
+section:has(> ul, > ol) > p:has(> img:only-child) { grid-column: 2; grid-row: 2 / span 9; margin: 0; }
+section:has(> ul, > ol) > p > img.chart { width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: .95em; min-width: 60%; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid #cfd6df; padding: .4em .9em; text-align: left; }
 th { border-bottom: 2px solid #2f6fb7; color: #14385f; }
