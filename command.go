@@ -74,6 +74,8 @@ func commandTable() []command {
 		{"skills install", "SOURCE",
 			"install a skill: a .skill file, a folder, or the address of a file or a git repository",
 			skillsInstallCommand},
+		{"eval", "DIR", "measure how good research is: questions with rubrics, a fixed web, any model", evalCommand},
+		{"eval make", "DIR", "write a folder of example questions with the pages they are answered from", evalMakeCommand},
 		{"mcp", "", "be an MCP server on standard input and output, for programs that start one", mcpCommand},
 		{"acp", "", "let an editor use an agent over standard input and output (Agent Client Protocol)", acpCommand},
 		{"completion", "bash|zsh|fish", "print what makes a shell complete commands and flags", completionCommand},

@@ -27,6 +27,7 @@ func notRunHere() map[string]string {
 		"sha256sum --check":             "release.test.mjs runs it up to sudo; a test of fawn/release installs the package in a folder",
 		"docs/systemd/fawn.service":     "changes the machine, which must run systemd; tests hand the program what systemd does",
 		"fawn serve --pprof ":           "the second of two programs would be profiled; TestProfilesAreForThisMachine asks for profiles",
+		"fawn eval research":            "asks a model of a provider; TestEvalMeasuresResearch evaluates the scripted one",
 		"systemctl enable --now fawn.s": "changes the machine, which must run systemd; tests hand the program what systemd does",
 	}
 }

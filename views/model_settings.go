@@ -21,6 +21,7 @@ type SettingsPage struct {
 	Notify   Notify
 	Tools    []ToolInfo
 	Web      WebServices
+	Media    []MediaModel
 	Locked   bool // only administrators may see and change it
 	Servers  []ServerInfo
 	MayAdd   bool // servers, and change them
@@ -94,6 +95,15 @@ type ToolInfo struct {
 	Reason string // why it can't be used whatever the switch says; empty when it can
 	Off    bool   // switched off for all chats
 	Fixed  bool   // it has no switch
+}
+
+// MediaModel is a model beside chat: for images, speech or transcription.
+type MediaModel struct {
+	Kind                  string
+	Address, Model, Voice string
+	HasKey                bool
+	Alike                 []string // models for chats whose address and key it can have
+	Wrong, Problem        string   // the field that was refused, and why
 }
 
 // WebServices are what searches the web, and how.

@@ -182,6 +182,9 @@ func WebServiceURL(name, action string) string {
 	return "/ui/web/by-name/" + url.PathEscape(name) + "/" + action
 }
 
+// MediaURL saves a model beside chat: images, speech or transcription.
+func MediaURL(kind string) string { return "/ui/media/by-name/" + url.PathEscape(kind) }
+
 // WebFallbackURL says whether the next service is asked when one fails.
 const WebFallbackURL = "/ui/web/fallback"
 

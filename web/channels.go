@@ -41,6 +41,8 @@ func (a *App) openChannels() *channels.Hub {
 			all, err := a.memory.All(ctx, owner)
 			return len(all), err
 		}}
+	c.Listens = func() bool { return a.config.Current().File.Transcription.Model != "" }
+	c.Listen = a.transcribe
 	c.Notes = clusterstate.NotesIn(a.shared)
 	if a.db.Clustered() {
 		c.Elsewhere = a.botElsewhere
@@ -198,6 +200,15 @@ func (a *App) takeUpload(ctx context.Context, thread string, form *multipart.Rea
 		names = append(names, f.Filename)
 	}
 	return r, a.documents.Add(ctx, thread, names...)
+}
+
+// transcribe writes down a voice message of a chat app.
+func (a *App) transcribe(ctx context.Context, name string, audio io.Reader) (string, error) {
+	m, err := a.builder.Media().Transcription()
+	if err != nil {
+		return "", err
+	}
+	return m.Transcribe(ctx, name, audio, "")
 }
 
 // openOutput opens a file of a thread.

@@ -19,7 +19,7 @@ const module = "fawn"
 func imports() map[string][]string {
 	leaf := []string{}
 	return map[string][]string{
-		".":                       {"web", "web/cli", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
+		".":                       {"web", "web/cli", "web/eval", "sandbox", "sandbox/ns", "uploads/convert", "agent/skills/bundled", "agent/skills/skilltool"}, // ns.Reexec and the other roles must come first in main
 		"agent":                   leaf,
 		"agent/access":            {"store"},
 		"agent/agenttest":         {"agent"},
@@ -111,7 +111,7 @@ func imports() map[string][]string {
 		"views":                   {"assets", "sandbox/linediff", "views/i18n", "views/markdown"},
 		"views/...":               {"assets", "sandbox/linediff", "views/..."},
 		"web":                     {"agent/...", "assets", "backup", "memory", "sandbox", "sandbox/affinity", "sandbox/changes", "sandbox/egress", "sandbox/files", "sandbox/netguard", "sandbox/providers", "sandbox/render", "store", "store/filestore", "uploads/...", "views", "web/account/...", "web/api", "web/audit", "web/api/wire", "web/httpx", "web/gateway", "web/memlimit", "web/bots", "web/leader", "web/completions", "uploads/worker", "web/inproc", "web/mcpserver", "web/metrics", "web/hostrules", "web/openapi", "web/principal", "web/proxy", "web/redact", "web/route", "web/storage", "web/restart", "web/systemd", "web/tlsport", "web/traceexport", "web/ui", "web/ui/page", "web/imports", "sandbox/browser"},
-		"web/cli":                 {"agent/...", "backup", "memory", "sandbox", "sandbox/files", "sandbox/providers", "store", "store/deerflow", "web", "web/acp", "web/bots", "web/client", "web/mcpserver", "web/storage", "web/tlsport", "web/traceexport"},
+		"web/cli":                 {"agent/...", "backup", "memory", "sandbox", "sandbox/files", "sandbox/providers", "store", "store/deerflow", "web", "web/acp", "web/bots", "web/client", "web/eval", "web/mcpserver", "web/storage", "web/tlsport", "web/traceexport"},
 		"web/mcpserver":           {"agent", "agent/llm/sse", "agent/runs", "agent/runs/runevent", "web/httpx", "web/inproc"},
 		"web/imports":             {"agent", "agent/runs", "agent/takeout", "agent/threads", "sandbox/files", "store", "uploads"},
 		"web/inproc":              {"agent"},
@@ -135,6 +135,7 @@ func imports() map[string][]string {
 		"web/route":               {"agent/...", "memory", "sandbox/files", "store", "uploads", "web/account", "web/api/wire", "web/bots", "web/httpx", "web/hostrules", "web/openapi", "web/principal", "web/imports", "sandbox/browser"},
 		"web/client":              leaf,
 		"web/acp":                 {"web/client"},
+		"web/eval":                {"agent/community", "web/client"},
 		"web/memlimit":            {},
 		"web/httpx":               {"web/proxy", "agent", "agent/runs", "agent/runs/request", "sandbox/files", "store", "uploads", "agent/access", "memory"},
 		"web/redact":              leaf,

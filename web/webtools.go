@@ -25,6 +25,7 @@ func (a *App) openWeb() *community.Service {
 		},
 		Convert: a.converter.Read,
 		Render:  a.render,
+		World:   a.opts.World,
 		Log:     a.opts.Log,
 	})
 }

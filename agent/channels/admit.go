@@ -53,6 +53,7 @@ type candidate struct {
 	known bool
 
 	working bool              // a turn of the line is under way
+	voice   bool              // a voice message that will be transcribed
 	open    bool              // the group was let in
 	group   store.ChannelChat // its row
 	host    *who              // the account that guests of the group are answered for, nil for none
@@ -60,7 +61,7 @@ type candidate struct {
 	often   func() bool       // counts the message; true when its sender sends too many
 }
 
-func (c *candidate) empty() bool { return c.u.Text == "" && len(c.u.Files) == 0 }
+func (c *candidate) empty() bool { return c.u.Text == "" && len(c.u.Files) == 0 && !c.voice }
 
 // rule decides about the messages it applies to: act carries out its decision. Without one they are dropped for a
 // reason, and reply, if any, is told to the sender, at most once an hour.
@@ -136,7 +137,7 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	if err != nil {
 		return l.settle(ctx, row, store.InboundFailed, err.Error())
 	}
-	c := &candidate{row: row, u: u, working: l.turn != nil, unasked: b.conf().Unasked,
+	c := &candidate{row: row, u: u, working: l.turn != nil, voice: b.listens(u), unasked: b.conf().Unasked,
 		often: func() bool { return !b.people.Allow(time.Now(), u.Sender.ID) }}
 	if cmd, ok := parseCommand(u.Text); ok {
 		c.cmd = cmd

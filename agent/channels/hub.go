@@ -26,6 +26,10 @@ type Config struct {
 	Log  *slog.Logger
 	// Save stores the files of a form in the uploads of a thread; nil takes no files.
 	Save func(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error)
+	// Listen writes down what is said in a recording. Nil never does.
+	Listen func(ctx context.Context, name string, audio io.Reader) (string, error)
+	// Listens tells whether Listen would be of use at the moment.
+	Listens func() bool
 	// Open opens a file of a thread by its virtual path, with its size; nil sends no files.
 	Open func(thread, path string) (io.ReadCloser, int64, error)
 	// Models are the names of the models that may be chosen, the default one first.

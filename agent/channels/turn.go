@@ -255,6 +255,12 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 				text = "Let's make an agent."
 			}
 		}
+		if text == "" && t.l.b.listens(a.u) {
+			var err error
+			if text, err = t.listen(ctx, a.u); err != nil {
+				return runs.Request{}, err
+			}
+		}
 		notes, err := t.attach(ctx, c.Thread, a.u)
 		if err != nil {
 			return runs.Request{}, err

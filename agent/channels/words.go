@@ -66,4 +66,5 @@ const (
 	refusedFile = "(The file %s was not taken: %s)"
 	sentFile    = "(Sent a file: %s)"
 	forwarded   = "[Forwarded from %s]"
+	unheard     = "(Sent a voice message, but %s)"
 )

@@ -100,8 +100,11 @@ func (s *Service) target(raw string, set Settings) (*url.URL, error) {
 
 // read asks one reader after the other: the chosen service, our own fetcher, services with a key.
 func (s *Service) read(ctx context.Context, u *url.URL, set Settings) (page, error) {
-	line := s.line(WebFetch, set.Fetch, set)
 	own := candidate{choice: Choice{Time: set.Fetch.Time}}
+	if s.cfg.World != nil {
+		return s.readBy(ctx, own, u, set)
+	}
+	line := s.line(WebFetch, set.Fetch, set)
 	at := 0
 	if set.Fetch.Provider != "" {
 		at = 1
@@ -174,7 +177,11 @@ func (s *Service) readDirect(ctx context.Context, u *url.URL, c Choice, set Sett
 	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5")
 	req.Header.Set("Accept-Language", "en,*;q=0.5")
 	way := &call{provider: &provider{name: WebFetch}}
-	resp, err := netguard.Client(s.cfg.Guard(set.Private), limits).Do(req)
+	client := netguard.Client(s.cfg.Guard(set.Private), limits)
+	if s.cfg.World != nil {
+		client = s.cfg.World.client(limits.Time)
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return page{}, way.failed(ctx, err)
 	}
@@ -195,7 +202,7 @@ func (s *Service) readDirect(ctx context.Context, u *url.URL, c Choice, set Sett
 	}
 	p := page{address: resp.Request.URL.String(), provider: Direct}
 	p.title, p.text, err = s.text(ctx, resp, kind, body)
-	if err == nil && (set.render || needsBrowser(kind, body, p.text)) {
+	if err == nil && s.cfg.World == nil && (set.render || needsBrowser(kind, body, p.text)) {
 		p, err = s.shown(ctx, u, p, set)
 	}
 	if err == nil && strings.TrimSpace(p.text) == "" {

@@ -104,6 +104,9 @@ func firstOf[T any](ctx context.Context, s *Service, tool string, c Choice, set 
 func (s *Service) search(ctx context.Context, query string, most int) (outcome[[]Hit], error) {
 	set := s.cfg.Settings()
 	most = bounded(most, set.Search.Most)
+	if s.cfg.World != nil {
+		return s.cfg.World.find(query, most)
+	}
 	return firstOf(ctx, s, WebSearch, set.Search, set, func(c *call) ([]Hit, bool, error) {
 		list, err := c.provider.search(ctx, c, query, most)
 		list = tidy(list, most)
@@ -113,6 +116,9 @@ func (s *Service) search(ctx context.Context, query string, most int) (outcome[[
 
 // searchImages asks for pictures.
 func (s *Service) searchImages(ctx context.Context, q imageQuery) (outcome[[]Image], error) {
+	if s.cfg.World != nil {
+		return s.cfg.World.pictures()
+	}
 	set := s.cfg.Settings()
 	q.most = bounded(q.most, set.Images.Most)
 	return firstOf(ctx, s, ImageSearch, set.Images, set, func(c *call) ([]Image, bool, error) {

@@ -68,6 +68,8 @@ type Config struct {
 	Render func(ctx context.Context, address string, private []netip.Prefix, ports []int) (Rendered, error)
 	// Base is where a service is that has no address in the settings; "" and nil stand for its own.
 	Base func(service string) string
+	// World stands in for the web: searches and reads go to it and nowhere else. Nil leaves them to the web.
+	World *World
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 	Log *slog.Logger

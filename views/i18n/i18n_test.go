@@ -119,7 +119,7 @@ func TestEveryKeyIsUsedAndEveryUsedKeyExists(t *testing.T) {
 		"sandbox.", "ask.", "plan.", "mode.", "queue.", "undo.", "models.", "tasks.", "agents.", "skills.",
 		"usage.for.", "inspect.kind.", "inspect.role.", "inspect.status.", "slash.", "grip.", "turn.", "notify.",
 		"month.", "weekday.", "also.", "personal.", "memory.pick.", "memory.section.", "memory.category.", "memory.from.",
-		"users.role.", "tokens.scope.", "channels.", "web.move.", "web.problem.", "groups.role.", "groups.may.",
+		"users.role.", "tokens.scope.", "channels.", "web.move.", "web.problem.", "groups.role.", "groups.may.", "media.",
 		"access.kind.", "access.spent."}
 	for k := range en {
 		base := strings.TrimSuffix(strings.TrimSuffix(k, ".one"), ".other")

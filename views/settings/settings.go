@@ -235,3 +235,14 @@ func serverVerb(s views.ServerInfo) string {
 	}
 	return "skills.off"
 }
+
+// mediaExample is the name of a model of that kind, as providers have them.
+func mediaExample(kind string) string {
+	switch kind {
+	case "images":
+		return "gpt-image-1"
+	case "speech":
+		return "gpt-4o-mini-tts"
+	}
+	return "gpt-4o-mini-transcribe"
+}

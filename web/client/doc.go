@@ -19,6 +19,8 @@ type Task struct {
 	Thread  string   // chat to go on with, "" for a new one
 	Out     string   // folder that files of the answer are copied to, "" for none
 	Timeout time.Duration
+	// Watch is told all events of the run and of the helpers it sends, by one goroutine. Nil watches nothing.
+	Watch func(event string, data []byte)
 }
 
 // Server is where it runs.

@@ -114,6 +114,9 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 	show := &show{Screen: screen}
 	failure, err := s.Follow(limited, r.ThreadID, body(t, files), Listener{Begun: func(run string) { r.RunID = run },
 		Away: show.note, Event: func(event string, data []byte) {
+			if t.Watch != nil {
+				t.Watch(event, data)
+			}
 			switch event {
 			case "messages":
 				show.delta(data)
@@ -163,9 +166,13 @@ func body(t Task, files []Uploaded) map[string]any {
 		}
 		m["additional_kwargs"] = map[string]any{"files": list}
 	}
-	return map[string]any{"assistant_id": "lead_agent", "input": map[string]any{"messages": []any{m}},
+	out := map[string]any{"assistant_id": "lead_agent", "input": map[string]any{"messages": []any{m}},
 		"context": options, "stream_mode": []string{"messages-tuple", "updates"}, "on_disconnect": "continue",
 		"if_not_exists": "create", "multitask_strategy": "reject"}
+	if t.Watch != nil {
+		out["stream_subgraphs"] = true
+	}
+	return out
 }
 
 // Cancel ends a run, if there is one, and waits for that; what it has said so far is kept.

@@ -11,7 +11,7 @@ let fawn, browser;
 before(async () => { if (!skip) [fawn, browser] = await Promise.all([start(), launch()]); });
 after(async () => { await browser?.close(); await fawn?.stop(); });
 
-const skills = ['code-review', 'data-analysis', 'deep-research', 'documents', 'literature-review', 'skill-creator', 'slides', 'web-page-builder'].map((s) => '/' + s);
+const skills = ['charts', 'code-review', 'consulting-analysis', 'data-analysis', 'deep-research', 'documents', 'image-prompts', 'literature-review', 'newsletter', 'podcast', 'skill-creator', 'slides', 'video-prompts', 'web-page-builder'].map((s) => '/' + s);
 const list = (page) => page.locator('#slash:popover-open [role=option]:visible b');
 const offered = async (page, want) => {
   await page.waitForFunction((want) => JSON.stringify([...document.querySelectorAll('#slash:popover-open [role=option]:not([hidden]) b')].map((b) => b.textContent)) === want, JSON.stringify(want));

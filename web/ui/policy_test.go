@@ -20,7 +20,7 @@ import (
 // the installation refuses all but its operator, before it does anything.
 func TestNoPageIsWithoutAPolicy(t *testing.T) {
 	open, operators := []string{"/share/", "/ui/diagram", "/login", "/ui/login/", "/logout", "/setup", "/reset",
-		"/api/v1/auth/"}, []string{"/ui/models", "/ui/hosts", "/ui/users"}
+		"/api/v1/auth/"}, []string{"/ui/models", "/ui/media", "/ui/hosts", "/ui/users"}
 	for owner, limited := range map[string]int{"": http.StatusUnauthorized, "eve": http.StatusForbidden} {
 		e := echo.New()
 		e.HTTPErrorHandler = httpx.ErrorHandler(slog.New(slog.DiscardHandler))

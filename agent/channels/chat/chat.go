@@ -75,6 +75,7 @@ type Update struct {
 	Quote     string    `json:"quote,omitempty"`     // the words of somebody else that it answers
 	Forwarded string    `json:"forwarded,omitempty"` // who wrote it first, where it was forwarded
 	Unread    Content   `json:"unread,omitempty"`    // content that can't be read, where there are no words and no files
+	Voice     *FileRef  `json:"voice,omitempty"`     // the recording of a voice message, where Unread is Voice
 	Stops     bool      `json:"stops,omitempty"`     // a reaction to Message that asks to stop; there is no text
 	At        time.Time `json:"at"`
 	Problem   string    `json:"problem,omitempty"` // why the update could not be read; then only ID and Problem are set

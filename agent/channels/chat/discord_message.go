@@ -161,10 +161,12 @@ func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 	}
 	spoken := m.Flags&discordVoice != 0 && u.Text == ""
 	for _, a := range m.files() {
-		if !spoken { // nobody here can listen
-			u.Files = append(u.Files, FileRef{ID: m.Channel + ":" + m.ID + ":" + a.ID, Name: a.Name, Type: a.Type,
-				Size: a.Size})
+		f := FileRef{ID: m.Channel + ":" + m.ID + ":" + a.ID, Name: a.Name, Type: a.Type, Size: a.Size}
+		if spoken {
+			u.Voice = &f
+			continue
 		}
+		u.Files = append(u.Files, f)
 	}
 	switch {
 	case u.Text != "" || len(u.Files) > 0:

@@ -14,6 +14,7 @@ import (
 type heard struct {
 	Text, Quote, Forwarded string
 	Files                  string // names
+	Voice                  string // name of the recording
 	Unread                 chat.Content
 	Mentioned, Stops       bool
 	Nothing                bool
@@ -24,7 +25,11 @@ func heardOf(u chat.Update) heard {
 	for _, f := range u.Files {
 		names = append(names, f.Name)
 	}
-	return heard{Text: u.Text, Quote: u.Quote, Forwarded: u.Forwarded, Files: strings.Join(names, " "), Unread: u.Unread,
+	voice := ""
+	if u.Voice != nil {
+		voice = u.Voice.Name
+	}
+	return heard{Text: u.Text, Voice: voice, Quote: u.Quote, Forwarded: u.Forwarded, Files: strings.Join(names, " "), Unread: u.Unread,
 		Mentioned: u.Mentioned, Stops: u.Stops}
 }
 
@@ -56,7 +61,7 @@ func eventsOf() []events {
 			{"a file without a name", `{"text":null,"message_id":78,"document":{"file_id":"d","file_unique_id":"u"}}`, heard{Files: "document-78"}},
 			{"a sticker", `{"text":null,"sticker":{"file_id":"s","file_unique_id":"u","type":"regular","width":1,"height":1,"is_animated":false,"is_video":false,"emoji":"👍"}}`,
 				heard{Unread: chat.Sticker}},
-			{"a voice message", `{"text":null,"voice":{"file_id":"v","file_unique_id":"u","duration":3}}`, heard{Unread: chat.Voice}},
+			{"a voice message", `{"text":null,"message_id":80,"voice":{"file_id":"v","file_unique_id":"u","duration":3}}`, heard{Unread: chat.Voice, Voice: "voice-80.ogg"}},
 			{"a voice message with words", `{"text":null,"message_id":79,"caption":"a","voice":{"file_id":"v","file_unique_id":"u","duration":3}}`,
 				heard{Text: "a", Files: "voice-79.ogg"}},
 			{"dice", `{"text":null,"dice":{"emoji":"🎲","value":4}}`, heard{Unread: chat.Other}},
@@ -84,7 +89,7 @@ func eventsOf() []events {
 			{"a file without a name", `{"subtype":"file_share","text":"","files":[{"name":null,"title":null}]}`, heard{Files: "file-F1"}},
 			{"a file that is hidden in a shared channel", `{"subtype":"file_share","text":"","files":[{"file_access":"check_file_info","name":null,"title":null}]}`, heard{Files: "file-F1"}},
 			{"a file that was deleted", `{"subtype":"file_share","text":"a","files":[{"mode":"tombstone"}]}`, heard{Text: "a"}},
-			{"a voice clip", `{"subtype":"file_share","text":"","files":[{"subtype":"slack_audio","transcription":{"status":"processing"}}]}`, heard{Unread: chat.Voice}},
+			{"a voice clip", `{"subtype":"file_share","text":"","files":[{"subtype":"slack_audio","transcription":{"status":"processing"}}]}`, heard{Unread: chat.Voice, Voice: "a.txt"}},
 			{"a voice clip that Slack wrote down", `{"subtype":"file_share","text":"","files":[{"subtype":"slack_audio","transcription":{"status":"complete","preview":{"content":"hello","has_more":false}}}]}`,
 				heard{Text: "hello"}},
 			{"somebody of another workspace", `{"text":"a","user":"U0OTHER","user_team":"T2","source_team":"T2","team":"T2"}`, heard{Text: "a"}},
@@ -98,7 +103,7 @@ func eventsOf() []events {
 				heard{Text: "said", Forwarded: "somebody", Files: "a.txt"}},
 			{"a sticker", `{"content":"","sticker_items":[{"id":"1","name":"wave","format_type":1}]}`, heard{Unread: chat.Sticker}},
 			{"a voice message", `{"content":"","flags":8192,"attachments":[{"id":"7","filename":"voice-message.ogg","size":1,"url":"https://cdn.discordapp.com/a","proxy_url":"https://media.discordapp.net/a","duration_secs":1,"waveform":"AA"}]}`,
-				heard{Unread: chat.Voice}},
+				heard{Unread: chat.Voice, Voice: "voice-message.ogg"}},
 			{"a poll", `{"content":"","poll":{"question":{"text":"Which?"},"answers":[{"answer_id":1,"poll_media":{"text":"this"}}]}}`, heard{Text: "Which?\n- this"}},
 			{"another bot", `{"content":"a","author":{"bot":true}}`, nothing},
 			{"a webhook", `{"content":"a","webhook_id":"5"}`, nothing},
@@ -111,7 +116,7 @@ func eventsOf() []events {
 				heard{Text: "T\na l (https://e.org)", Files: "img_1.png"}},
 			{"a file without a name", `{"message_type":"file","content":"{\"file_key\":\"file_1\"}"}`, heard{Files: "file_1"}},
 			{"a sticker", `{"message_type":"sticker","content":"{\"file_key\":\"s\"}"}`, heard{Unread: chat.Sticker}},
-			{"a voice message", `{"message_type":"audio","content":"{\"file_key\":\"v\",\"duration\":2000}"}`, heard{Unread: chat.Voice}},
+			{"a voice message", `{"message_type":"audio","content":"{\"file_key\":\"v\",\"duration\":2000}"}`, heard{Unread: chat.Voice, Voice: "v.ogg"}},
 			{"a place", `{"message_type":"location","content":"{\"name\":\"Gate\",\"longitude\":\"13.2\",\"latitude\":\"52.5\"}"}`, heard{Text: "Location: Gate (52.5, 13.2)"}},
 			{"forwarded together", `{"message_type":"merge_forward","content":"Merged and Forwarded Message"}`, heard{Unread: chat.Other}},
 			{"a card", `{"message_type":"interactive","content":"{\"title\":\"x\"}"}`, heard{Unread: chat.Other}},

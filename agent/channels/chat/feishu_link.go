@@ -262,7 +262,9 @@ func (l *feishuLink) event(payload []byte, id string) (Update, bool) {
 	u.Files = files
 	u.Text, u.Mentioned = feishuWords(text, m.Mentions, l.me.ID)
 	if u.Text == "" && len(u.Files) == 0 {
-		u.Unread = feishuUnread(m.Type)
+		if u.Unread = feishuUnread(m.Type); u.Unread == Voice {
+			u.Voice = feishuVoice(m.ID, m.Content)
+		}
 	}
 	for _, id := range []string{m.Parent, m.Root} {
 		if id != "" && id != m.ID && (len(u.Under) == 0 || u.Under[0] != id) {
@@ -289,6 +291,17 @@ func feishuUnread(kind string) Content {
 		return Sticker
 	}
 	return Other // cards, forwarded conversations, votes and the like
+}
+
+// feishuVoice is the recording of a voice message, nil where its content doesn't name one.
+func feishuVoice(message, content string) *FileRef {
+	var c struct {
+		File string `json:"file_key"`
+	}
+	if json.Unmarshal([]byte(content), &c) != nil || c.File == "" {
+		return nil
+	}
+	return &FileRef{ID: message + ":file:" + c.File, Name: c.File + ".ogg", Type: "audio/ogg"}
 }
 
 // feishuContent reads the content of a message, which is JSON in a string.

@@ -136,13 +136,14 @@ func (s *Slack) update(env slackEnvelope) (Update, bool) {
 			if u.Unread = Voice; f.Transcript.Status == "complete" && !f.Transcript.Preview.More {
 				u.Text = strings.TrimSpace(f.Transcript.Preview.Content)
 			}
+			u.Voice = &FileRef{ID: f.ID, Name: cmp.Or(f.Name, f.Title, "voice-"+f.ID), Type: f.Type, Size: f.Size}
 		default:
 			u.Files = append(u.Files, FileRef{ID: f.ID, Name: cmp.Or(f.Name, f.Title, "file-"+f.ID), Type: f.Type,
 				Size: f.Size})
 		}
 	}
 	if u.Text != "" || len(u.Files) > 0 {
-		u.Unread = ""
+		u.Unread, u.Voice = "", nil
 	}
 	if e.Thread != "" && e.Thread != e.TS {
 		u.Under = []string{e.Thread}

@@ -204,8 +204,8 @@ func (m *telegramMessage) update(me Me) (Update, bool) {
 	}
 	u.Text, u.Mentioned = m.words(me)
 	u.Text, u.Forwarded = cmp.Or(u.Text, m.things()), m.Origin.name()
-	if m.Voice != nil && u.Text == "" { // nobody here can listen
-		u.Files = nil
+	if m.Voice != nil && u.Text == "" && len(u.Files) > 0 {
+		u.Voice, u.Files = &u.Files[0], nil
 	}
 	if u.Text == "" && len(u.Files) == 0 {
 		u.Unread = m.unread()

@@ -27,6 +27,8 @@ type canvas interface {
 	line(color.NRGBA, float64, []point)
 	// text stands at its beginning (-1), middle (0) or end (1); turned text reads upwards.
 	text(at point, s string, size float64, bold bool, anchor int, turned bool)
+	// light is text on a dark area.
+	light(at point, s string, size float64, anchor int)
 	bytes() ([]byte, error)
 }
 
@@ -68,6 +70,11 @@ func (s *svg) text(at point, t string, size float64, bold bool, anchor int, turn
 	}
 	fmt.Fprintf(&s.body, `<text x="%.1f" y="%.1f" font-size="%.0f" text-anchor="%s"%s>%s</text>`+"\n", at.x, at.y, size,
 		[]string{"start", "middle", "end"}[anchor+1], more, esc(t))
+}
+
+func (s *svg) light(at point, t string, size float64, anchor int) {
+	fmt.Fprintf(&s.body, `<text x="%.1f" y="%.1f" font-size="%.0f" font-weight="600" fill="#fff" text-anchor="%s">%s</text>`+"\n", at.x, at.y,
+		size, []string{"start", "middle", "end"}[anchor+1], esc(t))
 }
 
 func (s *svg) bytes() ([]byte, error) {
@@ -139,16 +146,31 @@ func circle(at point, radius float64) (out []point) {
 	return out
 }
 
-func (r *raster) face(size float64, bold bool) (font.Face, error) {
-	key := fmt.Sprint(size, bold)
-	if f := r.faces[key]; f != nil {
+// Faces of a raster.
+const (
+	plainFace = iota
+	boldFace
+	machineFace // letters that the others lack; nil where this machine has no such font
+)
+
+func (r *raster) face(size float64, kind int) (font.Face, error) {
+	key := fmt.Sprint(size, kind)
+	if f, ok := r.faces[key]; ok {
 		return f, nil
 	}
-	data := goregular.TTF
-	if bold {
-		data = gobold.TTF
+	var parsed *opentype.Font
+	var err error
+	switch kind {
+	case machineFace:
+		if parsed = machineFont(); parsed == nil {
+			r.faces[key] = nil
+			return nil, nil
+		}
+	case boldFace:
+		parsed, err = opentype.Parse(gobold.TTF)
+	default:
+		parsed, err = opentype.Parse(goregular.TTF)
 	}
-	parsed, err := opentype.Parse(data)
 	if err != nil {
 		return nil, err
 	}
@@ -159,23 +181,67 @@ func (r *raster) face(size float64, bold bool) (font.Face, error) {
 	return f, err
 }
 
-func (r *raster) text(at point, s string, size float64, bold bool, anchor int, turned bool) {
-	f, err := r.face(size, bold)
+// stretch is text of one face.
+type stretch struct {
+	text string
+	face font.Face
+}
+
+// stretches splits text where another face has the next letter. What none has becomes a question mark.
+func (r *raster) stretches(s string, size float64, bold bool) (out []stretch) {
+	usual, err := r.face(size, btoi(bold))
 	if err != nil {
-		return // fonts of the program are always there
+		return nil // fonts of the program are always there
 	}
-	s = strings.Map(func(c rune) rune {
+	for _, c := range s {
+		f := usual
 		if _, ok := f.GlyphAdvance(c); !ok {
-			r.lost[c] = true
-			return '?'
+			f = nil
+			if more, err := r.face(size, machineFace); err == nil && more != nil {
+				if _, ok := more.GlyphAdvance(c); ok {
+					f = more
+				}
+			}
 		}
-		return c
-	}, s)
-	wide := font.MeasureString(f, s).Ceil()
+		if f == nil {
+			r.lost[c] = true
+			c, f = '?', usual
+		}
+		if n := len(out); n > 0 && out[n-1].face == f {
+			out[n-1].text += string(c)
+			continue
+		}
+		out = append(out, stretch{string(c), f})
+	}
+	return out
+}
+
+func (r *raster) text(at point, s string, size float64, bold bool, anchor int, turned bool) {
+	r.write(at, s, size, bold, anchor, turned, ink)
+}
+
+func (r *raster) light(at point, s string, size float64, anchor int) {
+	r.write(at, s, size, true, anchor, false, color.NRGBA{255, 255, 255, 255})
+}
+
+func (r *raster) write(at point, s string, size float64, bold bool, anchor int, turned bool, shade color.NRGBA) {
+	list := r.stretches(s, size, bold)
+	wide := 0
+	for _, one := range list {
+		wide += font.MeasureString(one.face, one.text).Ceil()
+	}
 	high := int(size * sharp * 1.5)
 	label := image.NewRGBA(image.Rect(0, 0, wide+2, high))
-	d := font.Drawer{Dst: label, Src: image.NewUniform(ink), Face: f, Dot: fixed.P(0, int(size*sharp*1.1))}
-	d.DrawString(s)
+	dot := fixed.P(0, int(size*sharp*1.1))
+	for _, one := range list {
+		d := font.Drawer{Dst: label, Src: image.NewUniform(shade), Face: one.face, Dot: dot}
+		d.DrawString(one.text)
+		if bold && one.face == r.faces[fmt.Sprint(size, machineFace)] { // it has no bold letters
+			d.Dot = fixed.Point26_6{X: dot.X + 1<<6, Y: dot.Y}
+			d.DrawString(one.text)
+		}
+		dot = d.Dot
+	}
 	off := wide * (anchor + 1) / 2
 	x, y := int(at.x*sharp), int(at.y*sharp)
 	if !turned {

@@ -18,6 +18,8 @@ const (
 	maxPoints            = 20_000
 	maxBars              = 200
 	maxSlices            = 12
+	maxRows              = 30 // bars below each other
+	mostLabels           = 26 // values that are written into a chart
 	maxSeries            = 8
 	maxValue             = 1e15
 )
@@ -40,6 +42,7 @@ type chart struct {
 	canvas
 	kind, title string
 	axis        string // name of what goes to the right
+	unit        string // of the values
 	labels      []string
 	xs          []float64 // of a scatter chart
 	series      []series
@@ -84,8 +87,8 @@ func drawChart(c call) error {
 
 // chartOf takes the columns of a table.
 func chartOf(c call, g grid) (*chart, error) {
-	ch := &chart{kind: c.kind, title: c.title, l: 70, r: chartWide - 40, t: 30, b: chartHigh - 62}
-	if !slices.Contains([]string{"bar", "line", "area", "scatter", "pie"}, c.kind) {
+	ch := &chart{kind: c.kind, title: c.title, unit: c.unit, l: 70, r: chartWide - 40, t: 30, b: chartHigh - 62}
+	if !slices.Contains([]string{"bar", "hbar", "stacked", "line", "area", "scatter", "pie", "donut"}, c.kind) {
 		return nil, fmt.Errorf("there is no chart of type %q", c.kind)
 	}
 	x := 0
@@ -109,7 +112,7 @@ func chartOf(c call, g grid) (*chart, error) {
 			ys = append(ys, i)
 		}
 	}
-	limit := map[string]int{"bar": maxBars, "pie": maxSlices}[c.kind]
+	limit := map[string]int{"bar": maxBars, "stacked": maxBars, "hbar": maxRows, "pie": maxSlices, "donut": maxSlices}[c.kind]
 	if limit == 0 {
 		limit = maxPoints
 	}
@@ -145,8 +148,8 @@ func chartOf(c call, g grid) (*chart, error) {
 			if math.Abs(v) > maxValue {
 				return nil, fmt.Errorf("column %s holds %.40s, which is too large to draw", g.head[i], row[i])
 			}
-			if c.kind == "pie" && v < 0 {
-				return nil, errors.New("a pie cannot show negative numbers")
+			if (ch.round() || c.kind == "stacked") && v < 0 {
+				return nil, fmt.Errorf("a chart of type %s cannot show negative numbers", c.kind)
 			}
 			s.values = append(s.values, v)
 		}
@@ -160,7 +163,7 @@ func (c *chart) draw() {
 		c.text(point{24, 30}, c.title, 17, true, -1, false)
 		c.t += 26
 	}
-	if c.kind == "pie" {
+	if c.round() {
 		c.pie()
 		return
 	}
@@ -171,14 +174,27 @@ func (c *chart) draw() {
 			c.text(point{x + 16, c.t + 2}, brief(s.name, 24), 12, false, -1, false)
 			x += 34 + 7*float64(min(utf8.RuneCountInString(s.name), 24))
 		}
+		if c.unit != "" {
+			c.text(point{c.r, c.t + 2}, brief(c.unit, 24), 12, false, 1, false)
+		}
 		c.t += 20
 	} else {
-		c.text(point{c.l, c.t}, brief(c.series[0].name, 60), 12, false, -1, false)
+		name := c.series[0].name
+		if c.unit != "" && name != c.unit {
+			name += ", " + c.unit
+		}
+		c.text(point{c.l, c.t}, brief(name, 60), 12, false, -1, false)
 		c.t += 14
+	}
+	if c.kind == "hbar" {
+		c.rows()
+		return
 	}
 	c.text(point{(c.l + c.r) / 2, chartHigh - 12}, brief(c.axis, 60), 12, false, 0, false)
 	c.scale()
 	switch c.kind {
+	case "stacked":
+		c.stacks()
 	case "scatter":
 		c.scatter()
 	case "bar":
@@ -237,22 +253,44 @@ func label(v, step float64) string {
 			return fmt.Sprintf("%g", math.Round(v/size*1000)/1000) + unit.name
 		}
 	}
+	if math.Abs(v) >= 1000 && v == math.Trunc(v) {
+		return grouped(v, 0)
+	}
 	return fmt.Sprintf("%g", math.Round(v*1e6)/1e6)
 }
 
-// scale draws the axis of values.
-func (c *chart) scale() {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, s := range c.series {
-		for _, v := range s.values {
-			if !math.IsNaN(v) {
-				low, high = min(low, v), max(high, v)
+// extent are the least and the greatest value, with those of stacks.
+func (c *chart) extent() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range c.labels {
+		sum := 0.0
+		for _, s := range c.series {
+			v := s.values[i]
+			if math.IsNaN(v) {
+				continue
 			}
+			if c.kind == "stacked" {
+				sum += v
+				v = sum
+			}
+			low, high = min(low, v), max(high, v)
 		}
 	}
 	if math.IsInf(low, 1) {
-		low, high = 0, 1
+		return 0, 1
 	}
+	return low, high
+}
+
+// labelled tells whether the values of bars are written at them.
+func (c *chart) labelled() bool { return len(c.labels)*len(c.series) <= mostLabels }
+
+// written is a value as it stands in the chart.
+func (c *chart) written(v float64) string { return grouped(v, c.decimals()) }
+
+// scale draws the axis of values.
+func (c *chart) scale() {
+	low, high := c.extent()
 	if c.kind != "scatter" && c.kind != "line" || low > 0 && low < high*0.5 {
 		low, high = min(low, 0), max(high, 0)
 	}
@@ -291,9 +329,83 @@ func (c *chart) bars() {
 			}
 			x := c.l + slot*float64(i) + slot*0.12 + wide*float64(n)
 			c.area(hues()[n], []point{{x, c.y(0)}, {x, c.y(v)}, {x + wide*0.94, c.y(v)}, {x + wide*0.94, c.y(0)}})
+			if c.labelled() {
+				size := min(12, max(8, wide/4))
+				at := c.y(v) - 5
+				if v < 0 {
+					at = c.y(v) + size + 4
+				}
+				c.text(point{x + wide*0.47, at}, c.written(v), size, false, 0, false)
+			}
 		}
 	}
 	c.names(func(i int) float64 { return c.l + slot*(float64(i)+0.5) })
+}
+
+// stacks draws the series on top of each other.
+func (c *chart) stacks() {
+	slot := (c.r - c.l) / float64(len(c.labels))
+	for i := range c.labels {
+		sum := 0.0
+		x := c.l + slot*(float64(i)+0.16)
+		for n, s := range c.series {
+			v := s.values[i]
+			if math.IsNaN(v) || v == 0 {
+				continue
+			}
+			from, to := c.y(sum), c.y(sum+v)
+			c.area(hues()[n], []point{{x, from}, {x, to}, {x + slot*0.68, to}, {x + slot*0.68, from}})
+			if c.labelled() && from-to > 16 {
+				c.light(point{x + slot*0.34, (from+to)/2 + 4}, c.written(v), 11, 0)
+			}
+			sum += v
+		}
+		if c.labelled() && len(c.series) > 1 {
+			c.text(point{x + slot*0.34, c.y(sum) - 5}, c.written(sum), 11.5, true, 0, false)
+		}
+	}
+	c.names(func(i int) float64 { return c.l + slot*(float64(i)+0.5) })
+}
+
+// rows draws bars below each other, which leaves room for long labels.
+func (c *chart) rows() {
+	longest := 4
+	for _, l := range c.labels {
+		n := 0
+		for _, r := range brief(l, 30) {
+			n += 1 + btoi(wide(r))
+		}
+		longest = max(longest, n)
+	}
+	c.l = 24 + 6.8*float64(longest)
+	c.b = chartHigh - 40
+	c.r = chartWide - 70
+	low, high := c.extent()
+	marks := ticks(min(low, 0), max(high, 0), 6)
+	first, last := marks[0], marks[len(marks)-1]
+	x := func(v float64) float64 { return c.l + (v-first)/(last-first)*(c.r-c.l) }
+	for _, v := range marks {
+		c.line(color.NRGBA{0xdd, 0xe2, 0xe8, 255}, 1, []point{{x(v), c.t}, {x(v), c.b}})
+		c.text(point{x(v), c.b + 18}, label(v, marks[1]-marks[0]), 12, false, 0, false)
+	}
+	slot := (c.b - c.t) / float64(len(c.labels))
+	high1 := slot * 0.74 / float64(len(c.series))
+	for i, l := range c.labels {
+		top := c.t + slot*(float64(i)+0.13)
+		c.text(point{c.l - 8, c.t + slot*(float64(i)+0.5) + 4}, brief(l, 30), min(12, max(8, slot*0.7)), false, 1, false)
+		for n, s := range c.series {
+			v := s.values[i]
+			if math.IsNaN(v) {
+				continue
+			}
+			y := top + high1*float64(n)
+			c.area(hues()[n], []point{{x(0), y}, {x(v), y}, {x(v), y + high1*0.94}, {x(0), y + high1*0.94}})
+			if c.labelled() {
+				c.text(point{max(x(v), x(0)) + 5, y + high1*0.47 + 4}, c.written(v), min(12, max(8, high1*0.8)), false, -1, false)
+			}
+		}
+	}
+	c.line(color.NRGBA{0x8a, 0x94, 0xa0, 255}, 1, []point{{x(0), c.t}, {x(0), c.b}})
 }
 
 func (c *chart) lines() {
@@ -319,14 +431,25 @@ func (c *chart) lines() {
 			}
 			now = nil
 		}
+		last := -1
 		for i, v := range s.values {
 			if math.IsNaN(v) {
 				flush()
 				continue
 			}
+			last = i
 			now = append(now, point{at(i), c.y(v)})
 		}
 		flush()
+		for i, v := range s.values {
+			if !math.IsNaN(v) && (i == last || len(c.labels) <= 12 && len(c.series) <= 2) {
+				up := -9.0
+				if n == 1 && len(c.series) == 2 && c.series[0].values[i] >= v {
+					up = 18
+				}
+				c.text(point{min(at(i), c.r-6), c.y(v) + up}, c.written(v), 11, false, 0, false)
+			}
+		}
 	}
 	c.names(at)
 }
@@ -350,7 +473,7 @@ func (c *chart) scatter() {
 }
 
 func (c *chart) pie() {
-	middle, radius := point{250, c.t + 185}, 165.0
+	center, radius := point{250, c.t + 185}, 165.0
 	total := 0.0
 	values := c.series[0].values
 	for _, v := range values {
@@ -371,16 +494,30 @@ func (c *chart) pie() {
 			shade.A = 140
 		}
 		part := v / total * 2 * math.Pi
-		arc := []point{middle}
-		for n := range 65 {
-			a := angle + part*float64(n)/64
-			arc = append(arc, point{middle.x + radius*math.Cos(a), middle.y + radius*math.Sin(a)})
+		var arc []point
+		round := func(from, to, radius float64) {
+			for n := range 65 {
+				a := from + (to-from)*float64(n)/64
+				arc = append(arc, point{center.x + radius*math.Cos(a), center.y + radius*math.Sin(a)})
+			}
 		}
+		if c.kind == "donut" {
+			round(angle+part, angle, radius*0.58)
+		} else {
+			arc = append(arc, center)
+		}
+		round(angle, angle+part, radius)
 		c.area(shade, arc)
 		angle += part
 		y := c.t + 30 + 27*float64(i)
+		if v/total >= 0.05 {
+			half := angle - part/2
+			far := map[bool]float64{true: 0.79, false: 0.66}[c.kind == "donut"]
+			c.light(point{center.x + radius*far*math.Cos(half), center.y + radius*far*math.Sin(half) + 4},
+				fmt.Sprintf("%.0f %%", v/total*100), 12, 0)
+		}
 		c.area(shade, square(480, y-10, 12))
-		c.text(point{500, y}, fmt.Sprintf("%s  %s (%.1f %%)", brief(c.labels[i], 24), format(v), v/total*100), 13,
+		c.text(point{500, y}, fmt.Sprintf("%s  %s (%.1f %%)", brief(c.labels[i], 24), c.written(v), v/total*100), 13,
 			false, -1, false)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	goldhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
@@ -22,6 +24,7 @@ type slide struct {
 	title  []span
 	cover  bool // has nothing but a title and some lines
 	blocks []block
+	notes  []block // for the speaker
 	source []byte
 }
 
@@ -38,15 +41,19 @@ func (d *doc) slides() (out []slide, err error) {
 		if len(bytes.TrimSpace(part)) == 0 {
 			continue
 		}
-		s := slide{source: part}
-		if s.blocks, err = d.read(part); err != nil {
+		halves := cutAt(part, notesLine, false)
+		s := slide{source: halves[0]}
+		if s.blocks, err = d.read(s.source); err == nil && len(halves) > 1 {
+			s.notes, err = d.read(bytes.Join(halves[1:], []byte("\n")))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("slide %d: %w", len(out)+1, err)
 		}
 		for i, b := range s.blocks {
 			if b.kind == heading {
 				s.title = b.spans
 				s.blocks = append(s.blocks[:i:i], s.blocks[i+1:]...)
-				s.cover = b.level == 1 && onlyText(s.blocks)
+				s.cover = b.level == 1 && onlyText(s.blocks) || len(s.blocks) == 0
 				break
 			}
 		}
@@ -59,6 +66,12 @@ func (d *doc) slides() (out []slide, err error) {
 		return nil, fmt.Errorf("%d slides are more than %d", len(out), maxSlides)
 	}
 	return out, nil
+}
+
+// notesLine tells whether what follows on a slide is for its speaker.
+func notesLine(line string) bool {
+	line = strings.ToLower(strings.Trim(line, "* _"))
+	return line == "notes:" || line == "speaker notes:" || line == "备注：" || line == "备注:"
 }
 
 func onlyText(blocks []block) bool {
@@ -123,10 +136,75 @@ func (in inside) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
+// drawings puts charts into the page, and leaves other code as it is.
+type drawings struct {
+	doc *doc
+}
+
+// RegisterFuncs is for goldmark.
+func (in drawings) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkSkipChildren, nil
+		}
+		text := (&reader{doc: in.doc, src: src}).lines(n)
+		if !isChart(string(n.(*ast.FencedCodeBlock).Language(src))) {
+			_, err := fmt.Fprintf(w, "<pre><code>%s\n</code></pre>\n", html.EscapeString(text))
+			return ast.WalkSkipChildren, err
+		}
+		ch, err := in.doc.figure(text)
+		if err != nil {
+			return ast.WalkStop, err
+		}
+		data, err := ch.vector()
+		if err == nil {
+			_, err = fmt.Fprintf(w, "<p><img class=\"chart\" alt=\"%s\" src=\"data:image/svg+xml;base64,%s\"></p>\n",
+				html.EscapeString(ch.alt()), base64.StdEncoding.EncodeToString(data))
+		}
+		return ast.WalkSkipChildren, err
+	})
+}
+
+// numbered marks the cells of columns of numbers, which stand to the right.
+type numbered struct{}
+
+// Transform is for goldmark.
+func (numbered) Transform(root *ast.Document, r text.Reader, _ parser.Context) {
+	look := reader{src: r.Source()}
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		t, ok := n.(*east.Table)
+		if !ok {
+			continue
+		}
+		b := block{rows: look.rows(t)}
+		for _, a := range t.Alignments {
+			b.align, b.said = append(b.align, left), append(b.said, a != east.AlignNone)
+		}
+		for i, side := range b.sides() {
+			if side == right && i < len(t.Alignments) && t.Alignments[i] == east.AlignNone {
+				t.Alignments[i] = east.AlignRight
+				for row := t.FirstChild(); row != nil; row = row.NextSibling() {
+					c := row.FirstChild()
+					for range i {
+						if c != nil {
+							c = c.NextSibling()
+						}
+					}
+					if cell, ok := c.(*east.TableCell); ok {
+						cell.Alignment = east.AlignRight
+					}
+				}
+			}
+		}
+	}
+}
+
 // rendered is Markdown as HTML.
 func (d *doc) rendered(source []byte) (string, error) {
 	md := markdown()
-	md.Renderer().AddOptions(goldhtml.WithXHTML(), renderer.WithNodeRenderers(util.Prioritized(inside{d}, 1)))
+	md.Parser().AddOptions(parser.WithASTTransformers(util.Prioritized(numbered{}, 1)))
+	md.Renderer().AddOptions(goldhtml.WithXHTML(), renderer.WithNodeRenderers(util.Prioritized(inside{d}, 1),
+		util.Prioritized(drawings{d}, 1)))
 	var b bytes.Buffer
 	root := md.Parser().Parse(text.NewReader(source))
 	err := md.Renderer().Render(&b, source, root)
@@ -180,10 +258,19 @@ func writeDeck(_ call, d *doc) ([]byte, error) {
 		if s.cover {
 			class = ` class="cover"`
 		}
-		fmt.Fprintf(&b, "<section%s id=\"s%d\">\n%s</section>\n", class, i+1, body)
+		notes := ""
+		if len(s.notes) > 0 {
+			var text []string
+			for _, n := range s.notes {
+				text = append(text, html.EscapeString(n.says()))
+			}
+			notes = "<aside hidden>" + strings.Join(text, "<br>") + "</aside>\n"
+		}
+		fmt.Fprintf(&b, "<section%s id=\"s%d\">\n%s%s</section>\n", class, i+1, body, notes)
 	}
 	b.WriteString("<nav aria-label=\"Slides\"><button id=\"back\" aria-label=\"Previous slide\">‹</button>" +
-		"<output id=\"at\"></output><button id=\"next\" aria-label=\"Next slide\">›</button></nav>\n" +
+		"<output id=\"at\"></output><button id=\"next\" aria-label=\"Next slide\">›</button>" +
+		"<button id=\"notes\" aria-pressed=\"false\" hidden>Notes</button></nav>\n" +
 		deckScript + "</body>\n</html>\n")
 	return []byte(b.String()), nil
 }
@@ -202,15 +289,21 @@ h1, h2 { font-size: 1.9em; line-height: 1.2; margin: 0 0 .7em; color: #14385f; }
 ul, ol { margin: 0 0 .6em; padding-left: 1.2em; }
 li { margin: .25em 0; }
 img { max-width: 100%; max-height: 52vmin; object-fit: contain; }
-table { border-collapse: collapse; font-size: .85em; }
-th, td { border-bottom: 1px solid #cfd6df; padding: .35em .8em; text-align: left; }
-th { border-bottom-width: 2px; }
+img.chart { height: 58vmin; max-height: none; }
+section.on:has(> ul, > ol):has(> p > img:only-child) { display: grid; grid-template-columns: 2fr 3fr; grid-auto-rows: min-content; column-gap: 2em; }
+section > h1, section > h2, section > table, section > pre { grid-column: 1 / -1; }
+section:has(> ul, > ol) > p:has(> img:only-child) { grid-column: 2; grid-row: 2 / span 9; margin: 0; }
+section:has(> ul, > ol) > p > img.chart { width: 100%; height: auto; }
+table { border-collapse: collapse; font-size: .95em; min-width: 60%; font-variant-numeric: tabular-nums; }
+th, td { border-bottom: 1px solid #cfd6df; padding: .4em .9em; text-align: left; }
+th { border-bottom: 2px solid #2f6fb7; color: #14385f; }
+aside { position: absolute; left: 0; right: 0; bottom: 0; padding: 1em 8vmin; background: #fff8e6; border-top: 2px solid #e08a2e; font-size: .8em; }
 pre { background: #f1f4f8; padding: .7em 1em; overflow: auto; font-size: .75em; }
 nav { position: fixed; right: 1rem; bottom: .7rem; font: 14px system-ui, sans-serif; color: #7d8896; }
 nav button { font: inherit; color: inherit; background: none; border: 0; padding: .3rem .6rem; cursor: pointer; }
 @media print { @page { size: 13.333in 7.5in; margin: 0; } html, body { height: auto; background: none; } nav { display: none; }
   section, section.on { display: flex; flex-direction: column; position: relative; width: 13.333in; height: 7.5in; break-after: page; }
-  * { print-color-adjust: exact; } }
+  aside { display: none; } * { print-color-adjust: exact; } }
 </style>
 `
 
@@ -221,16 +314,25 @@ function show(n) {
   at = Math.min(Math.max(n, 0), all.length - 1);
   all.forEach((s, i) => s.classList.toggle('on', i === at));
   document.getElementById('at').textContent = (at + 1) + ' / ' + all.length;
+  const notes = all[at].querySelector('aside');
+  document.getElementById('notes').hidden = !notes;
+  if (notes) notes.hidden = document.getElementById('notes').getAttribute('aria-pressed') !== 'true';
   try { history.replaceState(null, '', '#' + all[at].id); } catch { /* a frame without an address */ }
 }
 addEventListener('keydown', (e) => {
   if (['ArrowRight', 'ArrowDown', 'PageDown', ' '].includes(e.key)) show(at + 1);
   else if (['ArrowLeft', 'ArrowUp', 'PageUp'].includes(e.key)) show(at - 1);
+  else if (e.key === 'n') document.getElementById('notes').click();
   else if (e.key === 'Home') show(0);
   else if (e.key === 'End') show(all.length - 1);
   else return;
   e.preventDefault();
 });
+document.getElementById('notes').onclick = (e) => {
+  const on = e.currentTarget.getAttribute('aria-pressed') !== 'true';
+  e.currentTarget.setAttribute('aria-pressed', on);
+  show(at);
+};
 document.getElementById('back').onclick = () => show(at - 1);
 document.getElementById('next').onclick = () => show(at + 1);
 show(at);

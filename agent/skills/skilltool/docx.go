@@ -91,6 +91,9 @@ type word struct {
 	rels  relations
 	media []part
 	lists []int // whose items are numbered, in the order of their numbers
+	// charts is how many there are; their types are written beside those of other parts.
+	charts int
+	next   kind // of the block behind the one that is written, -1 at the end
 }
 
 const textWidth = 451.0 // points between the margins of A4
@@ -99,7 +102,12 @@ func writeDocx(_ call, d *doc) ([]byte, error) {
 	w := &word{}
 	w.rels.add("styles", "styles.xml", false)
 	w.rels.add("numbering", "numbering.xml", false)
+	footer := w.rels.add("footer", "footer1.xml", false)
 	for i, b := range d.blocks {
+		w.next = -1
+		if i+1 < len(d.blocks) {
+			w.next = d.blocks[i+1].kind
+		}
 		if err := w.block(b, i == 0); err != nil {
 			return nil, err
 		}
@@ -109,14 +117,18 @@ func writeDocx(_ call, d *doc) ([]byte, error) {
 		`xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" ` +
 		`xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" ` +
 		`xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"><w:body>` + w.body.String() +
-		`<w:sectPr><w:pgSz w:w="11906" w:h="16838"/><w:pgMar w:top="1440" w:right="1440" w:bottom="1440" ` +
+		`<w:sectPr><w:footerReference w:type="default" r:id="` + footer + `"/><w:pgSz w:w="11906" w:h="16838"/><w:pgMar w:top="1440" w:right="1440" w:bottom="1440" ` +
 		`w:left="1440" w:header="708" w:footer="708" w:gutter="0"/></w:sectPr></w:body></w:document>`
 	types := `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 		`<Default Extension="xml" ContentType="application/xml"/><Default Extension="png" ContentType="image/png"/>` +
 		`<Default Extension="jpeg" ContentType="image/jpeg"/><Default Extension="gif" ContentType="image/gif"/>`
-	for _, name := range []string{"document", "styles", "numbering"} {
-		kind := strings.Replace(name, "document", "document.main", 1)
+	types += `<Default Extension="xlsx" ContentType="` + bookType + `"/>`
+	for n := range w.charts {
+		types += fmt.Sprintf(`<Override PartName="/word/charts/chart%d.xml" ContentType="%s"/>`, n+1, chartType)
+	}
+	for _, name := range []string{"document", "styles", "numbering", "footer1"} {
+		kind := strings.Replace(strings.TrimRight(name, "1"), "document", "document.main", 1)
 		types += `<Override PartName="/word/` + name +
 			`.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.` + kind + `+xml"/>`
 	}
@@ -125,7 +137,7 @@ func writeDocx(_ call, d *doc) ([]byte, error) {
 	parts := []part{{"[Content_Types].xml", []byte(xmlHead + types)}, rootRels("word/document.xml"),
 		{"word/document.xml", []byte(xmlHead + body)}, {"word/styles.xml", []byte(xmlHead + wordStyles())},
 		{"word/numbering.xml", []byte(xmlHead + w.numbering())}, w.rels.part("word/_rels/document.xml.rels"),
-		coreProps(d)}
+		{"word/footer1.xml", []byte(xmlHead + wordFooter(d.title))}, coreProps(d)}
 	return zipped(append(parts, w.media...))
 }
 
@@ -142,13 +154,23 @@ func (w *word) block(b block, first bool) error {
 		if b.quote {
 			props = `<w:pStyle w:val="Quote"/>`
 		}
+		if w.next == table || w.next == picture || w.next == graph || w.next == item && strings.HasSuffix(plain(b.spans), ":") {
+			props += `<w:keepNext/>` // what leads to a table stays with it
+		}
 		w.para(props, b.spans)
 	case item:
-		level := min(b.level, 8)
-		props := fmt.Sprintf(`<w:pStyle w:val="ListParagraph"/><w:ind w:left="%d"/>`, 720*(level+1))
+		level, keep := min(b.level, 8), ""
+		if w.next == table || w.next == graph || w.next == picture {
+			keep = `<w:keepNext/>`
+		}
+		room := ""
+		if keep != "" {
+			room = `<w:spacing w:after="180"/>`
+		}
+		props := fmt.Sprintf(`<w:pStyle w:val="ListParagraph"/>%s%s<w:ind w:left="%d"/>`, keep, room, 720*(level+1))
 		if b.number > 0 {
-			props = fmt.Sprintf(`<w:pStyle w:val="ListParagraph"/><w:numPr><w:ilvl w:val="%d"/><w:numId w:val="%d"/></w:numPr>`,
-				level, w.list(b))
+			props = fmt.Sprintf(`<w:pStyle w:val="ListParagraph"/>%s<w:numPr><w:ilvl w:val="%d"/><w:numId w:val="%d"/></w:numPr>%s`,
+				keep, level, w.list(b), room)
 		}
 		w.para(props, b.spans)
 	case code:
@@ -158,11 +180,42 @@ func (w *word) block(b block, first bool) error {
 	case rule:
 		w.body.WriteString(`<w:p><w:pPr><w:pBdr><w:bottom w:val="single" w:sz="6" w:space="1" w:color="BBBBBB"/></w:pBdr></w:pPr></w:p>`)
 	case table:
-		w.table(b.rows)
+		w.table(b)
 	case picture:
 		return w.picture(b.pic)
+	case graph:
+		return w.chart(b.graph)
 	}
 	return nil
+}
+
+// chart adds a chart that Word draws and edits.
+func (w *word) chart(c *chart) error {
+	w.charts++
+	made, err := c.office(fmt.Sprintf("../embeddings/chart%d.xlsx", w.charts), 10)
+	if err != nil {
+		return err
+	}
+	w.media = append(w.media, part{fmt.Sprintf("word/charts/chart%d.xml", w.charts), made.chart},
+		part{fmt.Sprintf("word/charts/_rels/chart%d.xml.rels", w.charts), made.rels},
+		part{fmt.Sprintf("word/embeddings/chart%d.xlsx", w.charts), made.book})
+	id := w.rels.add("chart", fmt.Sprintf("charts/chart%d.xml", w.charts), false)
+	fmt.Fprintf(&w.body, `<w:p><w:pPr><w:spacing w:before="120"/></w:pPr><w:r><w:drawing><wp:inline><wp:extent cx="%d" cy="%d"/><wp:docPr id="%d" name="Chart %d" descr="%s"/>`+
+		`<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/chart"><c:chart `+
+		`xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" r:id="%s"/></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`,
+		int(textWidth*emu), int(textWidth*0.52*emu), 1000+w.charts, w.charts, esc(c.alt()), id)
+	return nil
+}
+
+// wordFooter is the title and the number of the page.
+func wordFooter(title string) string {
+	field := func(name string) string {
+		return `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> ` + name + ` </w:instrText></w:r>` +
+			`<w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>1</w:t></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>`
+	}
+	return `<w:ftr xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:p><w:pPr><w:pStyle w:val="Footer"/></w:pPr>` +
+		`<w:r><w:t xml:space="preserve">` + esc(brief(title, 70)) + `</w:t></w:r><w:r><w:tab/></w:r>` + field("PAGE") +
+		`<w:r><w:t xml:space="preserve"> / </w:t></w:r>` + field("NUMPAGES") + `</w:p></w:ftr>`
 }
 
 // list is the number of a list: 1 is that of all bullets.
@@ -244,32 +297,38 @@ func (w *word) runs(spans []span, more string) {
 	}
 }
 
-func (w *word) table(rows [][][]span) {
-	columns := len(rows[0])
+func (w *word) table(b block) {
+	rows, sides, shares := b.rows, b.sides(), columnShares(b.rows)
 	w.body.WriteString(`<w:tbl><w:tblPr><w:tblStyle w:val="TableGrid"/><w:tblW w:w="5000" w:type="pct"/></w:tblPr><w:tblGrid>`)
-	width := int(textWidth*20) / columns
-	for range columns {
-		fmt.Fprintf(&w.body, `<w:gridCol w:w="%d"/>`, width)
+	for _, share := range shares {
+		fmt.Fprintf(&w.body, `<w:gridCol w:w="%d"/>`, int(share*textWidth*20))
 	}
 	w.body.WriteString(`</w:tblGrid>`)
 	for i, row := range rows {
-		head, bold := "", ""
+		head, bold, keep := `<w:trPr><w:cantSplit/></w:trPr>`, "", ""
 		if i == 0 {
-			head, bold = `<w:trPr><w:tblHeader/></w:trPr>`, "head"
+			head, bold = `<w:trPr><w:cantSplit/><w:tblHeader/></w:trPr>`, "head"
+		}
+		if i == 0 || len(rows) <= 12 && i < len(rows)-1 {
+			keep = `<w:keepNext/>` // a short table stays on one page
 		}
 		w.body.WriteString(`<w:tr>` + head)
-		for _, cell := range row {
-			fmt.Fprintf(&w.body, `<w:tc><w:tcPr><w:tcW w:w="%d" w:type="dxa"/>`, width)
-			if i == 0 {
-				w.body.WriteString(`<w:shd w:val="clear" w:color="auto" w:fill="EEF1F5"/>`)
+		for n, cell := range row {
+			if n >= len(shares) {
+				break
 			}
-			w.body.WriteString(`</w:tcPr><w:p><w:pPr><w:spacing w:after="0"/></w:pPr>`)
+			fmt.Fprintf(&w.body, `<w:tc><w:tcPr><w:tcW w:w="%d" w:type="dxa"/>`, int(shares[n]*textWidth*20))
+			if i == 0 {
+				w.body.WriteString(`<w:tcBorders><w:bottom w:val="single" w:sz="12" w:space="0" w:color="2F6FB7"/></w:tcBorders>` +
+					`<w:shd w:val="clear" w:color="auto" w:fill="EEF2F7"/>`)
+			}
+			w.body.WriteString(`</w:tcPr><w:p><w:pPr>` + keep + `<w:spacing w:after="0"/><w:jc w:val="` + []string{"left", "right", "center"}[sides[n]] + `"/></w:pPr>`)
 			w.runs(cell, bold)
 			w.body.WriteString(`</w:p></w:tc>`)
 		}
 		w.body.WriteString(`</w:tr>`)
 	}
-	w.body.WriteString(`</w:tbl><w:p/>`)
+	w.body.WriteString(`</w:tbl><w:p><w:pPr><w:spacing w:after="80" w:line="160" w:lineRule="exact"/></w:pPr></w:p>`)
 }
 
 func (w *word) picture(p *pic) error {
@@ -281,13 +340,20 @@ func (w *word) picture(p *pic) error {
 	w.media = append(w.media, part{"word/" + name, p.data})
 	id := w.rels.add("image", name, false)
 	wide, high := fit(p, textWidth, 620)
-	fmt.Fprintf(&w.body, `<w:p><w:r><w:drawing><wp:inline><wp:extent cx="%d" cy="%d"/><wp:docPr id="%d" name="Picture %d" descr="%s"/>`+
+	keep := ""
+	if p.alt != "" {
+		keep = `<w:keepNext/>`
+	}
+	fmt.Fprintf(&w.body, `<w:p><w:pPr>`+keep+`<w:spacing w:before="120" w:after="60"/></w:pPr><w:r><w:drawing><wp:inline><wp:extent cx="%d" cy="%d"/><wp:docPr id="%d" name="Picture %d" descr="%s"/>`+
 		`<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic>`+
 		`<pic:nvPicPr><pic:cNvPr id="%d" name="Picture %d"/><pic:cNvPicPr/></pic:nvPicPr>`+
 		`<pic:blipFill><a:blip r:embed="%s"/><a:stretch><a:fillRect/></a:stretch></pic:blipFill><pic:spPr><a:xfrm>`+
 		`<a:off x="0" y="0"/><a:ext cx="%d" cy="%d"/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom></pic:spPr>`+
 		`</pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`,
 		int(wide*emu), int(high*emu), n, n, esc(p.alt), n, n, id, int(wide*emu), int(high*emu))
+	if p.alt != "" {
+		w.para(`<w:pStyle w:val="Caption"/>`, []span{{text: p.alt}})
+	}
 	return nil
 }
 
@@ -309,21 +375,26 @@ func wordStyles() string {
 		fmt.Fprintf(&b, `<w:style w:type="paragraph" w:styleId="%s"><w:name w:val="%s"/><w:basedOn w:val="Normal"/>`+
 			`<w:pPr>%s</w:pPr><w:rPr>%s</w:rPr></w:style>`, id, name, para, run)
 	}
-	style("Title", "Title", `<w:spacing w:after="240"/>`, `<w:b/><w:sz w:val="52"/>`)
+	const blue = `<w:color w:val="14385F"/>`
+	style("Title", "Title", `<w:pBdr><w:bottom w:val="single" w:sz="12" w:space="8" w:color="2F6FB7"/></w:pBdr><w:spacing w:after="280"/>`,
+		`<w:b/>`+blue+`<w:sz w:val="52"/>`)
 	for i, size := range []int{34, 28, 25, 23, 22, 22} {
 		style(fmt.Sprintf("Heading%d", i+1), fmt.Sprintf("heading %d", i+1),
-			fmt.Sprintf(`<w:keepNext/><w:spacing w:before="280" w:after="100"/><w:outlineLvl w:val="%d"/>`, i),
-			fmt.Sprintf(`<w:b/><w:sz w:val="%d"/>`, size))
+			fmt.Sprintf(`<w:keepNext/><w:keepLines/><w:spacing w:before="%d" w:after="100"/><w:outlineLvl w:val="%d"/>`, max(200, 340-40*i), i),
+			fmt.Sprintf(`<w:b/>%s<w:sz w:val="%d"/>`, blue, size))
 	}
 	style("ListParagraph", "List Paragraph", `<w:spacing w:after="60"/>`, "")
 	style("Quote", "Quote", `<w:pBdr><w:left w:val="single" w:sz="18" w:space="10" w:color="CCCCCC"/></w:pBdr><w:ind w:left="360"/>`,
 		`<w:color w:val="555555"/>`)
-	style("Code", "Code", `<w:shd w:val="clear" w:color="auto" w:fill="F4F5F7"/><w:spacing w:after="0" w:line="240" w:lineRule="auto"/>`,
+	style("Caption", "caption", `<w:spacing w:after="200"/>`, `<w:i/><w:color w:val="5B6773"/><w:sz w:val="19"/>`)
+	style("Footer", "footer", `<w:pBdr><w:top w:val="single" w:sz="4" w:space="6" w:color="C4C9D0"/></w:pBdr><w:tabs><w:tab w:val="right" w:pos="9026"/></w:tabs><w:spacing w:after="0"/>`,
+		`<w:color w:val="5B6773"/><w:sz w:val="18"/>`)
+	style("Code", "Code", `<w:keepLines/><w:shd w:val="clear" w:color="auto" w:fill="F4F5F7"/><w:spacing w:after="0" w:line="240" w:lineRule="auto"/>`,
 		`<w:rFonts w:ascii="Consolas" w:hAnsi="Consolas" w:cs="Consolas"/><w:sz w:val="19"/>`)
 	b.WriteString(`<w:style w:type="character" w:styleId="Hyperlink"><w:name w:val="Hyperlink"/><w:rPr><w:color w:val="1155CC"/>` +
 		`<w:u w:val="single"/></w:rPr></w:style><w:style w:type="table" w:styleId="TableGrid"><w:name w:val="Table Grid"/>` +
 		`<w:tblPr><w:tblBorders>`)
-	for _, side := range []string{"top", "left", "bottom", "right", "insideH", "insideV"} {
+	for _, side := range []string{"top", "bottom", "insideH"} {
 		b.WriteString(`<w:` + side + ` w:val="single" w:sz="4" w:space="0" w:color="C4C9D0"/>`)
 	}
 	b.WriteString(`</w:tblBorders><w:tblCellMar><w:top w:w="60" w:type="dxa"/><w:left w:w="100" w:type="dxa"/>` +

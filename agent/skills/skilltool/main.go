@@ -36,14 +36,16 @@ Documents, from Markdown:
   docx IN.md OUT.docx        Word document
   pdf  IN.md OUT.pdf         PDF (A4)
   html IN.md OUT.html        one page with everything inside
-  pptx IN.md OUT.pptx        slides; --- on a line of its own begins the next one
+  pptx IN.md OUT.pptx        slides; --- on a line of its own begins the next one, Notes: what the speaker says
   deck IN.md OUT.html        slides for the browser
+  A block of code whose language is chart becomes a chart, which Office programs can edit:
+    type: bar|hbar|stacked|line|area|scatter|pie|donut, title:, unit:, x:, y:, file: or a table behind an empty line
 
 Tables (.csv, .tsv, .xlsx):
   info  FILE…                sheets, columns, types, ranges and first rows
   table IN OUT               convert (--sheet NAME)
   sql   QUERY FILE…          SQLite; a file is the table of its name, a sheet NAME_SHEET (--out FILE)
-  chart IN OUT.svg|OUT.png   --type bar|line|area|scatter|pie --x COLUMN --y COLUMN,… [--title T] [--sheet NAME]
+  chart IN OUT.svg|OUT.png   --type bar|hbar|stacked|line|area|scatter|pie|donut --x COLUMN --y COLUMN,… [--title T] [--unit U] [--sheet NAME]
 
 Archives:
   pack FOLDER OUT.skill      check a skill and pack it
@@ -61,6 +63,7 @@ type call struct {
 	out, warn      io.Writer
 	sheet, to      string
 	kind, x, title string
+	unit           string // of the values of a chart
 	y              []string
 }
 
@@ -100,6 +103,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&c.x, "x", "", "")
 	flags.StringVar(&y, "y", "", "")
 	flags.StringVar(&c.title, "title", "", "")
+	flags.StringVar(&c.unit, "unit", "", "")
 	rest := args[1:]
 	for { // flags may stand before, between and behind arguments
 		if err := flags.Parse(rest); err != nil {

@@ -42,6 +42,7 @@ const (
 	table
 	picture
 	rule
+	graph
 )
 
 // block is a paragraph, or something of that rank.
@@ -55,7 +56,10 @@ type block struct {
 	number  int // of an ordered item; 0 continues the one before
 	text    string
 	rows    [][][]span // the first is the head
+	align   []int      // sides of its columns, where the Markdown says them
+	said    []bool     // the Markdown says the side of a column, also the usual one
 	pic     *pic
+	graph   *chart
 }
 
 // span is text of one look.
@@ -186,7 +190,17 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 			}
 			number++
 		}
-	case *ast.FencedCodeBlock, *ast.CodeBlock:
+	case *ast.FencedCodeBlock:
+		if isChart(string(n.Language(r.src))) {
+			ch, err := r.doc.figure(r.lines(n))
+			if err != nil {
+				return err
+			}
+			r.add(block{kind: graph, graph: ch}, depth, nil)
+			return nil
+		}
+		r.add(block{kind: code, text: r.lines(n)}, depth, nil)
+	case *ast.CodeBlock:
 		r.add(block{kind: code, text: r.lines(n)}, depth, nil)
 	case *ast.Blockquote:
 		old := r.quote
@@ -197,13 +211,10 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 	case *ast.ThematicBreak:
 		r.add(block{kind: rule}, depth, nil)
 	case *east.Table:
-		b := block{kind: table}
-		for row := n.FirstChild(); row != nil; row = row.NextSibling() {
-			var cells [][]span
-			for c := row.FirstChild(); c != nil; c = c.NextSibling() {
-				cells = append(cells, r.spans(c, span{}))
-			}
-			b.rows = append(b.rows, cells)
+		b := block{kind: table, rows: r.rows(n)}
+		for _, a := range n.Alignments {
+			b.align = append(b.align, map[east.Alignment]int{east.AlignRight: right, east.AlignCenter: middle}[a])
+			b.said = append(b.said, a != east.AlignNone)
 		}
 		r.add(b, depth, nil)
 	case *ast.HTMLBlock: // HTML has no meaning in these documents
@@ -211,6 +222,32 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 		return r.children(n, depth, in)
 	}
 	return nil
+}
+
+// rows are the cells of a table.
+func (r *reader) rows(t *east.Table) (out [][][]span) {
+	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells [][]span
+		for c := row.FirstChild(); c != nil; c = c.NextSibling() {
+			cells = append(cells, r.spans(c, span{}))
+		}
+		out = append(out, cells)
+	}
+	return out
+}
+
+// says is the text of a block.
+func (b block) says() string {
+	switch b.kind {
+	case item:
+		if b.ordered && b.number > 0 {
+			return fmt.Sprintf("%d. %s", b.number, plain(b.spans))
+		}
+		return "• " + plain(b.spans)
+	case code:
+		return b.text
+	}
+	return plain(b.spans)
 }
 
 func (r *reader) lines(n ast.Node) string {
@@ -293,6 +330,14 @@ func plain(spans []span) string {
 	return b.String()
 }
 
+// beside is the place of a file that the document names.
+func (d *doc) beside(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(d.dir, name)
+}
+
 // picture reads a picture beside the document.
 func (d *doc) picture(name, alt string) (*pic, error) {
 	if strings.Contains(name, "://") || strings.HasPrefix(name, "data:") {
@@ -301,11 +346,7 @@ func (d *doc) picture(name, alt string) (*pic, error) {
 	if plain, err := url.PathUnescape(name); err == nil {
 		name = plain
 	}
-	at := name
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(d.dir, at)
-	}
-	data, err := readFile(at)
+	data, err := readFile(d.beside(name))
 	if err != nil {
 		return nil, fmt.Errorf("picture %s: %w", name, err)
 	}

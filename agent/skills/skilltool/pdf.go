@@ -2,6 +2,7 @@ package skilltool
 
 import (
 	"fmt"
+	"image/color"
 	"strings"
 	"unicode"
 )
@@ -22,6 +23,7 @@ type paper struct {
 	page  *pdfPage
 	y     float64 // of the next line, from the bottom
 	marks map[[2]int]int
+	title string
 }
 
 func writePDF(c call, d *doc) ([]byte, error) {
@@ -29,9 +31,12 @@ func writePDF(c call, d *doc) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &paper{pdf: f, marks: map[[2]int]int{}}
+	p := &paper{pdf: f, marks: map[[2]int]int{}, title: brief(d.title, 80)}
 	p.turn()
 	for i, b := range d.blocks {
+		if b.kind == heading {
+			p.need(p.together(d.blocks[i:]))
+		}
 		if err := p.block(b, i); err != nil {
 			return nil, err
 		}
@@ -40,7 +45,8 @@ func writePDF(c call, d *doc) ([]byte, error) {
 		fmt.Fprintf(c.warn, "the fonts of the PDF lack these characters, shown as ?: %s\n", lost)
 	}
 	if f.uses[gothic] || f.uses[korean] {
-		fmt.Fprintln(c.warn, "Chinese, Japanese and Korean text is shown with a font of the reader's computer; it is not inside the PDF")
+		fmt.Fprintln(c.warn, "Chinese, Japanese and Korean text is shown with a font of the reader's computer; it is not inside the PDF, "+
+			"as this machine has no such font")
 	}
 	return f.bytes(d)
 }
@@ -49,7 +55,11 @@ func (p *paper) turn() {
 	p.page = p.pdf.add()
 	p.y = pageHigh - margin
 	number := []piece{{text: fmt.Sprint(len(p.pdf.pages)), font: regular, size: 8.5, gray: true}}
-	p.pdf.put(p.page, (pageWide-p.pdf.width(number))/2, 38, number)
+	p.pdf.put(p.page, margin+textRoom-p.pdf.width(number), 38, number)
+	if len(p.pdf.pages) > 1 {
+		p.pdf.put(p.page, margin, 38, p.pdf.sorted([]piece{{text: p.title, font: regular, size: 8.5, gray: true}}))
+	}
+	p.page.line(margin, 52, margin+textRoom, 52, 0.8)
 }
 
 // need begins a new page where less room is left.
@@ -59,6 +69,36 @@ func (p *paper) need(high float64) {
 	}
 }
 
+// together is how much room headings need with the beginning of what they are above, in points.
+func (p *paper) together(list []block) (high float64) {
+	for _, b := range list {
+		switch b.kind {
+		case heading:
+			size := headingSize(b.level)
+			high += size*0.7 + size*1.25*float64(len(p.pdf.wrap(p.pdf.pieces(b.spans, size, true, false), textRoom))) + size*0.3
+			continue
+		case picture:
+			_, h := fit(b.pic, textRoom, pageHigh-margin-bottom-120)
+			return high + h
+		case graph:
+			return high + textRoom*chartHigh/chartWide
+		case table:
+			if h := p.tableHigh(b); h < 260 {
+				return high + h
+			}
+			return high + 70
+		case code:
+			return high + 12*float64(min(4, 1+strings.Count(b.text, "\n")))
+		}
+		return high + 2*bodySize*leading
+	}
+	return high
+}
+
+func headingSize(level int) float64 {
+	return []float64{21, 15.5, 12.5, 11, 10.5, 10.5}[min(level, 6)-1]
+}
+
 func (p *paper) block(b block, i int) error {
 	indent := 0.0
 	if b.quote {
@@ -66,12 +106,15 @@ func (p *paper) block(b block, i int) error {
 	}
 	switch b.kind {
 	case heading:
-		size := []float64{21, 15.5, 12.5, 11, 10.5, 10.5}[min(b.level, 6)-1]
+		size := headingSize(b.level)
 		if i > 0 {
 			p.y -= size * 0.7
 		}
-		p.need(size * 4) // a heading stays with what it is above
-		p.text(p.pdf.pieces(b.spans, size, true, false), 0, size*1.25, false)
+		list := p.pdf.pieces(b.spans, size, true, false)
+		for n := range list {
+			list[n].blue = true
+		}
+		p.text(list, 0, size*1.25, false)
 		p.y -= size * 0.3
 	case para:
 		p.text(p.pdf.pieces(b.spans, bodySize, false, b.quote), indent, bodySize*leading, b.quote)
@@ -85,12 +128,72 @@ func (p *paper) block(b block, i int) error {
 		p.page.line(margin, p.y-6, margin+textRoom, p.y-6, 0.75)
 		p.y -= 18
 	case table:
-		p.table(b.rows)
+		p.table(b)
 	case picture:
 		return p.picture(b.pic)
+	case graph:
+		p.chart(b.graph)
 	}
 	return nil
 }
+
+// chart draws a chart, with lines and letters.
+func (p *paper) chart(c *chart) {
+	scale := textRoom / chartWide
+	p.need(chartHigh * scale)
+	one := *c
+	one.canvas = &pdfCanvas{p, p.y, scale}
+	one.draw()
+	p.y -= chartHigh*scale + 10
+}
+
+// pdfCanvas is a part of a page that a chart is drawn on, from its top.
+type pdfCanvas struct {
+	paper      *paper
+	top, scale float64
+}
+
+func (c *pdfCanvas) path(list []point) string {
+	var b strings.Builder
+	for i, q := range list {
+		fmt.Fprintf(&b, "%.2f %.2f %s ", margin+q.x*c.scale, c.top-q.y*c.scale, []string{"m", "l"}[btoi(i > 0)])
+	}
+	return b.String()
+}
+
+// tint is a colour on white.
+func tint(c color.NRGBA) string {
+	part := func(v uint8) float64 { return (float64(v)*float64(c.A) + 255*(255-float64(c.A))) / 255 / 255 }
+	return fmt.Sprintf("%.3f %.3f %.3f", part(c.R), part(c.G), part(c.B))
+}
+
+func (c *pdfCanvas) area(shade color.NRGBA, list []point) {
+	if len(list) > 2 {
+		fmt.Fprintf(&c.paper.page.draw, "%s rg %sh f\n", tint(shade), c.path(list))
+	}
+}
+
+func (c *pdfCanvas) line(shade color.NRGBA, width float64, list []point) {
+	if len(list) > 1 {
+		fmt.Fprintf(&c.paper.page.draw, "%s RG %.2f w 1 j %sS\n", tint(shade), width*c.scale, c.path(list))
+	}
+}
+
+func (c *pdfCanvas) text(at point, s string, size float64, bold bool, anchor int, _ bool) {
+	c.write(at, piece{text: s, font: []int{regular, boldface}[btoi(bold)], size: size * c.scale * 1.05}, anchor)
+}
+
+func (c *pdfCanvas) light(at point, s string, size float64, anchor int) {
+	c.write(at, piece{text: s, font: boldface, size: size * c.scale * 1.05, white: true}, anchor)
+}
+
+func (c *pdfCanvas) write(at point, one piece, anchor int) {
+	list := c.paper.pdf.sorted([]piece{one})
+	off := c.paper.pdf.width(list) * float64(anchor+1) / 2
+	c.paper.pdf.put(c.paper.page, margin+at.x*c.scale-off, c.top-at.y*c.scale, list)
+}
+
+func (c *pdfCanvas) bytes() ([]byte, error) { return nil, nil }
 
 func (p *paper) item(b block) {
 	indent := 18 * float64(b.level+1)
@@ -109,8 +212,14 @@ func (p *paper) item(b block) {
 
 // text sets a paragraph.
 func (p *paper) text(list []piece, indent, high float64, bar bool) {
-	for _, line := range p.pdf.wrap(list, textRoom-indent) {
-		p.need(high)
+	all := p.pdf.wrap(list, textRoom-indent)
+	for i, line := range all {
+		switch left := len(all) - i; {
+		case i == 0 && left > 2, left == 2 && i > 1: // no line of a paragraph stands alone
+			p.need(2 * high)
+		default:
+			p.need(high)
+		}
 		p.pdf.put(p.page, margin+indent, p.y-high/leading, line)
 		if bar {
 			p.page.rect(margin, p.y-high, 3, high, 0.8)
@@ -135,7 +244,7 @@ func (p *paper) code(text string) {
 }
 
 func (p *paper) picture(pic *pic) error {
-	w, h := fit(pic, textRoom, pageHigh-margin-bottom-20)
+	w, h := fit(pic, textRoom, pageHigh-margin-bottom-120)
 	if err := pic.drawn(); err != nil {
 		return err
 	}
@@ -143,18 +252,48 @@ func (p *paper) picture(pic *pic) error {
 	if err != nil {
 		return err
 	}
-	p.need(h)
+	p.need(h + 20*float64(btoi(pic.alt != "")))
 	p.page.image(name, margin, p.y-h, w, h)
-	p.y -= h + 10
+	p.y -= h + 4
+	if pic.alt != "" {
+		note := p.pdf.pieces([]span{{text: pic.alt, italic: true}}, 9, false, true)
+		p.text(note, 0, 9*leading, false)
+	}
+	p.y -= 8
 	return nil
 }
 
-const cellPad = 5.0
+// Measures of tables, in points.
+const (
+	cellPad   = 5.0
+	tableSize = 9.2
+	tableLine = 12.6
+)
+
+// tableHigh is how much room a table takes.
+func (p *paper) tableHigh(b block) (high float64) {
+	widths := p.columns(b.rows, tableSize)
+	for i, row := range b.rows {
+		most := 1
+		for n, cell := range row {
+			if n < len(widths) {
+				most = max(most, len(p.pdf.wrap(p.pdf.pieces(cell, tableSize, i == 0, false), widths[n]-2*cellPad)))
+			}
+		}
+		high += float64(most)*tableLine + 2*cellPad - 2
+	}
+	return high
+}
 
 // table sets a table; its head comes again on each page.
-func (p *paper) table(rows [][][]span) {
-	const size, high = 9.2, 12.6
+func (p *paper) table(b block) {
+	const size, high = tableSize, tableLine
+	rows, sides := b.rows, b.sides()
 	columns := len(rows[0])
+	p.y -= 4
+	if all := p.tableHigh(b); all < 260 { // a short table stays on one page
+		p.need(all)
+	}
 	widths := p.columns(rows, size)
 	set := func(row [][]span, head bool) (cells [][][]piece, tall float64) {
 		for i := range columns {
@@ -175,12 +314,22 @@ func (p *paper) table(rows [][][]span) {
 		x := margin
 		for i, cell := range cells {
 			for n, line := range cell {
-				p.pdf.put(p.page, x+cellPad, p.y-cellPad-size+1-float64(n)*high, line)
+				off := 0.0
+				if free := widths[i] - 2*cellPad - p.pdf.width(line); sides[i] == right {
+					off = free
+				} else if sides[i] == middle {
+					off = free / 2
+				}
+				p.pdf.put(p.page, x+cellPad+off, p.y-cellPad-size+1-float64(n)*high, line)
 			}
 			x += widths[i]
 		}
 		p.y -= tall
-		p.page.line(margin, p.y, margin+textRoom, p.y, 0.75)
+		if head {
+			fmt.Fprintf(&p.page.draw, "0.184 0.435 0.718 RG 1.2 w %.2f %.2f m %.2f %.2f l S\n", margin, p.y, margin+textRoom, p.y)
+		} else {
+			p.page.line(margin, p.y, margin+textRoom, p.y, 0.78)
+		}
 	}
 	top, topHigh := set(rows[0], true)
 	p.need(topHigh * 2)

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Fonts of a PDF. The last two are not inside it: readers have them, or something like them.
+// Fonts of a PDF. Gothic and Korean are not inside it: readers have them, or something like them.
 const (
 	regular = iota
 	boldface
@@ -31,6 +31,8 @@ const (
 	mono
 	gothic
 	korean
+	machine // letters of the machine's font, as drawings inside the file
+	machineBold
 	fonts
 )
 
@@ -63,7 +65,18 @@ type pdfFile struct {
 	missing map[rune]bool
 	pages   []*pdfPage
 	images  []pdfImage
+	drawn   []letter       // of the machine's font, in the order of their use
+	places  map[letter]int // where they are in drawn
 }
+
+// letter is a letter of the machine's font.
+type letter struct {
+	r    rune
+	bold bool
+}
+
+// perFont is how many letters a font of drawings has: their codes are bytes.
+const perFont = 250
 
 type pdfImage struct {
 	dict string
@@ -71,7 +84,7 @@ type pdfImage struct {
 }
 
 func newPDF() (*pdfFile, error) {
-	f := &pdfFile{missing: map[rune]bool{}}
+	f := &pdfFile{missing: map[rune]bool{}, places: map[letter]int{}}
 	for i, data := range [][]byte{goregular.TTF, gobold.TTF, goitalic.TTF, gobolditalic.TTF, gomono.TTF} {
 		parsed, err := sfnt.Parse(data)
 		if err != nil {
@@ -97,6 +110,12 @@ func (f *pdfFile) has(font int, r rune) bool { return f.glyph(font, r) != 0 }
 
 // advance is the width of a character in thousandths of its size.
 func (f *pdfFile) advance(i int, r rune) float64 {
+	if i == machine || i == machineBold {
+		own := machineFont()
+		g, _ := own.GlyphIndex(&f.buf, r)
+		n, _ := own.GlyphAdvance(&f.buf, g, fixed.I(1000), font.HintingNone) // 0 where there is none
+		return float64(n) / 64
+	}
 	if i >= gothic {
 		return 1000
 	}
@@ -127,17 +146,17 @@ func (f *pdfFile) put(page *pdfPage, x, y float64, list []piece) {
 			shade = "0.36 0.4 0.45"
 		}
 		w := f.width([]piece{p})
-		fmt.Fprintf(&page.draw, "BT %s rg /F%d %.2f Tf %.2f %.2f Td <", shade, p.font, p.size, x, y)
-		for _, r := range p.text {
-			if p.font >= gothic {
-				fmt.Fprintf(&page.draw, "%04X", r)
-				continue
-			}
-			g := f.glyph(p.font, r)
-			f.faces[p.font].used[g] = r
-			fmt.Fprintf(&page.draw, "%04X", uint16(g))
+		switch {
+		case p.white:
+			shade = "1 1 1"
+		case p.blue && p.link == "":
+			shade = "0.078 0.22 0.373"
 		}
-		page.draw.WriteString("> Tj ET\n")
+		if p.font == machine || p.font == machineBold {
+			f.putDrawn(page, x, y, p, shade)
+		} else {
+			f.putText(page, x, y, p, shade)
+		}
 		if p.struck {
 			page.line(x, y+p.size*0.28, x+w, y+p.size*0.28, 0.3)
 		}
@@ -146,6 +165,124 @@ func (f *pdfFile) put(page *pdfPage, x, y float64, list []piece) {
 		}
 		x += w
 	}
+}
+
+// putText writes a piece in a font that PDFs have.
+func (f *pdfFile) putText(page *pdfPage, x, y float64, p piece, shade string) {
+	fmt.Fprintf(&page.draw, "BT %s rg /F%d %.2f Tf %.2f %.2f Td <", shade, p.font, p.size, x, y)
+	for _, r := range p.text {
+		if p.font >= gothic {
+			fmt.Fprintf(&page.draw, "%04X", r)
+			continue
+		}
+		g := f.glyph(p.font, r)
+		f.faces[p.font].used[g] = r
+		fmt.Fprintf(&page.draw, "%04X", uint16(g))
+	}
+	page.draw.WriteString("> Tj ET\n")
+}
+
+// putDrawn writes a piece in letters of the machine's font.
+func (f *pdfFile) putDrawn(page *pdfPage, x, y float64, p piece, shade string) {
+	fmt.Fprintf(&page.draw, "BT %s rg %[1]s RG %.2f %.2f Td", shade, x, y)
+	last := -1
+	for _, r := range p.text {
+		l := letter{r, p.font == machineBold}
+		at, ok := f.places[l]
+		if !ok {
+			at = len(f.drawn)
+			f.places[l], f.drawn = at, append(f.drawn, l)
+		}
+		if at/perFont != last {
+			if last >= 0 {
+				page.draw.WriteString("> Tj")
+			}
+			last = at / perFont
+			fmt.Fprintf(&page.draw, " /M%d %.2f Tf <", last, p.size)
+		}
+		fmt.Fprintf(&page.draw, "%02X", at%perFont)
+	}
+	page.draw.WriteString("> Tj ET\n")
+}
+
+// drawnFont adds a font of drawings: letters n*perFont and so on.
+func (f *pdfFile) drawnFont(o *objects, n int) int {
+	own := machineFont()
+	list := f.drawn[n*perFont : min(len(f.drawn), (n+1)*perFont)]
+	var procs, names, widths, uni strings.Builder
+	for i, l := range list {
+		font := machine
+		if l.bold {
+			font = machineBold
+		}
+		w := f.advance(font, l.r)
+		fmt.Fprintf(&procs, "/g%d %d 0 R ", i, o.stream("/Filter /FlateDecode", deflate(outline(own, &f.buf, l, w))))
+		fmt.Fprintf(&names, "/g%d ", i)
+		fmt.Fprintf(&widths, "%.0f ", w)
+	}
+	for start := 0; start < len(list); start += 100 {
+		chunk := list[start:min(len(list), start+100)]
+		fmt.Fprintf(&uni, "%d beginbfchar\n", len(chunk))
+		for i, l := range chunk {
+			fmt.Fprintf(&uni, "<%02X> %s\n", start+i, strings.Replace(hex(string(l.r)), "FEFF", "", 1))
+		}
+		uni.WriteString("endbfchar\n")
+	}
+	cmap := o.stream("/Filter /FlateDecode", deflate([]byte("/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"+
+		"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n/CMapName /Adobe-Identity-UCS def /CMapType 2 def\n"+
+		"1 begincodespacerange <00> <FF> endcodespacerange\n"+uni.String()+"endcmap CMapName currentdict /CMap defineresource pop end end")))
+	return o.add(fmt.Sprintf("<< /Type /Font /Subtype /Type3 /FontBBox [-100 -300 1200 1000] /FontMatrix [0.001 0 0 0.001 0 0] "+
+		"/CharProcs << %s>> /Encoding << /Type /Encoding /Differences [0 %s] >> /FirstChar 0 /LastChar %d /Widths [%s] /Resources << >> /ToUnicode %d 0 R >>",
+		procs.String(), names.String(), len(list)-1, widths.String(), cmap))
+}
+
+// outline is the drawing of a letter, 1000 units to its size.
+func outline(own *sfnt.Font, buf *sfnt.Buffer, l letter, wide float64) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%.0f 0 -100 -300 1200 1000 d1\n", wide)
+	g, err := own.GlyphIndex(buf, l.r)
+	if err != nil {
+		return b.Bytes()
+	}
+	segments, err := own.LoadGlyph(buf, g, fixed.I(1000), nil)
+	if err != nil {
+		return b.Bytes()
+	}
+	at := func(p fixed.Point26_6) (float64, float64) { return float64(p.X) / 64, -float64(p.Y) / 64 }
+	var px, py float64
+	open := false
+	for _, s := range segments {
+		x, y := at(s.Args[0])
+		switch s.Op {
+		case sfnt.SegmentOpMoveTo:
+			if open {
+				b.WriteString("h\n")
+			}
+			open = true
+			fmt.Fprintf(&b, "%.0f %.0f m\n", x, y)
+			px, py = x, y
+		case sfnt.SegmentOpLineTo:
+			fmt.Fprintf(&b, "%.0f %.0f l\n", x, y)
+			px, py = x, y
+		case sfnt.SegmentOpQuadTo:
+			ex, ey := at(s.Args[1])
+			fmt.Fprintf(&b, "%.0f %.0f %.0f %.0f %.0f %.0f c\n", px+(x-px)*2/3, py+(y-py)*2/3, ex+(x-ex)*2/3, ey+(y-ey)*2/3, ex, ey)
+			px, py = ex, ey
+		case sfnt.SegmentOpCubeTo:
+			x2, y2 := at(s.Args[1])
+			ex, ey := at(s.Args[2])
+			fmt.Fprintf(&b, "%.0f %.0f %.0f %.0f %.0f %.0f c\n", x, y, x2, y2, ex, ey)
+			px, py = ex, ey
+		}
+	}
+	switch {
+	case !open:
+	case l.bold:
+		b.WriteString("h 34 w 1 j B\n")
+	default:
+		b.WriteString("h f\n")
+	}
+	return b.Bytes()
 }
 
 func (p *pdfPage) line(x1, y1, x2, y2, gray float64) {
@@ -260,7 +397,10 @@ func (f *pdfFile) bytes(d *doc) ([]byte, error) {
 	o.out.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
 	catalog, tree := o.reserve(), o.reserve()
 	var names strings.Builder
-	for i := range fonts {
+	for n := range (len(f.drawn) + perFont - 1) / perFont {
+		fmt.Fprintf(&names, "/M%d %d 0 R ", n, f.drawnFont(o, n))
+	}
+	for i := range machine {
 		if f.uses[i] {
 			fmt.Fprintf(&names, "/F%d %d 0 R ", i, f.font(o, i))
 		}

@@ -12,6 +12,8 @@ type piece struct {
 	size   float64
 	link   string
 	gray   bool
+	white  bool
+	blue   bool // as headings are
 	struck bool
 }
 
@@ -34,7 +36,7 @@ func (f *pdfFile) pieces(spans []span, size float64, bold, gray bool) []piece {
 		if s.mono {
 			n *= 0.92
 		}
-		out = append(out, piece{s.text, font, n, s.link, gray, s.struck})
+		out = append(out, piece{text: s.text, font: font, size: n, link: s.link, gray: gray, struck: s.struck})
 	}
 	return f.sorted(out)
 }
@@ -79,6 +81,11 @@ func (f *pdfFile) pick(want int, r rune) (int, rune) {
 		return want, ' '
 	case f.has(want, r):
 		return want, r
+	case f.ofMachine(r):
+		if want == boldface || want == boldItalic {
+			return machineBold, r
+		}
+		return machine, r
 	case unicode.Is(unicode.Hangul, r):
 		return korean, r
 	case wide(r) && r <= 0xffff:
@@ -86,6 +93,19 @@ func (f *pdfFile) pick(want int, r rune) (int, rune) {
 	}
 	f.missing[r] = true
 	return want, '?'
+}
+
+// ofMachine tells whether the machine's font has a letter that stands by itself. Others would have to be joined.
+func (f *pdfFile) ofMachine(r rune) bool {
+	if !wide(r) && !unicode.In(r, unicode.Bopomofo) && (r < 0x2000 || r > 0x33ff) {
+		return false
+	}
+	own := machineFont()
+	if own == nil {
+		return false
+	}
+	g, err := own.GlyphIndex(&f.buf, r)
+	return err == nil && g != 0
 }
 
 func (f *pdfFile) width(list []piece) (w float64) {
@@ -165,5 +185,5 @@ func (f *pdfFile) wrap(list []piece, room float64) (out [][]piece) {
 }
 
 func same(a, b piece) bool {
-	return a.font == b.font && a.size == b.size && a.link == b.link && a.gray == b.gray && a.struck == b.struck
+	return a.font == b.font && a.size == b.size && a.link == b.link && a.gray == b.gray && a.white == b.white && a.blue == b.blue && a.struck == b.struck
 }

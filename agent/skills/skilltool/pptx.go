@@ -3,6 +3,7 @@ package skilltool
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -10,7 +11,9 @@ import (
 const (
 	slideWide, slideHigh = 960.0, 540.0
 	slideEdge            = 56.0
-	bodyTop, bodyHigh    = 126.0, 372.0
+	bodyTop, bodyHigh    = 130.0, 356.0
+	titleTop, titleHigh  = 34.0, 82.0
+	footTop              = 502.0
 )
 
 // box is a place on a slide, in points.
@@ -27,6 +30,9 @@ type show struct {
 	slides []string
 	rels   []*relations
 	media  []part
+	notes  map[int]string // of slides by their number
+	charts int
+	title  string
 }
 
 const drawNS = `xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" ` +
@@ -38,7 +44,7 @@ func writePptx(c call, d *doc) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &show{c: c}
+	w := &show{c: c, notes: map[int]string{}, title: d.title}
 	for i, s := range list {
 		if err := w.slide(i+1, s); err != nil {
 			return nil, fmt.Errorf("slide %d: %w", i+1, err)
@@ -66,7 +72,7 @@ func (w *show) slide(number int, s slide) error {
 	var texts, things []block
 	for _, b := range s.blocks {
 		switch b.kind {
-		case table, picture, code:
+		case table, picture, code, graph:
 			things = append(things, b)
 		case rule:
 		default:
@@ -74,7 +80,21 @@ func (w *show) slide(number int, s slide) error {
 		}
 	}
 	if len(s.title) > 0 {
-		sh.text(`<p:ph type="title"/>`, "Title", nil, []block{{spans: s.title}}, 0)
+		size := 0
+		if room := slideWide - 2*slideEdge; !s.cover && lines([]block{{spans: s.title}}, room, 30) > 1 {
+			size = 26
+			if lines([]block{{spans: s.title}}, room, 26) > 2 {
+				size = 20
+			}
+		}
+		sh.text(`<p:ph type="title"/>`, "Title", nil, []block{{spans: s.title}}, size)
+	}
+	if !s.cover {
+		sh.foot()
+	}
+	if len(s.notes) > 0 {
+		w.notes[number] = notesText(s.notes)
+		sh.rels.add("notesSlide", fmt.Sprintf("../notesSlides/notesSlide%d.xml", number), false)
 	}
 	area := box{slideEdge, bodyTop, slideWide - 2*slideEdge, bodyHigh}
 	if s.cover {
@@ -86,11 +106,11 @@ func (w *show) slide(number int, s slide) error {
 		place := area
 		switch {
 		case len(things) > 0 && wideThings(things): // below each other
-			place.h = min(area.h/2, 30*float64(lines(texts, area.w, 18)))
-			room.y, room.h = area.y+place.h+10, area.h-place.h-10
+			place.h = min(area.h/2, 32*float64(lines(texts, area.w, 20))+6)
+			room.y, room.h = area.y+place.h+14, area.h-place.h-14
 		case len(things) > 0: // side by side
-			place.w = area.w*0.46 - 12
-			room.x, room.w = area.x+area.w*0.46+12, area.w*0.54-12
+			place.w = area.w*0.4 - 12
+			room.x, room.w = area.x+area.w*0.4+12, area.w*0.6-12
 		}
 		size := sh.size(texts, place)
 		sh.text(`<p:ph type="body" idx="1"/>`, "Text", &place, texts, size)
@@ -112,7 +132,7 @@ func (w *show) slide(number int, s slide) error {
 
 func wideThings(list []block) bool {
 	for _, b := range list {
-		if b.kind != picture {
+		if b.kind != picture && b.kind != graph {
 			return true
 		}
 	}
@@ -166,7 +186,7 @@ func (sh *sheet) text(holder, name string, at *box, list []block, size int) {
 		props := `<a:buNone/>`
 		attrs := ` marL="0" indent="0"`
 		if b.kind == item {
-			attrs = fmt.Sprintf(` marL="%d" indent="-%d" lvl="%d"`, (b.level+1)*24*emu, 20*emu, min(b.level, 8))
+			attrs = fmt.Sprintf(` marL="%d" indent="-%d" lvl="%d"`, (b.level+1)*28*emu, 24*emu, min(b.level, 8))
 			props = `<a:buFont typeface="Arial"/><a:buChar char="•"/>`
 			if b.ordered {
 				at := [2]int{b.list, b.level}
@@ -190,7 +210,7 @@ func (sh *sheet) text(holder, name string, at *box, list []block, size int) {
 
 func (sh *sheet) runs(spans []span, size int, bold bool) {
 	for _, s := range spans {
-		attrs, props := ` lang="en-US"`, ""
+		attrs, props := ` lang="`+languageOf(s.text)+`"`, ""
 		if size > 0 {
 			attrs += fmt.Sprintf(` sz="%d"`, size*100)
 		}
@@ -227,10 +247,58 @@ func (sh *sheet) thing(b block, at box) error {
 	case picture:
 		return sh.picture(b.pic, at)
 	case table:
-		sh.table(b.rows, at)
+		sh.table(b, at)
 	case code:
 		sh.code(b.text, at)
+	case graph:
+		return sh.chart(b.graph, at)
 	}
+	return nil
+}
+
+// languageOf is the language that programs check a text in.
+func languageOf(s string) string {
+	for _, r := range s {
+		if unicode.Is(unicode.Han, r) {
+			return "zh-CN"
+		}
+	}
+	return "en-US"
+}
+
+// foot adds the title of the whole and the number of the slide.
+func (sh *sheet) foot() {
+	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Footer") + `<p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr><p:nvPr><p:ph type="ftr" sz="quarter" idx="11"/></p:nvPr></p:nvSpPr><p:spPr/>` +
+		`<p:txBody><a:bodyPr/><a:lstStyle/><a:p><a:r><a:rPr lang="` + languageOf(sh.show.title) + `"/><a:t>` + esc(brief(sh.show.title, 80)) + `</a:t></a:r></a:p></p:txBody></p:sp>`)
+	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Number") + `<p:cNvSpPr><a:spLocks noGrp="1"/></p:cNvSpPr><p:nvPr><p:ph type="sldNum" sz="quarter" idx="12"/></p:nvPr></p:nvSpPr><p:spPr/>` +
+		fmt.Sprintf(`<p:txBody><a:bodyPr/><a:lstStyle/><a:p><a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:rPr lang="en-US"/><a:t>%d</a:t></a:fld></a:p></p:txBody></p:sp>`, sh.number))
+}
+
+// notesText are the paragraphs of notes.
+func notesText(list []block) string {
+	var b strings.Builder
+	for _, n := range list {
+		b.WriteString(`<a:p><a:r><a:rPr lang="` + languageOf(n.says()) + `"/><a:t>` + esc(n.says()) + `</a:t></a:r></a:p>`)
+	}
+	return b.String()
+}
+
+// chart adds a chart that PowerPoint draws and edits.
+func (sh *sheet) chart(c *chart, at box) error {
+	sh.show.charts++
+	n := sh.show.charts
+	made, err := c.office(fmt.Sprintf("../embeddings/chart%d.xlsx", n), 12)
+	if err != nil {
+		return err
+	}
+	sh.show.media = append(sh.show.media, part{fmt.Sprintf("ppt/charts/chart%d.xml", n), made.chart},
+		part{fmt.Sprintf("ppt/charts/_rels/chart%d.xml.rels", n), made.rels},
+		part{fmt.Sprintf("ppt/embeddings/chart%d.xlsx", n), made.book})
+	id := sh.rels.add("chart", fmt.Sprintf("../charts/chart%d.xml", n), false)
+	sh.last++
+	fmt.Fprintf(&sh.tree, `<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="%d" name="Chart %[1]d" descr="%s"/><p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>%s`+
+		`<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/chart"><c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" r:id="%s"/>`+
+		`</a:graphicData></a:graphic></p:graphicFrame>`, sh.last, esc(c.alt()), at.xfrm("p"), id)
 	return nil
 }
 
@@ -238,7 +306,7 @@ func (sh *sheet) picture(p *pic, at box) error {
 	if err := p.drawn(); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("image%d.%s", len(sh.show.media)+1, p.format)
+	name := fmt.Sprintf("image%d.%s", len(sh.show.media)+1, p.format) // charts are counted too, which leaves gaps only
 	sh.show.media = append(sh.show.media, part{"ppt/media/" + name, p.data})
 	id := sh.rels.add("image", "../media/"+name, false)
 	scale := min(at.w/float64(p.width), at.h/float64(p.height))
@@ -251,9 +319,12 @@ func (sh *sheet) picture(p *pic, at box) error {
 	return nil
 }
 
-func (sh *sheet) table(rows [][][]span, at box) {
-	columns := len(rows[0])
-	size := 16
+func (sh *sheet) table(b block, at box) {
+	rows, sides, shares := b.rows, b.sides(), columnShares(b.rows)
+	size := 20
+	for size > 12 && tableWords(rows)*float64(size)*0.55 > at.w {
+		size--
+	}
 	for size > 9 && float64(len(rows)*size)*1.9 > at.h {
 		size--
 	}
@@ -266,27 +337,47 @@ func (sh *sheet) table(rows [][][]span, at box) {
 		`<p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>` +
 		place.xfrm("p") + `<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/table"><a:tbl>` +
 		`<a:tblPr firstRow="1" bandRow="1"/><a:tblGrid>`)
-	for range columns {
-		fmt.Fprintf(&sh.tree, `<a:gridCol w="%d"/>`, int(at.w*emu)/columns)
+	for _, share := range shares {
+		fmt.Fprintf(&sh.tree, `<a:gridCol w="%d"/>`, int(at.w*share*emu))
 	}
 	sh.tree.WriteString(`</a:tblGrid>`)
 	for i, row := range rows {
 		fmt.Fprintf(&sh.tree, `<a:tr h="%d">`, int(high*emu))
-		for _, cell := range row {
-			sh.tree.WriteString(`<a:tc><a:txBody><a:bodyPr/><a:lstStyle/><a:p>`)
-			sh.runs(cell, size, i == 0)
-			sh.tree.WriteString(`</a:p></a:txBody><a:tcPr marL="76200" marR="76200" marT="30480" marB="30480">`)
-			fmt.Fprintf(&sh.tree, `<a:lnB w="%d"><a:solidFill><a:srgbClr val="C4CCD6"/></a:solidFill></a:lnB>`,
-				9525+12700*btoi(i == 0))
-			fill := `<a:noFill/>`
-			if i == 0 {
-				fill = `<a:solidFill><a:srgbClr val="EAF0F7"/></a:solidFill>`
+		for n, cell := range row {
+			if n >= len(shares) {
+				break
 			}
+			sh.tree.WriteString(`<a:tc><a:txBody><a:bodyPr/><a:lstStyle/><a:p><a:pPr algn="` + []string{"l", "r", "ctr"}[sides[n]] + `"/>`)
+			sh.runs(cell, size, i == 0)
+			sh.tree.WriteString(`</a:p></a:txBody><a:tcPr marL="91440" marR="91440" marT="45720" marB="45720" anchor="ctr">`)
+			line, fill := `<a:srgbClr val="C4CCD6"/>`, `<a:noFill/>`
+			if i == 0 {
+				line, fill = `<a:schemeClr val="accent1"/>`, `<a:solidFill><a:schemeClr val="bg2"/></a:solidFill>`
+			}
+			fmt.Fprintf(&sh.tree, `<a:lnB w="%d"><a:solidFill>%s</a:solidFill></a:lnB>`, 9525+12700*btoi(i == 0), line)
 			sh.tree.WriteString(fill + `</a:tcPr></a:tc>`)
 		}
 		sh.tree.WriteString(`</a:tr>`)
 	}
 	sh.tree.WriteString(`</a:tbl></a:graphicData></a:graphic></p:graphicFrame>`)
+}
+
+// tableWords is how many letters the widest cells of a table have together.
+func tableWords(rows [][][]span) (sum float64) {
+	for i := range rows[0] {
+		most := 0
+		for _, row := range rows {
+			if i < len(row) {
+				n := 0
+				for _, r := range plain(row[i]) {
+					n += 1 + btoi(wide(r))
+				}
+				most = max(most, n)
+			}
+		}
+		sum += float64(min(most, 40)) + 2
+	}
+	return sum
 }
 
 func btoi(b bool) int {
@@ -302,14 +393,14 @@ func (sh *sheet) code(text string, at box) {
 	for _, l := range all {
 		longest = max(longest, utf8.RuneCountInString(l))
 	}
-	size := 16
-	for size > 8 && (float64(size)*0.56*float64(longest) > at.w-24 || float64(size*len(all))*1.25 > at.h-16) {
+	size := 18
+	for size > 8 && (float64(size)*0.62*float64(longest) > at.w-24 || float64(size*len(all))*1.25 > at.h-16) {
 		size--
 	}
-	at.h = min(at.h, float64(size*len(all))*1.25+20)
+	at.h = min(at.h, float64(size*len(all))*1.25+24)
 	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Code") + `<p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr>` +
 		at.xfrm("a") + `<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:solidFill><a:srgbClr val="F1F4F8"/></a:solidFill></p:spPr>` +
-		`<p:txBody><a:bodyPr wrap="square"/><a:lstStyle/>`)
+		`<p:txBody><a:bodyPr wrap="square" lIns="152400" tIns="114300" rIns="152400" bIns="114300"/><a:lstStyle/>`)
 	for _, l := range all {
 		sh.tree.WriteString(`<a:p>`)
 		sh.runs([]span{{text: l, mono: true}}, size, false)

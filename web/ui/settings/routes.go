@@ -11,6 +11,7 @@ func (h *Handlers) Routes() []page.Route {
 		page.Post("/ui/web/by-name/:name/save", page.Operator, h.onService(h.saveService)),
 		page.Post("/ui/web/by-name/:name/move", page.Operator, h.onService(h.moveService)),
 		page.Post("/ui/web/by-name/:name/try", page.Operator, h.onService(h.tryService)),
+		page.Post("/ui/media/by-name/:name", page.Operator, h.saveMedia),
 		page.Post("/ui/web/fallback", page.Operator, h.switchFallback),
 		page.Post("/ui/tools/by-name/:name/switch", page.Operator, h.switchTool),
 		page.Post("/ui/mcp/add", page.Operator, h.withMCP(h.addServers)),

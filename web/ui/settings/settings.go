@@ -96,7 +96,7 @@ func (h *Handlers) settings(c echo.Context) error {
 			return err
 		}
 	case "tools":
-		p.Tools, p.Web = h.toolList(c), h.webServices()
+		p.Tools, p.Web, p.Media = h.toolList(c), h.webServices(), h.mediaModels()
 	case "mcp":
 		p.Servers, p.MayAdd, p.Known = h.mcpServers(), h.MCP != nil, h.knownToAdd()
 	case "channels":

@@ -63,7 +63,7 @@ func (h *Handlers) showTools(c echo.Context, status int, w views.WebServices) er
 	if err != nil {
 		return err
 	}
-	p.Tools, p.Web = h.toolList(c), w
+	p.Tools, p.Web, p.Media = h.toolList(c), w, h.mediaModels()
 	return page.HTML(c, status, settings.Page(p))
 }
 

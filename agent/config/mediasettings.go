@@ -1,0 +1,136 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"fawn/agent/config/syntax"
+)
+
+// Kinds of models beside chat, by their keys in the configuration.
+const (
+	MediaImages        = "images"
+	MediaSpeech        = "speech"
+	MediaTranscription = "transcription"
+)
+
+// MediaKinds lists them.
+func MediaKinds() []string { return []string{MediaImages, MediaSpeech, MediaTranscription} }
+
+// ErrNoMedia is an edit of a kind that there is not.
+var ErrNoMedia = errors.New("there is no such kind of model")
+
+// MediaEdit is what the settings page says about a model beside chat.
+type MediaEdit struct {
+	Kind    string // one of [MediaKinds]
+	BaseURL string // empty is OpenAI's
+	Model   string // empty switches it off
+	Voice   string // of speech; empty is the usual
+	// Key is the provider's key; nil keeps the one there is, and an empty one is forgotten.
+	Key *Secret
+	// Like is the name of a model for chats whose address and key are taken.
+	Like  string
+	Judge func(address string) error // says why a new address may not be used; nil judges none
+}
+
+// Media is what is configured for a kind.
+func (f *File) Media(kind string) (m Speech, known bool) {
+	switch kind {
+	case MediaImages:
+		m = Speech{BaseURL: f.Images.BaseURL, APIKey: f.Images.APIKey, Model: f.Images.Model}
+	case MediaSpeech:
+		m = f.Speech
+	case MediaTranscription:
+		m = Speech{BaseURL: f.Transcription.BaseURL, APIKey: f.Transcription.APIKey, Model: f.Transcription.Model}
+	default:
+		return m, false
+	}
+	return m, true
+}
+
+// ChangeMedia writes it to DIR/settings.yaml, and the key to DIR/secrets.env. A key that is kept is only used for the address
+// that it was given for.
+func (s *Store) ChangeMedia(e MediaEdit) error {
+	if !slices.Contains(MediaKinds(), e.Kind) {
+		return ErrNoMedia
+	}
+	if err := e.check(); err != nil {
+		return err
+	}
+	if e.Like != "" {
+		m, known := s.Current().Model(e.Like)
+		if !known {
+			return &EditError{"like", BadValue, "there is no model of this name"}
+		}
+		key := m.APIKey
+		e.BaseURL, e.Key = m.BaseURL, &key
+	}
+	return s.edit(func(d *draft) error {
+		old, _ := s.Current().File.Media(e.Kind)
+		moved := strings.TrimRight(old.BaseURL, "/") != strings.TrimRight(e.BaseURL, "/")
+		if moved && e.Key == nil && old.APIKey != "" {
+			return &EditError{"api_key", KeyElsewhere,
+				"the address changes; enter the key for it, as the stored key is only used for the old address"}
+		}
+		if moved && e.BaseURL != "" && e.Judge != nil {
+			if err := e.Judge(e.BaseURL); err != nil {
+				return &EditError{"base_url", PrivateAddress, err.Error()}
+			}
+		}
+		entry := valueOf(d.root, e.Kind)
+		if entry == nil || entry.Kind != yaml.MappingNode {
+			entry = &yaml.Node{Kind: yaml.MappingNode}
+			d.set(e.Kind, entry)
+		}
+		values := map[string]string{"base_url": e.BaseURL, "model": e.Model}
+		if e.Kind == MediaSpeech {
+			values["voice"] = e.Voice
+		}
+		left := maxEditValues
+		for _, key := range sorted(values) {
+			n, err := valueNode(values[key], &left)
+			if err != nil {
+				return &EditError{key, BadValue, err.Error()}
+			}
+			setValue(entry, key, n)
+		}
+		if e.Key != nil {
+			d.putKey(entry, e.Kind, e.Key.Value())
+			if *e.Key == "" { // one of config.yaml must not come back for this address
+				setValue(entry, "api_key", literal(""))
+			}
+		}
+		return nil
+	}, nil)
+}
+
+func (e MediaEdit) check() error {
+	if e.BaseURL != "" {
+		u, err := url.Parse(e.BaseURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+			return &EditError{"base_url", BadAddress, "an address looks like https://host/v1, without a name or password in it"}
+		}
+	}
+	for key, text := range map[string]string{"model": e.Model, "voice": e.Voice} {
+		if len(text) > 200 || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) || strings.HasPrefix(text, "$") {
+			return &EditError{key, BadValue, "it must be one line of at most 200 bytes, without a leading $"}
+		}
+	}
+	if e.Key == nil {
+		return nil
+	}
+	text := e.Key.Value()
+	if len(text) > maxKeyLength || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		return &EditError{"api_key", BadKey, "a key is one line of text of at most 8 KiB"}
+	}
+	if _, ref := syntax.Reference(text); ref {
+		return &EditError{"api_key", BadVariable, "variables are named in config.yaml"}
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package eval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent/community"
+	"fawn/web/client"
+)
+
+// Options say who answers, and where what comes of it is kept.
+type Options struct {
+	Server  client.Server // one whose web tools know the pages of the suite
+	Model   string        // "" is the server's choice
+	Mode    string
+	Agent   string // a custom agent, "" for none
+	Skill   string // that each question names, "" for none
+	Judge   string // a model that judges too, "" for none
+	Timeout time.Duration
+	Jobs    int    // questions at a time
+	Out     string // folder of what is kept
+	Again   bool   // ask also what has been answered
+	Only    []string
+	// Progress gets a line as each question is answered.
+	Progress io.Writer
+}
+
+// alone is said with each question: nobody is there to be asked.
+const alone = "\n\nNobody can answer questions of yours: decide what is open yourself, and cite the pages that you have opened."
+
+// maxReport bounds a file of an answer that is read, in bytes.
+const maxReport = 4 << 20
+
+type runner struct {
+	Options
+	suite *Suite
+	mu    sync.Mutex // of Progress
+}
+
+// Evaluate asks the questions of a suite and measures the answers. What each came to is kept in a file of its own at
+// once, so an evaluation that was cut off goes on with the questions that are left. An error ends it; runs that fail
+// are in the report.
+func Evaluate(ctx context.Context, s *Suite, o Options) (*Report, error) {
+	r := &runner{Options: o, suite: s}
+	if err := os.MkdirAll(filepath.Join(o.Out, "questions"), 0o755); err != nil {
+		return nil, err
+	}
+	list, left, err := r.chosen()
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(list))
+	failures := make([]error, len(list))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	slots := make(chan struct{}, max(1, o.Jobs))
+	var work sync.WaitGroup
+	for i, q := range list {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		work.Go(func() {
+			defer func() { <-slots }()
+			if outcomes[i], failures[i] = r.question(ctx, q); failures[i] != nil {
+				stop()
+			}
+		})
+	}
+	work.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	report := newReport(r, outcomes, left)
+	return report, report.save(o.Out)
+}
+
+// chosen are the questions to ask, and the ids of those that are left out, as a page that they need is not there.
+func (r *runner) chosen() (list []Question, left []string, err error) {
+	only := map[string]bool{}
+	for _, id := range r.Only {
+		only[id] = true
+	}
+	for _, q := range r.suite.Questions {
+		if len(r.Only) > 0 && !only[q.ID] {
+			continue
+		}
+		delete(only, q.ID)
+		missing := false
+		for _, at := range q.Needs {
+			missing = missing || r.suite.Web.page(at) == nil
+		}
+		if missing {
+			left = append(left, q.ID)
+			continue
+		}
+		list = append(list, q)
+	}
+	for id := range only {
+		return nil, nil, &client.Mistake{Why: fmt.Sprintf("there is no question %q in %s", id, r.suite.Dir)}
+	}
+	return list, left, nil
+}
+
+// key tells answers apart that were asked for differently.
+func (r *runner) key(q Question) string {
+	b, err := json.Marshal([]string{q.Question, r.Model, r.Mode, r.Agent, r.Skill, r.suite.Web.Sum(), r.Timeout.String()})
+	if err != nil {
+		return "" // strings can be written
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func (r *runner) file(q Question) string { return filepath.Join(r.Out, "questions", q.ID+".json") }
+
+// kept is an answer of before, if it still counts: what failed is asked again.
+func (r *runner) kept(q Question) (a Answer, ok bool, err error) {
+	b, err := os.ReadFile(r.file(q))
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, false, nil
+	}
+	if err == nil && json.Unmarshal(b, &a) != nil {
+		return Answer{}, false, nil // of another version
+	}
+	return a, err == nil && !r.Again && a.Key == r.key(q) && (a.Status == string(client.Success) || a.Status == string(client.CutOff) ||
+		a.Status == string(client.Waiting)), err
+}
+
+// keep stores an answer, whole or not at all.
+func (r *runner) keep(q Question, a Answer) error { return writeJSON(r.file(q), a) }
+
+func writeJSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(name, append(b, '\n'))
+}
+
+// replace writes a file, whole or not at all.
+func replace(name string, data []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}
+
+// question asks one question, unless there is an answer, and measures what is said.
+func (r *runner) question(ctx context.Context, q Question) (Outcome, error) {
+	a, ok, err := r.kept(q)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if !ok {
+		if a, err = r.ask(ctx, q); err != nil {
+			return Outcome{}, fmt.Errorf("question %s: %w", q.ID, err)
+		}
+		if ctx.Err() != nil {
+			return Outcome{}, context.Cause(ctx)
+		}
+		if err := r.keep(q, a); err != nil {
+			return Outcome{}, err
+		}
+	}
+	m := Measure(r.suite.Web, q, a)
+	if r.Judge != "" && a.Text != "" {
+		if err := r.judge(ctx, q, &a, m); err != nil {
+			return Outcome{}, fmt.Errorf("question %s: %w", q.ID, err)
+		}
+		if err := r.keep(q, a); err != nil {
+			return Outcome{}, err
+		}
+		a.Judged.into(q, &m)
+	}
+	out := Outcome{Question: q, Answer: a, Measures: m, Kept: ok}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintln(r.Progress, out.line())
+	return out, nil
+}
+
+// ask runs one question.
+func (r *runner) ask(ctx context.Context, q Question) (Answer, error) {
+	text := q.Question + alone
+	if r.Skill != "" {
+		text = "/" + r.Skill + " " + text
+	}
+	seen := &watcher{calls: map[string]string{}}
+	files, err := os.MkdirTemp("", "fawn-eval-files-*")
+	if err != nil {
+		return Answer{}, err
+	}
+	defer os.RemoveAll(files)
+	res, err := client.Run(ctx, r.Server, client.Task{Text: text, Model: r.Model, Mode: r.Mode, Agent: r.Agent,
+		Timeout: r.Timeout, Watch: seen.event, Out: files}, client.Screen{Answer: io.Discard, Progress: io.Discard})
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{ID: q.ID, Key: r.key(q), Status: string(res.Status), Error: res.Error, Text: res.Answer, Opened: seen.opened,
+		Searches: seen.searches, Usage: Usage(res.Usage), Seconds: res.Seconds, Thread: res.ThreadID}
+	if a.Opened == nil {
+		a.Opened = []Opened{}
+	}
+	for _, f := range res.Artifacts {
+		info, err := os.Stat(f.File)
+		if err != nil || !strings.HasSuffix(f.Path, ".md") && !strings.HasSuffix(f.Path, ".txt") || info.Size() > maxReport {
+			a.Other = append(a.Other, f.Path)
+			continue
+		}
+		b, err := os.ReadFile(f.File)
+		if err != nil {
+			return a, err
+		}
+		if a.Reports == nil {
+			a.Reports = map[string]string{}
+		}
+		a.Reports[f.Path] = strings.ToValidUTF8(string(b), "\uFFFD")
+	}
+	var spent struct {
+		Cost     *float64 `json:"total_cost"`
+		Currency *string  `json:"currency"`
+	}
+	err = r.Server.Call(ctx, http.MethodGet, "/api/threads/"+url.PathEscape(res.ThreadID)+"/token-usage", nil, &spent)
+	var no *client.Refusal
+	if err != nil && !errors.As(err, &no) && ctx.Err() == nil {
+		return a, err
+	}
+	if a.Cost = spent.Cost; spent.Currency != nil {
+		a.Currency = *spent.Currency
+	}
+	return a, nil
+}
+
+// watcher learns from the events of a run which pages it opened.
+type watcher struct {
+	calls    map[string]string // addresses of calls by id
+	opened   []Opened
+	searches int
+}
+
+// event is told by one goroutine.
+func (w *watcher) event(event string, data []byte) {
+	if event != "updates" && !strings.HasPrefix(event, "updates|") { // of helpers
+		return
+	}
+	var nodes map[string]struct {
+		Messages []struct {
+			Type     string          `json:"type"`
+			Name     string          `json:"name"`
+			Status   string          `json:"status"`
+			Call     string          `json:"tool_call_id"`
+			Artifact json.RawMessage `json:"artifact"`
+			Calls    []struct {
+				ID   string         `json:"id"`
+				Name string         `json:"name"`
+				Args map[string]any `json:"args"`
+			} `json:"tool_calls"`
+		} `json:"messages"`
+	}
+	if json.Unmarshal(data, &nodes) != nil {
+		return
+	}
+	for _, n := range nodes {
+		for _, m := range n.Messages {
+			for _, c := range m.Calls {
+				if at, ok := c.Args["url"].(string); ok && c.Name == community.WebFetch {
+					w.calls[c.ID] = at
+				}
+			}
+			switch {
+			case m.Type != "tool":
+			case m.Name == community.WebSearch:
+				w.searches++
+			case m.Name == community.WebFetch:
+				ok := m.Status != "error"
+				if at := w.calls[m.Call]; at != "" {
+					w.opened = append(w.opened, Opened{at, ok})
+				}
+				if art := community.ReadArtifact(m.Artifact); art != nil && ok {
+					for _, s := range art.Sources {
+						w.opened = append(w.opened, Opened{s.URL, true})
+					}
+				}
+			}
+		}
+	}
+}
