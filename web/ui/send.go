@@ -42,11 +42,17 @@ func (u *UI) create(c echo.Context) error {
 			if at != "" {
 				return page.Frame(c, views.Frame{Location: at}, at)
 			}
-			if form.Get("temporary") != "" {
-				err = u.makeTemporary(c.Request().Context(), thread)
-			}
-			if err == nil {
-				err = u.start(c, thread, nil, text, form)
+			var earlier *store.Run
+			earlier, err = u.once(c, form, func(run string) error {
+				if form.Get("temporary") != "" {
+					if err := u.makeTemporary(c.Request().Context(), thread); err != nil {
+						return err
+					}
+				}
+				return u.startAs(c, run, thread, nil, text, form)
+			})
+			if earlier != nil {
+				thread = earlier.ThreadID
 			}
 		}
 	}
@@ -88,11 +94,15 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 	if err == nil {
 		was, err = u.Load(ctx, id, "", conversation.Everything, "")
 	}
+	var earlier *store.Run
 	if err == nil {
-		err = u.start(c, id, was, text, form)
+		earlier, err = u.once(c, form, func(run string) error { return u.startAs(c, run, id, was, text, form) })
 	}
 	if err != nil {
 		return u.refuse(c, err, text)
+	}
+	if earlier != nil && page.Scripted(c.Request()) { // the answer that told the page of it was lost
+		return page.SendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
 	}
 	if !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")

@@ -13,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/httpx"
+	"fawn/web/once"
 	"fawn/web/principal"
 	"fawn/web/ui/conversation"
 	"fawn/web/ui/turns"
@@ -24,7 +25,12 @@ var errEmpty = errors.New("the message is empty")
 // start stores a message and starts its run. v is the thread as it stands, nil for one that may
 // have to be made. While another run works, the message waits.
 func (u *UI) start(c echo.Context, thread string, v *conversation.View, text string, form url.Values) error {
-	req := runs.Request{Thread: thread, Hold: u.Runs.Active(thread) != ""}
+	return u.startAs(c, "", thread, v, text, form)
+}
+
+// startAs is start for a run that has an id already.
+func (u *UI) startAs(c echo.Context, id, thread string, v *conversation.View, text string, form url.Values) error {
+	req := runs.Request{ID: id, Thread: thread, Hold: u.Runs.Active(thread) != ""}
 	if req.Hold && form.Get("resume") != "" {
 		return conversation.ErrBusy
 	}
@@ -35,6 +41,21 @@ func (u *UI) start(c echo.Context, thread string, v *conversation.View, text str
 		}
 	}
 	return u.begin(c, req, form)
+}
+
+// once does what a form begins, one time however often it is sent with the same key. It returns the run of an earlier request.
+func (u *UI) once(c echo.Context, form url.Values, do func(id string) error) (earlier *store.Run, err error) {
+	ctx := c.Request().Context()
+	key, err := once.Read(c.Request(), principal.Owner(ctx), []byte(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	r, there, err := u.keys.Run(ctx, key, func(id string) (store.Run, error) { return store.Run{}, do(id) })
+	if err != nil || !there {
+		return nil, err
+	}
+	c.Response().Header().Set(once.Replayed, "true")
+	return &r, nil
 }
 
 // begin starts a run as the reader's choices say.
