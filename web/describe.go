@@ -42,7 +42,7 @@ func described(version string) openapi.Spec {
 func describeHealth() []openapi.Op {
 	health := openapi.Object(openapi.Req("status", openapi.Enum("healthy", "unhealthy")),
 		openapi.Req("service", openapi.String()),
-		openapi.Req("version", openapi.String()), openapi.Opt("reason", openapi.String()),
+		openapi.Opt("version", openapi.String()), openapi.Opt("reason", openapi.String()),
 		openapi.Opt("config_problem", openapi.String()))
 	var out []openapi.Op
 	for _, one := range []struct{ id, method, path string }{{"getHealth", "GET", "/health"},
