@@ -87,7 +87,7 @@ func TestTheExamplesOfTheConfigurationAreTaken(t *testing.T) {
 		for _, m := range block().FindAllStringSubmatch(manual, -1) {
 			dir, name, text := t.TempDir(), "", m[2]
 			switch kind := m[1]; {
-			case strings.HasPrefix(text, "# prometheus.yml"): // of another program
+			case strings.HasPrefix(text, "# prometheus.yml"), strings.HasPrefix(text, "# librechat.yaml"): // of another program
 				continue
 			case kind == "json" && strings.Contains(text, "agent_servers"): // of editors, which start this program
 				editorSettings(t, file, text)

@@ -192,7 +192,8 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 	return fmt.Errorf("content must be a string or a list of blocks")
 }
 
-type wireMessage struct {
+// WireMessage is a message in the form that every API shows. One of the type remove has no other members than its id.
+type WireMessage struct {
 	Type       string          `json:"type"`
 	ID         string          `json:"id"`
 	Content    Content         `json:"content"`
@@ -215,7 +216,7 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 			ID   string `json:"id"`
 		}{TypeRemove, m.ID})
 	}
-	w := wireMessage{Type: m.Type, ID: m.ID, Content: m.Content, Kwargs: m.Kwargs, Meta: m.Meta,
+	w := WireMessage{Type: m.Type, ID: m.ID, Content: m.Content, Kwargs: m.Kwargs, Meta: m.Meta,
 		Usage: m.Usage, Status: m.Status}
 	if m.Name != "" {
 		w.Name = &m.Name

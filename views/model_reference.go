@@ -20,6 +20,7 @@ type Route struct {
 	Params           []RouteField // of path and query
 	Body             []RouteField // members of the JSON body
 	BodyType         string       // what the body is; empty when the route takes none
+	Example          string       // of the body
 	Answers          []RouteAnswer
 }
 

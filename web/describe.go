@@ -19,11 +19,17 @@ import (
 	"fawn/web/route"
 )
 
+// Document is the OpenAPI document of the program, as a server without a base path has it.
+func Document() ([]byte, error) { return described("").JSON() }
+
 // spec describes every route that programs may rely on.
-func (a *App) spec() openapi.Spec {
+func (a *App) spec() openapi.Spec { return described(a.opts.Version) }
+
+func described(version string) openapi.Spec {
 	schemas := api.Schemas()
 	maps.Copy(schemas, gateway.Schemas())
-	return openapi.Spec{Title: "Fawn", Version: a.opts.Version,
+	maps.Copy(schemas, completions.Schemas())
+	return openapi.Spec{Title: "Fawn", Version: version,
 		Text: "The API of the LangGraph Platform and of DeerFlow's gateway. Every route whose path does not begin with /api " +
 			"is served under /api/langgraph and /api too; under /api with the manners of the gateway.",
 		Ops: slices.Concat(api.Operations(), gateway.Operations(), completions.Operations(), describeHealth(), describeMCP(),
@@ -36,7 +42,7 @@ func (a *App) spec() openapi.Spec {
 func describeHealth() []openapi.Op {
 	health := openapi.Object(openapi.Req("status", openapi.Enum("healthy", "unhealthy")),
 		openapi.Req("service", openapi.String()),
-		openapi.Req("version", openapi.String()), openapi.Opt("reason", openapi.String()),
+		openapi.Opt("version", openapi.String()), openapi.Opt("reason", openapi.String()),
 		openapi.Opt("config_problem", openapi.String()))
 	var out []openapi.Op
 	for _, one := range []struct{ id, method, path string }{{"getHealth", "GET", "/health"},
@@ -44,7 +50,7 @@ func describeHealth() []openapi.Op {
 		{"getHealthz", "GET", "/healthz"}, {"headHealthz", "HEAD", "/healthz"}, {"getAPIHealth", "GET", "/api/health"},
 		{"headAPIHealth", "HEAD", "/api/health"}} {
 		op := openapi.Op{ID: one.id, Method: one.method, Path: one.path,
-			Tag: "Server", Text: "Whether the server can do its work",
+			Tag: "Server", Text: "Tell whether the server can do its work", Public: true,
 			Out: []openapi.Answer{{Status: 200, Text: "It can"},
 				{Status: 503, Text: "It cannot; the reason is in the body"}}}
 		if one.method == http.MethodGet {

@@ -1,9 +1,14 @@
 package web_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"fawn/web"
 	"fawn/web/webtest"
@@ -67,6 +72,10 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 			t.Errorf("a thread that is not there: %d %s", a.status, a.body)
 		}
 	}
+	const bad = `{"assistant_id":"lead_agent","input":{"messages":[{"type":"nobody","content":"hi"}]}}`
+	if a, plain := s.send(t, "POST", "/threads/t1/runs", bad, "Idempotency-Key", "k5"), s.send(t, "POST", "/threads/t1/runs", bad); a.status != plain.status || a.body != plain.body {
+		t.Errorf("refused with a key: %d %s, without one %d %s", a.status, a.body, plain.status, plain.body)
+	}
 	if a := s.send(t, "POST", "/threads", `{"thread_id":"none"}`); a.status != 200 {
 		t.Fatal(a.body)
 	}
@@ -110,5 +119,107 @@ func TestServersCarryARequestWithAKeyOutOnce(t *testing.T) {
 	}
 	if list := decoded[[]any](t, a.send(t, "GET", "/threads/t1/runs", "")); len(list) != 1 {
 		t.Errorf("the thread has %d runs", len(list))
+	}
+}
+
+// TestAnswersOfAKeyAreTheSame for clients of OpenAI's API, also when the conversation has gone on, and over a restart.
+func TestAnswersOfAKeyAreTheSame(t *testing.T) {
+	t.Parallel()
+	data, conf := t.TempDir(), scripted(t)
+	s := start(t, conf, func(o *web.Options) { o.Data = data })
+	chat := func(history, text, more string) string {
+		return fmt.Sprintf(`{"model":"lead_agent"%s,"messages":[%s{"role":"user","content":%q}]}`, more, history, answers(text))
+	}
+	opening := chat("", "One.", "")
+	send := func(s *server, path, body, key string) answer {
+		return s.send(t, "POST", path, body, "Idempotency-Key", key)
+	}
+	same := func(what string, a, b answer) {
+		t.Helper()
+		var first, again struct {
+			ID      string `json:"id"`
+			Choices []struct {
+				Message struct {
+					Content string `json:"content"`
+				} `json:"message"`
+			} `json:"choices"`
+		}
+		_, _ = json.Unmarshal([]byte(a.body), &first), json.Unmarshal([]byte(b.body), &again) // streams are compared as they are
+		if a.status != 200 || b.status != 200 || fmt.Sprint(first) != fmt.Sprint(again) || b.header.Get("Idempotent-Replayed") != "true" ||
+			a.header.Get("Idempotent-Replayed") != "" || a.header.Get("X-Run-Id") != b.header.Get("X-Run-Id") || a.header.Get("X-Thread-Id") == "" ||
+			a.header.Get("X-Thread-Id") != b.header.Get("X-Thread-Id") {
+			t.Errorf("%s: %d %s\n%v\nthen %d %s\n%v", what, a.status, a.body, a.header, b.status, b.body, b.header)
+		}
+	}
+	first := send(s, "/v1/chat/completions", opening, "k1")
+	same("a completion", first, send(s, "/v1/chat/completions", opening, "k1"))
+	past := fmt.Sprintf(`{"role":"user","content":%q},{"role":"assistant","content":"One."},`, answers("One."))
+	second := chat(past, "Two.", "")
+	on := send(s, "/v1/chat/completions", second, "k2")
+	same("a second turn", on, send(s, "/v1/chat/completions", second, "k2"))
+	same("the first turn, later", first, send(s, "/v1/chat/completions", opening, "k1"))
+	streamed := chat("", "In pieces.", `,"stream":true`)
+	whole := send(s, "/v1/chat/completions", streamed, "k3")
+	same("a stream", whole, send(s, "/v1/chat/completions", streamed, "k3"))
+	file := `{"model":"lead_agent","messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"file","file":{"filename":"note.txt","file_data":"aGVsbG8="}}]}]}`
+	with := send(s, "/v1/chat/completions", file, "k4")
+	same("a file", with, send(s, "/v1/chat/completions", file, "k4"))
+	if list := s.send(t, "GET", "/threads/"+with.header.Get("X-Thread-Id")+"/uploads/list", "").body; strings.Count(list, `"filename"`) != 1 {
+		t.Errorf("the file is there %s", list)
+	}
+	response := fmt.Sprintf(`{"model":"lead_agent","input":%q}`, answers("A response."))
+	same("a response", send(s, "/v1/responses", response, "k5"), send(s, "/v1/responses", response, "k5"))
+	if a := send(s, "/v1/chat/completions", chat("", "Other.", ""), "k1"); a.status != 400 || !strings.Contains(a.body, "Idempotency-Key") {
+		t.Errorf("another body: %d %s", a.status, a.body)
+	}
+	thread := first.header.Get("X-Thread-Id")
+	if on.header.Get("X-Thread-Id") != thread {
+		t.Errorf("the second turn is in another thread")
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, conf, func(o *web.Options) { o.Data = data })
+	same("over a restart", first, send(s, "/v1/chat/completions", opening, "k1"))
+	if list := decoded[[]any](t, s.send(t, "GET", "/threads/"+thread+"/runs", "")); len(list) != 2 {
+		t.Errorf("the thread has %d runs", len(list))
+	}
+	s.send(t, "DELETE", "/threads/"+thread, "")
+	if a := send(s, "/v1/chat/completions", opening, "k1"); a.status != 410 {
+		t.Errorf("after its thread was deleted: %d %s", a.status, a.body)
+	}
+}
+
+// TestAPageSendsAMessageOnce when the answer to its form was lost and it sends the form again.
+func TestAPageSendsAMessageOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, scripted(t))
+	id := uuid.NewString()
+	type frame struct {
+		Location string `json:"location"`
+		Error    string `json:"error"`
+	}
+	post := func(path, text, key string) (frame, answer) {
+		a := s.send(t, "POST", path, url.Values{"thread": {id}, "text": {text}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
+			"X-Fawn", "1", "Accept", "application/json", "Idempotency-Key", key)
+		var f frame
+		if err := json.Unmarshal([]byte(a.body), &f); err != nil || a.status != 200 {
+			t.Fatalf("%s: %d %v %s", path, a.status, err, a.body)
+		}
+		return f, a
+	}
+	first, _ := post("/ui/threads", "echo 3 tokens", "k1")
+	again, told := post("/ui/threads", "echo 3 tokens", "k1")
+	if first.Location == "" || again.Location != first.Location || told.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("a new chat: %+v, then %+v", first, again)
+	}
+	webtest.UntilSeen(t, func() bool { return strings.Contains(s.send(t, "GET", "/threads/"+id, "").body, `"status":"idle"`) }, s.log.String)
+	post("/ui/threads/"+id+"/messages", "echo 4 tokens", "k2")
+	if f, a := post("/ui/threads/"+id+"/messages", "echo 4 tokens", "k2"); !strings.HasSuffix(f.Location, id) || a.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("a message: %+v", f)
+	}
+	post("/ui/threads/"+id+"/messages", "echo 4 tokens", "k3") // meant
+	if list := decoded[[]any](t, s.send(t, "GET", "/threads/"+id+"/runs", "")); len(list) != 3 {
+		t.Errorf("the chat has %d runs", len(list))
 	}
 }

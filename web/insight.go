@@ -217,7 +217,7 @@ func (a *App) serveMetrics(c echo.Context) error {
 
 // describeMetrics returns the routes for monitoring.
 func describeMetrics() []openapi.Op {
-	return []openapi.Op{describeBundle(), {ID: "getMetrics", Method: http.MethodGet, Path: "/metrics", Tag: "Server",
+	return []openapi.Op{describeBundle(), {ID: "getMetrics", Public: true, Fail: []int{404}, Method: http.MethodGet, Path: "/metrics", Tag: "Server",
 		Text: "Counters and gauges for Prometheus, for whoever runs the installation or sends metrics.token",
 		Out: []openapi.Answer{{Status: 200, Text: "The values", Type: "text/plain", Schema: openapi.String()},
 			{Status: 401, Text: "Not signed in"}, {Status: 403, Text: "Not for this account"}}}}

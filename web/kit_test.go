@@ -120,7 +120,9 @@ func (s *server) send(t *testing.T, method, path, body string, headers ...string
 func (s *server) sendBody(t *testing.T, method, path string, body io.Reader, headers ...string) answer {
 	t.Helper()
 	res, text := webtest.Send(t, s.client, method, s.url+path, body, headers...)
-	return answer{res.StatusCode, res.Header, text}
+	a := answer{res.StatusCode, res.Header, text}
+	conforms(t, method, path, a)
+	return a
 }
 
 func (s *server) request(ctx context.Context, method, path string, body io.Reader,

@@ -22,6 +22,7 @@ import (
 	"fawn/web/httpx"
 	"fawn/web/inproc"
 	"fawn/web/mcpserver"
+	"fawn/web/once"
 	"fawn/web/openapi"
 	"fawn/web/route"
 )
@@ -124,7 +125,7 @@ func (a *App) inner() http.Handler {
 // completions is Fawn for programs that know OpenAI's API.
 func (a *App) completions(parts *route.Parts) *completions.Server {
 	return completions.New(completions.Options{API: inproc.Client{API: a.inner()}, Runs: a.runs, Config: parts.Config, Access: a.access, Draining: a.draining.ctx,
-		Readers: &a.readers})
+		Keys: once.New(a.db, a.opts.Log), Readers: &a.readers})
 }
 
 // describeMCP is the route of the MCP server.

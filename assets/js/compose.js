@@ -43,8 +43,8 @@ const refusal = () => {
   return '';
 };
 
-export const post = async (url, body) => {
-  const res = await fetch(url, {method: 'POST', body, headers: {'X-Fawn': '1', Accept: 'application/json'}});
+export const post = async (url, body, key) => {
+  const res = await fetch(url, {method: 'POST', body, headers: {'X-Fawn': '1', Accept: 'application/json', ...(key && {'Idempotency-Key': key})}});
   const frame = await res.json().catch(() => ({}));
   if (!res.ok) throw Object.assign(new Error(frame.error || word('live-senderror')), {shown: true});
   return frame;
@@ -86,6 +86,14 @@ const paint = (text) => {
   painted = () => { mine.remove(); hello.classList.remove('sent'); painted = null; };
 };
 
+// The key of what is being sent. A message whose answer was lost keeps it, so that the server takes it once.
+let lost = {};
+const keyOf = (to, body) => {
+  const what = to + '?' + body;
+  if (lost.what !== what) lost = {what, key: [...crypto.getRandomValues(new Uint32Array(4))].join('-')};
+  return lost.key;
+};
+
 const send = async (to = form.action) => {
   sending = true;
   form.setAttribute('aria-busy', 'true');
@@ -95,7 +103,9 @@ const send = async (to = form.action) => {
   box.value = '';
   fit();
   try {
-    const frame = await post(to, new URLSearchParams([...body].filter(([, v]) => typeof v === 'string')));
+    const sent = new URLSearchParams([...body].filter(([, v]) => typeof v === 'string'));
+    const frame = await post(to, sent, keyOf(to, sent));
+    lost = {};
     problem();
     if (text.trim() !== '/compact') for (const li of chips) li.remove();
     keep();

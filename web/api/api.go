@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/web/httpx"
+	"fawn/web/once"
 	"fawn/web/route"
 )
 
@@ -20,13 +21,14 @@ type API struct {
 	hooks   sync.Mutex      // guards stored webhooks against being told and kept at once
 	work    sync.WaitGroup
 
-	stateless readers // of runs whose threads may go with them
-	keys      keys    // of requests that may be sent again
+	stateless readers    // of runs whose threads may go with them
+	keys      *once.Keys // of requests that may be sent again
 }
 
 // New makes the API.
 func New(p *route.Parts) *API {
-	return &API{Parts: p, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits()}
+	return &API{Parts: p, started: time.Now().UTC(), beat: httpx.Heartbeat, waits: webhookWaits(),
+		keys: once.New(p.DB, p.Log)}
 }
 
 // mount is the API under one prefix. native chooses the manners of DeerFlow's gateway where

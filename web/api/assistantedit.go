@@ -183,13 +183,16 @@ func (m mount) deleteAssistant(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// versionQuery is the body of assistantVersions.
+type versionQuery struct {
+	Metadata json.RawMessage `json:"metadata"`
+	Limit    *int            `json:"limit"`
+	Offset   int             `json:"offset"`
+}
+
 // assistantVersions lists what an assistant was, newest first.
 func (m mount) assistantVersions(c echo.Context) error {
-	var q struct {
-		Metadata json.RawMessage `json:"metadata"`
-		Limit    *int            `json:"limit"`
-		Offset   int             `json:"offset"`
-	}
+	var q versionQuery
 	if err := m.Bind(c, &q); err != nil {
 		return err
 	}
@@ -217,11 +220,14 @@ func (m mount) assistantVersions(c echo.Context) error {
 	return array(c, len(list), func(i int) (any, error) { return assistantOf(list[i]), nil })
 }
 
+// versionChoice is the body of useVersion.
+type versionChoice struct {
+	Version *int `json:"version"`
+}
+
 // useVersion makes an older version the one that runs use.
 func (m mount) useVersion(c echo.Context) error {
-	var body struct {
-		Version *int `json:"version"`
-	}
+	var body versionChoice
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}

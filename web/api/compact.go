@@ -15,17 +15,20 @@ import (
 	"fawn/web/httpx"
 )
 
+// compactBody is the body of compact.
+type compactBody struct {
+	Force *bool `json:"force"`
+	Keep  *struct {
+		Type  string  `json:"type"`
+		Value float64 `json:"value"`
+	} `json:"keep"`
+	Model string `json:"model_name"`
+	Agent string `json:"agent_name"`
+}
+
 // compact hides the older part of a conversation from the model now. The log stays whole.
 func (m mount) compact(c echo.Context, t store.Thread) error {
-	var body struct {
-		Force *bool `json:"force"`
-		Keep  *struct {
-			Type  string  `json:"type"`
-			Value float64 `json:"value"`
-		} `json:"keep"`
-		Model string `json:"model_name"`
-		Agent string `json:"agent_name"`
-	}
+	var body compactBody
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func Operations() []openapi.Op {
 func describeServer() []openapi.Op {
 	const tag = "Server"
 	return []openapi.Op{
-		{ID: "getOK", Tag: tag, Text: "Check that the server is running",
+		{ID: "checkLiveness", Tag: tag, Text: "Check that the server is running",
 			Out: route.Answered("The server is running", openapi.Object(openapi.Req("ok", openapi.Bool())))},
 		{ID: "getInfo", Tag: tag, Text: "Version and features",
 			Out: route.Answered("The version", openapi.Object(openapi.Req("version", openapi.String()),

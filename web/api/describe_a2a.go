@@ -29,7 +29,7 @@ func describeAgents() []o.Op {
 			o.Req("method", methods), o.Opt("params", o.Map(nil))),
 		Out:  append(route.Answered("The outcome, for streams one in each event", reply), route.Streamed()...),
 		Fail: []int{400}}}
-	for i, id := range []string{"agentCardA", "agentCardB", "agentCardC", "agentCardD", "agentCardE"} {
+	for i, id := range []string{"getAssistantCard", "getAssistantAgentCard", "getAssistantAgentCardOld", "getAgentCard", "getAgentCardOld"} {
 		op := o.Op{ID: id, Tag: tag, Text: "How an assistant introduces itself to other agents",
 			Out: route.Answered("The card", card)}
 		if i > 2 {

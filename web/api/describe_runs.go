@@ -16,15 +16,15 @@ func describeRuns() []o.Op {
 	result := route.Answered("The final state; __error__ if the run failed", o.Ref("Values"))
 	joined := []o.Answer{result[0]}
 	return []o.Op{
-		{ID: "createRun", Lazy: true, Tag: tag, Text: "Start a run in the background", Body: body,
+		{ID: "createRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run in the background", Body: body,
 			Out: route.Answered("The run", o.Ref("Run")), Fail: []int{409}},
-		{ID: "streamRun", Lazy: true, Tag: tag, Text: "Start a run and follow it", Body: body, Out: route.Streamed(),
+		{ID: "streamRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run and follow it", Body: body, Out: route.Streamed(),
 			Fail: []int{409}},
-		{ID: "waitRun", Lazy: true, Tag: tag, Text: "Start a run and wait for its result", Body: body, Out: result,
+		{ID: "waitRun", Keyed: true, Example: runExample, Lazy: true, Tag: tag, Text: "Start a run and wait for its result", Body: body, Out: result,
 			Fail: []int{409}},
 		{ID: "listRuns", Tag: tag, Text: "List the runs of a thread, newest first",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, route.MaxPage)}, {Name: "offset", Schema: o.Int(0)},
-				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")},
+				{Name: "status", Schema: runStatus()},
 				{Name: "select", Schema: o.String()}},
 			Out: route.Answered("The runs", o.List(o.Ref("RunPart")))},
 		{ID: "getRun", Tag: tag, Text: "Get a run", Out: route.Answered("The run", o.Ref("Run"))},
@@ -42,27 +42,30 @@ func describeRuns() []o.Op {
 			More: "task_id is the id of the call that sent it.",
 			Out:  []o.Answer{{Status: 202, Text: "Cancellation requested"}}},
 		{ID: "joinRun", Tag: tag, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
-		{ID: "followRun", Tag: tag, Text: "Follow a run, active or finished",
-			More: "Last-Event-ID is the id of the last event received.", Query: follow, Out: route.Streamed()},
-		{ID: "cancelAndFollowRun", Tag: tag, Text: "Follow a run; with an action, cancel it first",
+		{ID: "followRun", Header: route.LastEvent(), Tag: tag, Text: "Follow a run, active or finished",
+			Query: follow, Out: route.Streamed()},
+		{ID: "cancelAndFollowRun", Header: route.LastEvent(), Tag: tag, Text: "Follow a run; with an action, cancel it first",
 			Query: append(wait, follow...), Out: route.Streamed(), Fail: []int{409}},
 
-		{ID: "createStatelessRun", Tag: alone, Text: "Start a run on a new thread in the background", Body: body,
+		{ID: "createStatelessRun", Keyed: true, Example: runExample, Tag: alone, Text: "Start a run on a new thread in the background", Body: body,
 			Out: route.Answered("The run", o.Ref("Run")), Fail: []int{404, 409}},
-		{ID: "streamStatelessRun", Tag: alone, Text: "Start a run on a new thread and follow it", Body: body,
+		{ID: "streamStatelessRun", Keyed: true, Example: runExample, Tag: alone, Text: "Start a run on a new thread and follow it", Body: body,
 			Out: route.Streamed(), Fail: []int{404, 409}},
-		{ID: "waitStatelessRun", Tag: alone, Text: "Start a run on a new thread and wait for its result", Body: body,
+		{ID: "waitStatelessRun", Keyed: true, Example: runExample, Tag: alone, Text: "Start a run on a new thread and wait for its result", Body: body,
 			Out: result, Fail: []int{404, 409}},
-		{ID: "createRuns", Tag: alone, Text: "Start several runs", Need: true,
+		{ID: "createRuns", Keyed: true, Tag: alone, Text: "Start several runs", Need: true,
 			Body: o.List(body), Out: route.Answered("The runs", o.List(o.Ref("Run"))), Fail: []int{404, 409}},
 		{ID: "cancelRuns", Tag: alone, Text: "Cancel runs by id, by thread or by status", Need: true,
 			Query: []o.Param{cancelWord()},
-			Body: o.Body(o.Opt("thread_id", o.String()), o.Opt("run_ids", o.List(o.String())),
-				o.Opt("status", o.Enum("pending", "running", "all"))),
-			Out: route.Emptied("Cancellation requested"), Fail: []int{404}},
+			Body:  o.Reads[cancelBody](o.Is("status", o.Enum("pending", "running", "all"))),
+			Out:   route.Emptied("Cancellation requested"), Fail: []int{404}},
 		{ID: "joinStatelessRun", Tag: alone, Text: "Wait for the result of a run", Query: []o.Param{leave}, Out: joined},
-		{ID: "followStatelessRun", Tag: alone, Text: "Follow a run, active or finished", Query: follow, Out: route.Streamed()},
+		{ID: "followStatelessRun", Header: route.LastEvent(), Tag: alone, Text: "Follow a run, active or finished", Query: follow, Out: route.Streamed()},
 	}
 }
+
+// runExample begins a run with a message.
+const runExample = `{"assistant_id": "lead_agent", "input": {"messages": [{"role": "user", "content": "What can you do?"}]},
+"stream_mode": ["messages-tuple", "values"], "metadata": {"source": "docs"}}`
 
 func cancelWord() o.Param { return o.Param{Name: "action", Schema: o.Enum("interrupt", "rollback")} }

@@ -1,97 +1,112 @@
 package api
 
 import (
-	"maps"
+	"encoding/json"
+
+	"fawn/agent"
+	"fawn/agent/tracestore"
+	"fawn/uploads"
+	"fawn/web/api/wire"
+	"fawn/web/httpx"
 
 	o "fawn/web/openapi"
 )
 
 // Schemas are the shapes [Operations] refers to by name.
 func Schemas() map[string]o.Schema {
-	pointer := o.Object(o.Req("thread_id", o.String()), o.Req("checkpoint_ns", o.String()),
-		o.Req("checkpoint_id", o.String()),
-		o.Req("checkpoint_map", o.Nullable(o.Map(nil))), o.Opt("id", o.String()), o.Opt("ts", o.Time()))
-	problem := o.Object(o.Req("detail", o.AnyOf(o.String(),
-		o.Object(o.Req("code", o.String()), o.Req("message", o.String())),
-		o.List(o.Object(o.Req("loc", o.List(o.String())), o.Req("msg", o.String()), o.Req("type", o.String()))))))
+	texts, object := o.List(o.String()), o.Map(nil)
 	all := map[string]o.Schema{
-		"Problem":    problem,
-		"Message":    o.Object(o.Req("type", o.Enum("human", "ai", "tool", "system", "remove")), o.Req("id", o.String())),
-		"Values":     o.Object(o.Opt("messages", o.List(o.Ref("Message"))), o.Opt("title", o.Nullable(o.String()))),
+		"Problem": o.Object(o.Req("detail", o.AnyOf(o.String(), o.Object(o.Req("code", o.String()), o.Req("message", o.String())),
+			o.List(o.Of[httpx.Problem]())))),
+		"Message": describedMessage(),
+		"Values": o.Open(o.Of[agent.State](o.Is("messages", o.List(o.Ref("Message"))), o.Is("title", o.Nullable(o.String())),
+			o.Is("todos", o.List(object)), o.Is("sandbox", o.Nullable(object)), o.Is("thread_data", o.Nullable(object)),
+			o.Is("uploaded_files", o.List(object)), o.Is("viewed_images", o.Map(object)), o.Is("goal", o.Nullable(object)),
+			o.Is("promoted", o.Nullable(object)), o.Is("delegations", o.List(object)), o.Is("skill_context", o.List(object)),
+			o.Is("background_tasks", o.List(object)))),
 		"Event":      o.Object(o.Req("event", o.String()), o.Req("data", o.String()), o.Opt("id", o.String())),
-		"Interrupt":  o.Object(o.Req("id", o.String()), o.Req("value", o.Any())),
-		"Checkpoint": pointer,
-		"Task": o.Object(o.Req("id", o.String()), o.Req("name", o.String()), o.Opt("path", o.List(o.String())),
-			o.Req("error", o.Nullable(o.String())),
-			o.Req("interrupts", o.List(o.Ref("Interrupt"))), o.Req("checkpoint", o.Any()), o.Req("state", o.Any()),
-			o.Req("result", o.Any())),
-		"ThreadState": o.Object(o.Req("values", o.Ref("Values")), o.Req("next", o.List(o.String())),
-			o.Req("tasks", o.List(o.Ref("Task"))),
-			o.Req("metadata", o.Map(nil)), o.Req("created_at", o.Nullable(o.Time())),
-			o.Req("checkpoint", o.Nullable(o.Ref("Checkpoint"))),
-			o.Req("parent_checkpoint", o.Nullable(o.Ref("Checkpoint"))),
-			o.Opt("interrupts", o.List(o.Ref("Interrupt"))), o.Opt("step", o.Nullable(o.Int(-1))),
-			o.Req("checkpoint_id", o.Nullable(o.String())), o.Req("parent_checkpoint_id", o.Nullable(o.String()))),
-		"Thread":        thread(),
-		"ThreadPart":    o.Partly(thread()),
+		"Interrupt":  o.Of[wire.Interrupt](),
+		"Checkpoint": o.Of[wire.Pointer](o.Is("checkpoint_map", o.Nullable(object)), o.Is("ts", o.Time())),
+		"Task":       o.Of[wire.Task](o.Is("interrupts", o.List(o.Ref("Interrupt")))),
+		"ThreadState": o.Of[shownState](o.Is("values", o.Ref("Values")), o.Is("tasks", o.List(o.Ref("Task"))), o.Is("metadata", object),
+			o.Is("checkpoint", o.Nullable(o.Ref("Checkpoint"))), o.Is("parent_checkpoint", o.Nullable(o.Ref("Checkpoint"))),
+			o.Is("interrupts", o.List(o.Ref("Interrupt")))),
+		"Thread":        describedThread(),
+		"ThreadPart":    o.Partly(describedThread()),
 		"Run":           describedRun(),
 		"RunPart":       o.Partly(describedRun()),
-		"RunCreate":     runBody(),
+		"RunCreate":     describedRunBody(),
 		"Assistant":     describedAssistant(),
 		"AssistantPart": o.Partly(describedAssistant()),
-		"Item":          describedItem(),
+		"Item":          o.Of[itemJSON](o.Is("namespace", texts), o.Is("value", object)),
 		"Cron":          describedCron(),
 		"CronPart":      o.Partly(describedCron()),
-		"File": o.Object(o.Req("filename", o.String()), o.Req("size", o.Int(0)), o.Req("path", o.String()),
-			o.Req("virtual_path", o.String()), o.Req("artifact_url", o.String())),
+		"File":          o.Of[uploads.File](),
+		"Trace":         o.Of[traceJSON](o.Is("spans", o.List(describedSpan()))),
+		"TraceCall":     describedSpan(o.Req("prompt", o.Nullable(object))),
 	}
-	maps.Copy(all, traceSchemas())
 	return all
 }
 
-func thread() o.Schema {
-	return o.Object(o.Req("thread_id", o.ID()), o.Req("created_at", o.Time()), o.Req("updated_at", o.Time()),
-		o.Req("state_updated_at", o.Time()),
-		o.Req("metadata", o.Map(nil)), o.Req("status", o.Enum("idle", "busy", "interrupted", "error")),
-		o.Req("config", o.Map(nil)),
-		o.Req("values", o.Nullable(o.Map(nil))), o.Req("interrupts", o.Map(o.List(o.Ref("Interrupt")))),
-		o.Req("error", o.Nullable(o.Map(nil))), o.Opt("project_id", o.String()))
+// describedMessage is a message of a conversation.
+func describedMessage() o.Schema {
+	object := o.Map(nil)
+	s := o.Open(o.Of[agent.WireMessage](o.Is("type", o.Enum("human", "ai", "tool", "system", "remove")),
+		o.Is("content", o.AnyOf(o.String(), o.List(o.AnyOf(o.String(), object)))), o.Is("additional_kwargs", object),
+		o.Is("response_metadata", object), o.Is("invalid_tool_calls", o.List(object)), o.Is("usage_metadata", object),
+		o.Is("tool_calls", o.List(o.Open(o.Object(o.Req("name", o.String()), o.Req("args", object),
+			o.Req("id", o.Nullable(o.String())), o.Opt("type", o.Enum("tool_call"))))))))
+	s["required"] = []string{"id", "type"}
+	return s
 }
 
+// shownState is a state with its values.
+type shownState struct {
+	Values json.RawMessage `json:"values"`
+	stateJSON
+}
+
+// describedSpan is a call of a run. What prompts are stored as stays inside.
+func describedSpan(more ...o.Prop) o.Schema {
+	s := o.Of[tracestore.Span](o.And([]o.Prop{o.Is("kind", o.Enum(tracestore.KindRun, tracestore.KindModel, tracestore.KindTool,
+		tracestore.KindSide)), o.Is("usage", o.Map(nil))}, o.Without("prompt"))...)
+	return o.Object(append(s.Props(), more...)...)
+}
+
+func describedThread() o.Schema {
+	object := o.Map(nil)
+	return o.Of[threadJSON](o.Is("thread_id", o.ID()), o.Is("metadata", object), o.Is("status", threadStatus()), o.Is("config", object),
+		o.Is("values", o.Nullable(object)), o.Is("interrupts", o.Map(o.List(o.Ref("Interrupt")))), o.Is("error", o.Nullable(object)),
+		o.Is("extracted", object))
+}
+
+func threadStatus() o.Schema { return o.Enum("idle", "busy", "interrupted", "error") }
+
 func describedRun() o.Schema {
-	return o.Object(o.Req("run_id", o.String()), o.Req("thread_id", o.ID()), o.Req("assistant_id", o.String()),
-		o.Req("created_at", o.Time()),
-		o.Req("updated_at", o.Time()),
-		o.Req("status", o.Enum("pending", "running", "success", "error", "timeout", "interrupted")),
-		o.Req("metadata", o.Map(nil)), o.Req("kwargs", o.Map(nil)), o.Req("multitask_strategy", o.String()),
-		o.Req("stop_reason", o.Nullable(o.String())), o.Req("error", o.Nullable(o.String())),
-		o.Req("total_tokens", o.Int(0)))
+	object := o.Map(nil)
+	return o.Of[Run](o.Is("thread_id", o.ID()), o.Is("status", runStatus()), o.Is("metadata", object), o.Is("kwargs", object))
+}
+
+func runStatus() o.Schema {
+	return o.Enum("pending", "running", "success", "error", "timeout", "interrupted")
 }
 
 func describedAssistant() o.Schema {
-	return o.Object(o.Req("assistant_id", o.String()), o.Req("graph_id", o.String()), o.Req("name", o.String()),
-		o.Req("version", o.Int(1)),
-		o.Req("config", o.Map(nil)), o.Req("context", o.Map(nil)), o.Req("metadata", o.Map(nil)),
-		o.Req("description", o.Nullable(o.String())),
-		o.Req("created_at", o.Time()), o.Req("updated_at", o.Time()))
+	object := o.Map(nil)
+	return o.Of[assistantJSON](o.Is("version", o.Int(1)), o.Is("config", object), o.Is("context", object), o.Is("metadata", object))
 }
 
-// runBody is what all run-creating routes read.
-func runBody() o.Schema {
+// describedRunBody is what all routes that begin a run read.
+func describedRunBody() o.Schema {
+	object, nodes := o.Map(nil), o.AnyOf(o.String(), o.List(o.String()))
 	mode := o.Enum("values", "updates", "messages", "messages-tuple", "custom", "tasks", "checkpoints", "debug",
 		"events", "tools")
-	return o.Body(o.Opt("assistant_id", o.String()), o.Opt("input", o.Any()), o.Opt("command", o.Map(nil)),
-		o.Opt("metadata", o.Map(nil)),
-		o.Opt("config", o.Map(nil)), o.Opt("context", o.Map(nil)), o.Opt("checkpoint", checkpointBody()),
-		o.Opt("checkpoint_id", o.String()),
-		o.Opt("stream_mode", o.AnyOf(mode, o.List(mode))), o.Opt("stream_subgraphs", o.Bool()),
-		o.Opt("multitask_strategy", o.Enum("reject", "enqueue", "interrupt", "rollback")),
-		o.Opt("on_disconnect", o.Enum("continue", "cancel")),
-		o.Opt("if_not_exists", o.Enum("create", "reject")), o.Opt("on_completion", o.String()),
-		o.Opt("durability", o.Enum("sync", "async", "exit")), o.Opt("checkpoint_during", o.Bool()),
-		o.Opt("interrupt_before", o.AnyOf(o.String(), o.List(o.String()))),
-		o.Opt("interrupt_after", o.AnyOf(o.String(), o.List(o.String()))),
-		o.Opt("after_seconds", o.Number()), o.Opt("webhook", o.String()), o.Opt("project_id", o.String()))
+	return o.Reads[runBody](o.And([]o.Prop{o.Is("command", object), o.Is("metadata", object), o.Is("config", object),
+		o.Is("context", object), o.Is("checkpoint", checkpointBody()), o.Is("stream_mode", o.AnyOf(mode, o.List(mode))),
+		o.Is("multitask_strategy", o.Enum("reject", "enqueue", "interrupt", "rollback")),
+		o.Is("on_disconnect", o.Enum("continue", "cancel")), o.Is("if_not_exists", o.Enum("create", "reject")),
+		o.Is("durability", o.Enum("sync", "async", "exit")), o.Is("interrupt_before", nodes), o.Is("interrupt_after", nodes)},
+		o.Without("hold", "header_model", "origin", "traceparent", "secret_names"))...)
 }
 
 func checkpointBody() o.Schema {

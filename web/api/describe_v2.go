@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fawn/web/api/wire"
 	"fawn/web/route"
 
 	o "fawn/web/openapi"
@@ -17,12 +18,12 @@ func describeV2() []o.Op {
 	return []o.Op{
 		{ID: "sendCommand", Tag: tag, Text: "Start a run, answer a question, or read and fork state",
 			More: "Methods: run.start, input.respond, state.get, state.listCheckpoints, state.fork, agent.getTree. A rejected command returns type error.",
-			Need: true, Lazy: true, Body: o.Body(o.Req("id", o.Int(0)), o.Req("method", o.String()),
-				o.Opt("params", o.Map(nil))), Out: route.Answered("The result", reply)},
+			Need: true, Lazy: true, Body: o.Reads[command](o.Req("id", o.Int(0)), o.Req("method", o.String()),
+				o.Is("params", o.Map(nil))), Out: route.Answered("The result", reply)},
 		{ID: "followThread", Tag: tag, Text: "Follow a thread across runs until the client disconnects",
 			More: "Channels: values, updates, messages, tools, custom, lifecycle, input, checkpoints. Starts with the last run, or after since.",
-			Need: true, Lazy: true, Body: o.Body(o.Req("channels", o.List(o.String())),
-				o.Opt("namespaces", o.List(o.List(o.String()))), o.Opt("depth", o.Int(0)), o.Opt("since", o.Int(0))),
+			Need: true, Lazy: true, Body: o.Reads[wire.Filter](o.Req("channels", o.List(o.String())),
+				o.Is("depth", o.Int(0)), o.Is("since", o.Int(0))),
 			Out: route.Streamed(), Endless: true},
 		{ID: "openThreadSocket", Tag: tag, Text: "Open a WebSocket with commands and events of a thread",
 			More: "Messages are JSON: commands as for sendCommand, with subscription.subscribe and subscription.unsubscribe " +

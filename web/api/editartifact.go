@@ -13,12 +13,15 @@ import (
 	"fawn/web/route"
 )
 
+// artifactBody is the body of editArtifact.
+type artifactBody struct {
+	Content *string `json:"content"`
+	Sum     string  `json:"expected_sha256"`
+}
+
 // editArtifact is PUT of a text that the agent made, by the hash of what was read.
 func (m mount) editArtifact(c echo.Context, t store.Thread) error {
-	var b struct {
-		Content *string `json:"content"`
-		Sum     string  `json:"expected_sha256"`
-	}
+	var b artifactBody
 	if err := m.BindStrict(c, &b); err != nil {
 		return err
 	}

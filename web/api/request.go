@@ -17,6 +17,7 @@ import (
 	"fawn/store"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/once"
 	"fawn/web/route"
 )
 
@@ -28,7 +29,13 @@ type runRequest struct {
 	runs.Request
 	modes     wire.Modes
 	temporary bool // delete the thread when the run has ended
-	key       keyed
+	key       once.Key
+}
+
+// runBody is the body of all routes that begin a run.
+type runBody struct {
+	runs.Request
+	OnCompletion string `json:"on_completion"`
 }
 
 // bindRun reads the body all run-creating routes share; thread is the one of the path, if any.
@@ -41,16 +48,13 @@ func (m mount) bindRun(c echo.Context, thread string) (runRequest, error) {
 }
 
 func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest, error) {
-	var b struct {
-		runs.Request
-		OnCompletion string `json:"on_completion"`
-	}
+	var b runBody
 	if err := httpx.Decode(body, &b); err != nil {
 		return runRequest{}, err
 	}
 	req := runRequest{Request: b.Request}
 	var err error
-	if req.key, err = m.keyOf(c, body); err != nil {
+	if req.key, err = once.Read(c.Request(), m.Owner(c), body); err != nil {
 		return req, err
 	}
 	if err := takeSecrets(&req.Request); err != nil {
@@ -97,8 +101,8 @@ func (m mount) decodeRun(c echo.Context, thread string, body []byte) (runRequest
 	}
 	if thread == "" {
 		m.lifetime(&req, b.OnCompletion)
-		if req.key.name != "" && req.temporary { // requests with the same key read the same thread
-			req.Thread = uuid.NewSHA1(uuid.NameSpaceURL, []byte(req.key.name)).String()
+		if req.key.Given() && req.temporary { // requests with the same key read the same thread
+			req.Thread = req.key.ID()
 		}
 	}
 	return req, m.checkCommand(c, &req)
@@ -288,13 +292,17 @@ func (m mount) checkCommand(c echo.Context, req *runRequest) error {
 
 // start creates the run and words its refusals.
 func (m mount) start(c echo.Context, req runRequest) (store.Run, error) {
-	r, there, err := m.begin(c, req)
+	ctx := c.Request().Context()
+	r, there, err := m.keys.Run(ctx, req.key, func(id string) (store.Run, error) {
+		req.ID = id
+		return m.Runs.Start(ctx, req.Request)
+	})
 	switch {
 	case there:
-		c.Response().Header().Set(replayHeader, "true")
+		c.Response().Header().Set(once.Replayed, "true")
 		return r, nil
 	case err == nil && req.temporary:
-		return r, m.deleteAfter(c.Request().Context(), r)
+		return r, m.deleteAfter(ctx, r)
 	case errors.Is(err, runs.ErrBusy):
 		return r, httpx.Errorf(http.StatusConflict, "Thread %s already has an active run", req.Thread)
 	case errors.Is(err, runs.ErrInput):

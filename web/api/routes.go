@@ -12,7 +12,7 @@ func (a *API) Routes(g *echo.Group, native bool) { route.Add(g, mount{a, native}
 // routes are those of every mount.
 func (m mount) routes() []route.Route {
 	return []route.Route{
-		route.On("GET", "/ok", anyone, "getOK", m.ok),
+		route.On("GET", "/ok", anyone, "checkLiveness", m.ok),
 		route.On("GET", "/info", anyone, "getInfo", m.info),
 
 		route.On("POST", "/assistants/search", reader, "searchAssistants", m.searchAssistants),
@@ -29,11 +29,11 @@ func (m mount) routes() []route.Route {
 		route.On("GET", "/assistants/{assistant_id}/subgraphs/{namespace}", user, "getSubgraph", m.assistantSubgraphs),
 
 		route.On("POST", "/a2a/{assistant_id}", user, "callAgent", m.a2a),
-		route.On("GET", "/a2a/{assistant_id}", user, "agentCardA", m.assistantCard),
-		route.On("GET", "/a2a/{assistant_id}/.well-known/agent-card.json", user, "agentCardB", m.assistantCard),
-		route.On("GET", "/a2a/{assistant_id}/.well-known/agent.json", user, "agentCardC", m.assistantCard),
-		route.On("GET", "/.well-known/agent-card.json", user, "agentCardD", m.agentCard),
-		route.On("GET", "/.well-known/agent.json", user, "agentCardE", m.agentCard),
+		route.On("GET", "/a2a/{assistant_id}", user, "getAssistantCard", m.assistantCard),
+		route.On("GET", "/a2a/{assistant_id}/.well-known/agent-card.json", user, "getAssistantAgentCard", m.assistantCard),
+		route.On("GET", "/a2a/{assistant_id}/.well-known/agent.json", user, "getAssistantAgentCardOld", m.assistantCard),
+		route.On("GET", "/.well-known/agent-card.json", user, "getAgentCard", m.agentCard),
+		route.On("GET", "/.well-known/agent.json", user, "getAgentCardOld", m.agentCard),
 
 		route.On("PUT", "/store/items", user, "putItem", m.putItem),
 		route.On("GET", "/store/items", user, "getItem", m.item),
@@ -47,7 +47,7 @@ func (m mount) routes() []route.Route {
 		route.On("POST", "/threads/count", reader, "countThreads", m.countThreads),
 		route.On("POST", "/threads/prune", user, "pruneThreads", m.pruneThreads),
 		route.On("GET", "/threads/{thread_id}/stream", user, "streamThread", m.OnThread(m.threadStream)),
-		route.On("GET", "/threads/{thread_id}/storage", user, "threadStorage", m.OnThread(m.threadStorage)),
+		route.On("GET", "/threads/{thread_id}/storage", user, "getThreadStorage", m.OnThread(m.threadStorage)),
 		route.On("GET", "/threads/{thread_id}", user, "getThread", m.OnThread(m.thread)),
 		route.On("PATCH", "/threads/{thread_id}", user, "patchThread", m.OnThread(m.patchThread)),
 		route.On("DELETE", "/threads/{thread_id}", user, "deleteThread", m.OnThreadID(m.deleteThread)),
@@ -99,7 +99,7 @@ func (m mount) routes() []route.Route {
 		route.On("GET", "/threads/{thread_id}/uploads/list", user, "listUploads", m.OnThreadID(m.listUploads)),
 		route.On("GET", "/threads/{thread_id}/uploads/limits", user, "getUploadLimits", m.OnThreadID(m.uploadLimits)),
 		route.On("DELETE", "/threads/{thread_id}/uploads/{name}", user, "deleteUpload", m.OnThreadID(m.deleteUpload)),
-		route.On("PUT", "/threads/{thread_id}/uploads/{name}/encoding", user, "readUploadAs", m.OnThreadID(m.readUploadAs)),
+		route.On("PUT", "/threads/{thread_id}/uploads/{name}/encoding", user, "setUploadEncoding", m.OnThreadID(m.readUploadAs)),
 		route.On("GET", "/threads/{thread_id}/artifacts/{path}", user, "getArtifact", m.OnThreadID(m.artifact)),
 		route.On("PUT", "/threads/{thread_id}/artifacts/{path}", user, "editArtifact", m.OnThread(m.editArtifact)),
 		route.On("HEAD", "/threads/{thread_id}/artifacts/{path}", user, "headArtifact", m.OnThreadID(m.artifact)),

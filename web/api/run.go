@@ -181,9 +181,7 @@ func (m mount) createBatch(c echo.Context) error {
 		if reqs[i], err = m.decodeRun(c, "", raw); err != nil {
 			return err
 		}
-		if reqs[i].key.name != "" {
-			reqs[i].key.name += "/" + strconv.Itoa(i)
-		}
+		reqs[i].key = reqs[i].key.Part(strconv.Itoa(i))
 	}
 	out := make([]Run, len(reqs))
 	for i, req := range reqs {
@@ -301,13 +299,16 @@ func (a *API) cancel(c echo.Context, r store.Run, rollback, wait bool) error {
 	return httpx.Errorf(http.StatusConflict, "Run %s is not cancellable (status: %s)", r.ID, r.Status)
 }
 
+// cancelBody is the body of cancelMany.
+type cancelBody struct {
+	Thread string   `json:"thread_id"`
+	Runs   []string `json:"run_ids"`
+	Status string   `json:"status"`
+}
+
 // cancelMany ends the named runs, or those of a thread, or all with a status.
 func (m mount) cancelMany(c echo.Context) error {
-	var body struct {
-		Thread string   `json:"thread_id"`
-		Runs   []string `json:"run_ids"`
-		Status string   `json:"status"`
-	}
+	var body cancelBody
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}

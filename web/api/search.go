@@ -100,12 +100,15 @@ func (m mount) answerThreads(c echo.Context, q threadQuery) error {
 	})
 }
 
+// pruneBody is the body of pruneThreads.
+type pruneBody struct {
+	Threads  []string `json:"thread_ids"`
+	Strategy string   `json:"strategy"`
+}
+
 // pruneThreads deletes threads, or all of their past that their present does not need.
 func (m mount) pruneThreads(c echo.Context) error {
-	var body struct {
-		Threads  []string `json:"thread_ids"`
-		Strategy string   `json:"strategy"`
-	}
+	var body pruneBody
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}

@@ -34,11 +34,14 @@ func (m mount) state(c echo.Context, t store.Thread) error {
 	return c.JSONBlob(http.StatusOK, b)
 }
 
+// checkpointChoice is the body of stateAtCheckpoint.
+type checkpointChoice struct {
+	Checkpoint json.RawMessage `json:"checkpoint"`
+	ID         string          `json:"checkpoint_id"`
+}
+
 func (m mount) stateAtCheckpoint(c echo.Context, t store.Thread) error {
-	var body struct {
-		Checkpoint json.RawMessage `json:"checkpoint"`
-		ID         string          `json:"checkpoint_id"`
-	}
+	var body checkpointChoice
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
@@ -107,13 +110,16 @@ func (m mount) readState(c echo.Context, thread, checkpoint string) (json.RawMes
 	return appendState(nil, snap, failed, nil, nil, show)
 }
 
+// stateBody is the body of updateState.
+type stateBody struct {
+	Values     json.RawMessage `json:"values"`
+	AsNode     string          `json:"as_node"`
+	Checkpoint json.RawMessage `json:"checkpoint"`
+	ID         string          `json:"checkpoint_id"`
+}
+
 func (m mount) updateState(c echo.Context, t store.Thread) error {
-	var body struct {
-		Values     json.RawMessage `json:"values"`
-		AsNode     string          `json:"as_node"`
-		Checkpoint json.RawMessage `json:"checkpoint"`
-		ID         string          `json:"checkpoint_id"`
-	}
+	var body stateBody
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
@@ -174,12 +180,15 @@ func (m mount) updateState(c echo.Context, t store.Thread) error {
 	return c.JSONBlob(http.StatusOK, append(out, b[1:]...))
 }
 
+// stateChange is the body of patchState.
+type stateChange struct {
+	Metadata json.RawMessage `json:"metadata"`
+}
+
 // patchState merges metadata into that of the state: a new checkpoint with the same values.
 // The oldest SDKs do that.
 func (m mount) patchState(c echo.Context, t store.Thread) error {
-	var body struct {
-		Metadata json.RawMessage `json:"metadata"`
-	}
+	var body stateChange
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}

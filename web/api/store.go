@@ -69,13 +69,16 @@ func checkItem(where string, namespace []string, key string) error {
 	return checkLabels(where, "namespace", namespace)
 }
 
+// itemBody is the body of putItem.
+type itemBody struct {
+	Namespace []string        `json:"namespace"`
+	Key       string          `json:"key"`
+	Value     json.RawMessage `json:"value"`
+	TTL       *float64        `json:"ttl"` // minutes
+}
+
 func (m mount) putItem(c echo.Context) error {
-	var b struct {
-		Namespace []string        `json:"namespace"`
-		Key       string          `json:"key"`
-		Value     json.RawMessage `json:"value"`
-		TTL       *float64        `json:"ttl"` // minutes
-	}
+	var b itemBody
 	if err := m.Bind(c, &b); err != nil {
 		return err
 	}
@@ -135,12 +138,15 @@ func (m mount) item(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, itemOf(it))
 }
 
+// itemName is the body of deleteItem.
+type itemName struct {
+	Namespace []string `json:"namespace"`
+	Key       string   `json:"key"`
+}
+
 // deleteItem reads its body, or the query when there is none.
 func (m mount) deleteItem(c echo.Context) error {
-	var b struct {
-		Namespace []string `json:"namespace"`
-		Key       string   `json:"key"`
-	}
+	var b itemName
 	if err := m.Bind(c, &b); err != nil {
 		return err
 	}
@@ -160,15 +166,18 @@ func (m mount) deleteItem(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// itemQuery is the body of searchItems.
+type itemQuery struct {
+	Prefix  []string        `json:"namespace_prefix"`
+	Filter  json.RawMessage `json:"filter"`
+	Limit   *int            `json:"limit"`
+	Offset  int             `json:"offset"`
+	Query   string          `json:"query"`
+	Refresh *bool           `json:"refresh_ttl"`
+}
+
 func (m mount) searchItems(c echo.Context) error {
-	var b struct {
-		Prefix  []string        `json:"namespace_prefix"`
-		Filter  json.RawMessage `json:"filter"`
-		Limit   *int            `json:"limit"`
-		Offset  int             `json:"offset"`
-		Query   string          `json:"query"`
-		Refresh *bool           `json:"refresh_ttl"`
-	}
+	var b itemQuery
 	if err := m.Bind(c, &b); err != nil {
 		return err
 	}
@@ -245,14 +254,17 @@ func appendTexts(dst []byte, v any) []byte {
 	return dst
 }
 
+// namespaceQuery is the body of namespaces.
+type namespaceQuery struct {
+	Prefix   []string `json:"prefix"`
+	Suffix   []string `json:"suffix"`
+	MaxDepth *int     `json:"max_depth"`
+	Limit    *int     `json:"limit"`
+	Offset   int      `json:"offset"`
+}
+
 func (m mount) namespaces(c echo.Context) error {
-	var b struct {
-		Prefix   []string `json:"prefix"`
-		Suffix   []string `json:"suffix"`
-		MaxDepth *int     `json:"max_depth"`
-		Limit    *int     `json:"limit"`
-		Offset   int      `json:"offset"`
-	}
+	var b namespaceQuery
 	if err := m.Bind(c, &b); err != nil {
 		return err
 	}

@@ -32,16 +32,19 @@ func (m mount) newThreadID(named *string) (string, error) {
 	return *named, nil
 }
 
+// threadBody is the body of createThread.
+type threadBody struct {
+	Named      *string         `json:"thread_id"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Project    string          `json:"project_id"`
+	IfExists   string          `json:"if_exists"`
+	Supersteps []superstep     `json:"supersteps"`
+	TTL        json.RawMessage `json:"ttl"`
+	Temporary  bool            `json:"temporary"`
+}
+
 func (m mount) createThread(c echo.Context) error {
-	var body struct {
-		Named      *string         `json:"thread_id"`
-		Metadata   json.RawMessage `json:"metadata"`
-		Project    string          `json:"project_id"`
-		IfExists   string          `json:"if_exists"`
-		Supersteps []superstep     `json:"supersteps"`
-		TTL        json.RawMessage `json:"ttl"`
-		Temporary  bool            `json:"temporary"`
-	}
+	var body threadBody
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}
@@ -156,11 +159,14 @@ func (m mount) thread(c echo.Context, t store.Thread) error {
 	return m.answerThread(c, t.ID)
 }
 
+// threadChange is the body of patchThread.
+type threadChange struct {
+	Metadata json.RawMessage `json:"metadata"`
+	TTL      json.RawMessage `json:"ttl"`
+}
+
 func (m mount) patchThread(c echo.Context, t store.Thread) error {
-	var body struct {
-		Metadata json.RawMessage `json:"metadata"`
-		TTL      json.RawMessage `json:"ttl"`
-	}
+	var body threadChange
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}

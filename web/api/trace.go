@@ -10,7 +10,6 @@ import (
 	"fawn/agent/tracestore"
 	"fawn/store"
 	"fawn/web/httpx"
-	"fawn/web/openapi"
 	"fawn/web/route"
 )
 
@@ -71,24 +70,4 @@ func (m mount) traceCall(c echo.Context, r store.Run) error {
 		return httpx.JSON(c, http.StatusOK, out)
 	}
 	return httpx.Errorf(http.StatusNotFound, "Call not found")
-}
-
-// traceSchemas describe both.
-func traceSchemas() map[string]openapi.Schema {
-	call := func(more ...openapi.Prop) openapi.Schema {
-		str, num := openapi.String(), openapi.Int(0)
-		return openapi.Object(append([]openapi.Prop{openapi.Req("id", num),
-			openapi.Req("kind", openapi.Enum(tracestore.KindRun, tracestore.KindModel, tracestore.KindTool, tracestore.KindSide)),
-			openapi.Req("name", str), openapi.Opt("helper", str), openapi.Opt("call_id", str),
-			openapi.Req("began", num), openapi.Opt("first_token", num), openapi.Req("took", num),
-			openapi.Req("status", str), openapi.Opt("error", str), openapi.Opt("response_model", str),
-			openapi.Opt("finish_reason", str), openapi.Opt("message_id", str), openapi.Opt("usage", openapi.Map(nil)),
-			openapi.Opt("arguments", str), openapi.Opt("result", str), openapi.Opt("answer", str),
-			openapi.Opt("messages", num), openapi.Opt("tools", num)}, more...)...)
-	}
-	return map[string]openapi.Schema{
-		"Trace": openapi.Object(openapi.Req("thread_id", openapi.ID()), openapi.Req("run_id", openapi.String()),
-			openapi.Req("status", openapi.String()), openapi.Req("spans", openapi.List(call()))),
-		"TraceCall": call(openapi.Req("prompt", openapi.Nullable(openapi.Map(nil)))),
-	}
 }

@@ -101,11 +101,14 @@ func (m mount) uploadLimits(c echo.Context, _ string) error {
 	return httpx.JSON(c, http.StatusOK, m.Uploads())
 }
 
+// encodingBody is the body of readUploadAs.
+type encodingBody struct {
+	Encoding string `json:"encoding"`
+}
+
 // readUploadAs has the text of an upload read in another encoding, and answers with what came of it.
 func (m mount) readUploadAs(c echo.Context, id string) error {
-	var body struct {
-		Encoding string `json:"encoding"`
-	}
+	var body encodingBody
 	if err := m.Bind(c, &body); err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/web/httpx"
+	"fawn/web/once"
+	"fawn/web/principal"
 	"fawn/web/route"
 )
 
@@ -28,14 +30,22 @@ type chatRequest struct {
 	Options  struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	User   string          `json:"user"`
+	User   json.RawMessage `json:"user"` // text; Open WebUI sends an object to pipelines
 	N      *int            `json:"n"`
 	Choice json.RawMessage `json:"tool_choice"`
 }
 
-// bind reads the body of a request.
-func bind(c echo.Context, into any) error {
-	return httpx.Bind(c.Request(), httpx.Limit{Bytes: maxBody, Key: "no key"}, into)
+// bind reads the body of a request, and its key.
+func bind(c echo.Context, into any) (key once.Key, err error) {
+	r := c.Request()
+	body, err := httpx.Body(r, httpx.Limit{Bytes: maxBody, Key: "no key"})
+	if err != nil {
+		return key, err
+	}
+	if key, err = once.Read(r, principal.Owner(r.Context()), body); err != nil {
+		return key, err
+	}
+	return key, httpx.Decode(body, into)
 }
 
 // named returns the client's name of its conversation: a header of ours, or those of Open WebUI and LibreChat.
@@ -64,7 +74,8 @@ func (s *Server) chat(c echo.Context) error {
 	}
 	defer release()
 	var q chatRequest
-	if err := bind(c, &q); err != nil {
+	key, err := bind(c, &q)
+	if err != nil {
 		return err
 	}
 	if q.N != nil && *q.N != 1 {
@@ -85,7 +96,10 @@ func (s *Server) chat(c echo.Context) error {
 			return err
 		}
 	}
-	v := &conversation{user: q.User, name: named(c)}
+	v := &conversation{user: textOf(q.User), name: named(c), key: key}
+	if v.aside = isAside(list); v.aside {
+		v.name = ""
+	}
 	if v.past, v.new, err = divide(list); err != nil {
 		return err
 	}
@@ -95,8 +109,7 @@ func (s *Server) chat(c echo.Context) error {
 	if err := s.start(c.Request().Context(), v); err != nil {
 		return err
 	}
-	c.Response().Header().Set("X-Thread-Id", v.at.Thread)
-	c.Response().Header().Set("X-Run-Id", v.run)
+	v.tell(c.Response().Header())
 	if q.Stream {
 		return s.chatStream(c, v, q.Options.Usage)
 	}
@@ -112,9 +125,40 @@ func finishOf(o outcome) string {
 	return "stop"
 }
 
-func (u usage) chat() map[string]int {
-	return map[string]int{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Total}
+// completionJSON is a whole chat completion.
+type completionJSON struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []choiceJSON `json:"choices"`
+	Usage   usageJSON    `json:"usage"`
 }
+
+// choiceJSON is the one answer of a completion.
+type choiceJSON struct {
+	Index    int        `json:"index"`
+	Message  answerJSON `json:"message"`
+	Logprobs *string    `json:"logprobs"` // never there
+	Finish   string     `json:"finish_reason"`
+}
+
+// answerJSON is an answer of the agent.
+type answerJSON struct {
+	Role      string  `json:"role"`
+	Content   string  `json:"content"`
+	Refusal   *string `json:"refusal"` // never there
+	Reasoning string  `json:"reasoning_content,omitempty"`
+}
+
+// usageJSON counts tokens.
+type usageJSON struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+func (u usage) chat() usageJSON { return usageJSON{u.Input, u.Output, u.Total} }
 
 // whole collects an answer.
 type whole struct{ thoughts strings.Builder }
@@ -136,13 +180,9 @@ func (s *Server) chatWhole(c echo.Context, v *conversation) error {
 	if o.failed != "" {
 		return &failure{Message: o.failed, Type: "server_error", status: http.StatusBadGateway}
 	}
-	message := map[string]any{"role": "assistant", "content": text, "refusal": nil}
-	if w.thoughts.Len() > 0 {
-		message["reasoning_content"] = w.thoughts.String()
-	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"id": "chatcmpl-" + v.run, "object": "chat.completion", "created": stamp(time.Now()),
-		"model": v.model.ID, "usage": o.usage.chat(),
-		"choices": []any{map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": finishOf(o)}}})
+	answer := answerJSON{Role: "assistant", Content: text, Reasoning: w.thoughts.String()}
+	return httpx.JSON(c, http.StatusOK, completionJSON{ID: "chatcmpl-" + v.run, Object: "chat.completion", Created: stamp(time.Now()),
+		Model: v.model.ID, Usage: o.usage.chat(), Choices: []choiceJSON{{Message: answer, Finish: finishOf(o)}}})
 }
 
 // chatStream tells an answer in chunks.

@@ -15,6 +15,7 @@ import (
 
 	"fawn/agent/runs"
 	"fawn/web/inproc"
+	"fawn/web/once"
 )
 
 // kept is how many minutes a conversation is recognised after its last message.
@@ -32,7 +33,7 @@ type place struct {
 	Text       string `json:"text,omitempty"` // of the response that leads here
 	Model      string `json:"model,omitempty"`
 
-	artifacts []string // presented before, when a run begins here
+	Artifacts []string `json:"artifacts,omitempty"` // presented before, when a run begins here
 }
 
 // conversation is that of one request.
@@ -41,12 +42,36 @@ type conversation struct {
 	user  string
 	name  string    // that the client gave it, "" for none
 	told  string    // instructions
+	key   once.Key  // of the request, if it may be sent again
+	aside bool      // a client's own question about a conversation, such as for its title
 	past  []message // up to the last answer
 	new   []message
-	sent  []message // those that the run gets
 
-	at  place
-	run string
+	at     place
+	run    string
+	whole  bool // sent is all of the conversation
+	before bool // the run was begun by an earlier request with the key
+}
+
+// tell names the thread and the run in the headers of an answer.
+func (v *conversation) tell(h http.Header) {
+	h.Set("X-Thread-Id", v.at.Thread)
+	h.Set("X-Run-Id", v.run)
+	if v.before {
+		h.Set(once.Replayed, "true")
+	}
+}
+
+// isAside tells whether a request is a client's own: for a title, tags or suggestions of a conversation that it quotes in a
+// single message. They begin as Open WebUI and LibreChat write them.
+func isAside(list []message) bool {
+	if len(list) != 1 || !list[0].plain() {
+		return false
+	}
+	text := strings.TrimSpace(list[0].text)
+	return strings.HasPrefix(text, "### Task:") && strings.Contains(text, "<chat_history>") ||
+		strings.HasPrefix(text, "Provide a concise, 5-word-or-less title for the conversation") ||
+		strings.HasPrefix(text, "Analyze this conversation and provide:")
 }
 
 // divide splits messages behind the last answer.
@@ -63,8 +88,8 @@ func divide(all []message) (past, added []message, err error) {
 	return all[:last], all[last:], nil
 }
 
-// key stands for messages, in the order they have. Answers count without the space around them, which clients trim.
-func (v *conversation) key(list []message) string {
+// keyOf stands for messages, in the order they have. Answers count by their words: clients trim them, and join their pieces anew.
+func (v *conversation) keyOf(list []message) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	said := []any{v.model.ID, v.user, v.name}
@@ -74,7 +99,7 @@ func (v *conversation) key(list []message) string {
 		}
 		text := m.text
 		if m.Role == "assistant" {
-			text = strings.TrimSpace(text)
+			text = strings.Join(strings.Fields(text), " ")
 		}
 		said = append(said, m.Role, text, m.images)
 		for _, f := range m.files {
@@ -86,6 +111,14 @@ func (v *conversation) key(list []message) string {
 		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// sent are the messages that the run gets.
+func (v *conversation) sent() []message {
+	if v.whole {
+		return append(append([]message{}, v.past...), v.new...)
+	}
+	return v.new
 }
 
 // threadPath is the path of what is below a thread.
@@ -173,15 +206,14 @@ func (s *Server) find(ctx context.Context, v *conversation) (body map[string]any
 	if v.model.chosen != "" {
 		body["context"] = map[string]string{"model_name": v.model.chosen}
 	}
-	v.sent = v.new
 	known, asked := v.at.Thread != "", v.at.Thread != ""
 	if !known && len(v.past) > 0 {
-		if v.at, known, err = s.recall(ctx, v.key(v.past)); err != nil {
+		if v.at, known, err = s.recall(ctx, v.keyOf(v.past)); err != nil {
 			return nil, err
 		}
 	}
 	if !known && v.name != "" { // the client has changed what was said, or leaves it out
-		if v.at, known, err = s.recall(ctx, v.key(nil)); err != nil {
+		if v.at, known, err = s.recall(ctx, v.keyOf(nil)); err != nil {
 			return nil, err
 		}
 		v.at.Checkpoint = ""
@@ -192,25 +224,25 @@ func (s *Server) find(ctx context.Context, v *conversation) (body map[string]any
 			return nil, err
 		}
 	}
-	v.at.artifacts = st.Values.Artifacts
+	v.at.Artifacts = st.Values.Artifacts
 	switch {
 	case !known && asked:
 		return nil, invalid("previous_response_id", "the conversation of that response was deleted")
 	case !known:
 		v.at = place{Thread: uuid.Must(uuid.NewV7()).String()}
-		v.sent = append(append([]message{}, v.past...), v.new...)
+		v.whole = true
 	case v.at.Checkpoint != "" && (st.last() != v.at.Last || s.busy(ctx, v.at.Thread)):
 		body["checkpoint"] = map[string]string{"thread_id": v.at.Thread, "checkpoint_id": v.at.Checkpoint}
 		var then state
 		if s.API.Call(ctx, http.MethodGet, threadPath(v.at.Thread, "state", v.at.Checkpoint), nil, &then) == nil {
-			v.at.artifacts = then.Values.Artifacts
+			v.at.Artifacts = then.Values.Artifacts
 		}
 	case len(st.Interrupts) > 0 && len(v.new) == 1 && v.new[0].plain():
 		body["command"] = map[string]any{"resume": v.new[0].text}
 	}
 	if body["command"] == nil {
 		list := []any{}
-		for _, m := range v.sent {
+		for _, m := range v.sent() {
 			if m.Role != "" {
 				list = append(list, m.sent())
 			}

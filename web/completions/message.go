@@ -220,26 +220,49 @@ func (m *message) sent() map[string]any {
 	return map[string]any{"role": m.Role, "content": content}
 }
 
-// upload puts the files of messages into a thread.
-func (s *Server) upload(ctx context.Context, thread string, list []message) error {
+// upload puts the files of messages into the thread. Those that an earlier request with the key has put there are left out.
+func (s *Server) upload(ctx context.Context, v *conversation) error {
+	var list []file
+	for _, m := range v.sent() {
+		list = append(list, m.files...)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	there := map[string]int{} // sizes by name
+	if v.key.Given() {
+		var kept struct {
+			Files []struct {
+				Name string `json:"filename"`
+				Size int    `json:"size"`
+			} `json:"files"`
+		}
+		if err := s.API.Call(ctx, http.MethodGet, threadPath(v.at.Thread, "uploads", "list"), nil, &kept); err != nil {
+			return err
+		}
+		for _, f := range kept.Files {
+			there[f.Name] = f.Size
+		}
+	}
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	none := true
-	for _, m := range list {
-		for _, f := range m.files {
-			none = false
-			w, err := form.CreateFormFile("files", f.name)
-			if err != nil {
-				return err
-			}
-			if _, err := w.Write(f.data); err != nil {
-				return err
-			}
+	for _, f := range list {
+		if size, known := there[f.name]; known && size == len(f.data) {
+			continue
+		}
+		none = false
+		w, err := form.CreateFormFile("files", f.name)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return err
 		}
 	}
 	if err := form.Close(); err != nil || none {
 		return err
 	}
-	_, err := s.API.Request(ctx, http.MethodPost, threadPath(thread, "uploads"), form.FormDataContentType(), &body, inproc.MaxAnswer)
+	_, err := s.API.Request(ctx, http.MethodPost, threadPath(v.at.Thread, "uploads"), form.FormDataContentType(), &body, inproc.MaxAnswer)
 	return err
 }

@@ -28,7 +28,7 @@ type responseRequest struct {
 	Previous     string          `json:"previous_response_id"`
 	Conversation json.RawMessage `json:"conversation"` // its id, or {"id"}
 	Stream       bool            `json:"stream"`
-	User         string          `json:"user"`
+	User         json.RawMessage `json:"user"`
 	Choice       json.RawMessage `json:"tool_choice"`
 	Metadata     json.RawMessage `json:"metadata"`
 }
@@ -66,14 +66,15 @@ func (s *Server) create(c echo.Context) error {
 	}
 	defer release()
 	var q responseRequest
-	if err := bind(c, &q); err != nil {
+	key, err := bind(c, &q)
+	if err != nil {
 		return err
 	}
 	if err := forced(q.Choice); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	v := &conversation{user: q.User, name: named(c)}
+	v := &conversation{user: textOf(q.User), name: named(c), key: key}
 	if route.Given(q.Conversation) != nil {
 		v.name = textOf(q.Conversation)
 		var object struct{ ID string }
@@ -114,8 +115,7 @@ func (s *Server) create(c echo.Context) error {
 	if err := s.start(ctx, v); err != nil {
 		return err
 	}
-	c.Response().Header().Set("X-Thread-Id", v.at.Thread)
-	c.Response().Header().Set("X-Run-Id", v.run)
+	v.tell(c.Response().Header())
 	r := newResponse(v, &q)
 	if q.Stream {
 		return s.responseStream(c, v, r)

@@ -1,10 +1,12 @@
 package completions
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"fawn/agent/runs"
 	"fawn/agent/runs/runevent"
 	"fawn/web/httpx"
+	"fawn/web/inproc"
+	"fawn/web/once"
 )
 
 // usage counts the tokens of a run.
@@ -33,26 +37,118 @@ type outcome struct {
 	files  []string // addresses of files that it presented
 }
 
-// start begins the run of a conversation.
+// plan is what a request with a key was going to do: sent again, it does the same.
+type plan struct {
+	At    place           `json:"at"`
+	Whole bool            `json:"whole,omitempty"`
+	Body  json.RawMessage `json:"body"`
+}
+
+// start begins the run of a conversation, or finds the one that a request with the same key has begun.
 func (s *Server) start(ctx context.Context, v *conversation) error {
 	defer s.turn(v)()
-	body, err := s.find(ctx, v)
+	if !v.key.Given() {
+		p, err := s.planned(ctx, v)
+		if err != nil {
+			return err
+		}
+		return s.begin(ctx, v, p.Body)
+	}
+	done, err := s.Keys.Turn(ctx, v.key)
 	if err != nil {
 		return err
 	}
-	if err := s.upload(ctx, v.at.Thread, v.sent); err != nil {
+	defer done()
+	claim, known, err := s.Keys.Look(ctx, v.key)
+	if err != nil {
+		return err
+	}
+	if !known { // the plan names the thread before there is one
+		p, err := s.planned(ctx, v)
+		if err != nil {
+			return err
+		}
+		b, err := agent.Encode(p)
+		if err != nil {
+			return err
+		}
+		if claim, _, err = s.Keys.Claim(ctx, v.key, b); err != nil {
+			return err
+		}
+	}
+	var p plan
+	if err := json.Unmarshal(claim.Plan, &p); err != nil {
+		return fmt.Errorf("read what a request with a key was going to do: %w", err)
+	}
+	v.at, v.whole = p.At, p.Whole
+	if claim.Done {
+		v.run, v.before = claim.Run, true
+		return s.there(ctx, v)
+	}
+	if err := s.begin(ctx, v, p.Body); err != nil {
+		var told *inproc.Refusal
+		if errors.As(err, &told) && told.Status < http.StatusInternalServerError {
+			s.Keys.Free(ctx, v.key)
+		}
+		return err
+	}
+	claim.Run = v.run
+	s.Keys.Settle(ctx, v.key, claim)
+	return nil
+}
+
+// planned decides where a conversation goes on.
+func (s *Server) planned(ctx context.Context, v *conversation) (p plan, err error) {
+	body, err := s.find(ctx, v)
+	if err != nil {
+		return p, err
+	}
+	p.At, p.Whole = v.at, v.whole
+	p.Body, err = agent.Encode(body)
+	return p, err
+}
+
+// there makes sure that the run of an earlier request is still stored.
+func (s *Server) there(ctx context.Context, v *conversation) error {
+	var told *inproc.Refusal
+	err := s.API.Call(ctx, http.MethodGet, threadPath(v.at.Thread, "runs", v.run), nil, nil)
+	if errors.As(err, &told) && told.Status == http.StatusNotFound {
+		return once.Gone()
+	}
+	return err
+}
+
+// begin uploads files and starts the run. The run of a request with a key is started under a key, too: a server may stop
+// between the run and the note about it.
+func (s *Server) begin(ctx context.Context, v *conversation, body json.RawMessage) error {
+	if v.aside { // it is in no list
+		if err := s.API.Call(ctx, http.MethodPost, mount+"/threads",
+			map[string]any{"thread_id": v.at.Thread, "temporary": true, "if_exists": "do_nothing"}, nil); err != nil {
+			return err
+		}
+	}
+	if err := s.upload(ctx, v); err != nil {
+		return err
+	}
+	var headers []string
+	if v.key.Given() {
+		headers = []string{once.Header, "completions-" + v.key.ID()}
+	}
+	answer, err := s.API.Request(ctx, http.MethodPost, threadPath(v.at.Thread, "runs"), "application/json", bytes.NewReader(body),
+		inproc.MaxAnswer, headers...)
+	if err != nil {
 		return err
 	}
 	var r struct {
 		ID string `json:"run_id"`
 	}
-	if err = s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "runs"), body, &r); err != nil {
+	if err := inproc.Decode(answer, &r); err != nil {
 		return err
 	}
-	v.run = r.ID
+	v.run, v.before = r.ID, answer.Header().Get(once.Replayed) != ""
 	here := place{Thread: v.at.Thread, Told: v.at.Told}
 	if v.name != "" { // also if this answer is stopped
-		if err := s.remember(ctx, v.key(nil), here); err != nil {
+		if err := s.remember(ctx, v.keyOf(nil), here); err != nil {
 			return err
 		}
 	}
@@ -79,12 +175,12 @@ type teller interface {
 }
 
 // follow tells a run to its end and returns what was said. A client that leaves ends the run, as there is no other way
-// to stop an answer in OpenAI's API.
+// to stop an answer in OpenAI's API, unless it has a key to come back with.
 func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string, err error) {
 	ctx, done := httpx.Until(c.Request().Context(), s.Draining, runs.ErrClosed)
 	defer done()
 	defer func() {
-		if c.Request().Context().Err() != nil {
+		if c.Request().Context().Err() != nil && !v.key.Given() {
 			ctx := context.WithoutCancel(c.Request().Context())
 			if s.API.Call(ctx, http.MethodPost, threadPath(v.at.Thread, "runs", v.run, "cancel"), nil, nil) != nil {
 				return // it has ended
@@ -95,7 +191,7 @@ func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string,
 	if err != nil {
 		return "", err
 	}
-	w := &words{teller: t, steps: s.Config().File.OpenAIAPI.Steps != "hidden"}
+	w := &words{teller: t, steps: s.Config().File.OpenAIAPI.Steps != "hidden", void: map[string]bool{}}
 	for at := int64(0); ; {
 		events, err := reader.Next(ctx, at)
 		if err != nil {
@@ -103,6 +199,11 @@ func (s *Server) follow(c echo.Context, v *conversation, t teller) (said string,
 				err = cause
 			}
 			return w.all.String(), err
+		}
+		for _, ev := range events { // answers that a crash cut off, before they are told
+			if ev.Kind == runevent.KindWithdraw {
+				w.withdraw(runevent.Withdrawn(ev))
+			}
 		}
 		for _, ev := range events {
 			if at = ev.To; ev.Kind == runevent.KindEnd {
@@ -127,12 +228,16 @@ type words struct {
 	teller
 	steps bool // are told
 	all   strings.Builder
-	id    string // of the message that grows
+	id    string          // of the message that grows
+	void  map[string]bool // messages that were withdrawn
 }
+
+// withdraw leaves a message out from now on. What has been told of it stays.
+func (w *words) withdraw(id string) { w.void[id] = true }
 
 func (w *words) event(ev runevent.Event) error {
 	switch {
-	case ev.NS != "":
+	case ev.NS != "", ev.Msg != nil && w.void[ev.Msg.ID]:
 	case ev.Kind == runevent.KindText:
 		text := ev.Text
 		if w.all.Len() > 0 && ev.Msg.ID != w.id {
@@ -190,7 +295,7 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 		text = joined(text, question)
 	}
 	known := map[string]bool{}
-	for _, path := range before.artifacts {
+	for _, path := range before.Artifacts {
 		known[path] = true
 	}
 	for _, path := range st.Values.Artifacts {
@@ -207,9 +312,12 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 		v.at.Checkpoint = st.Checkpoint.ID
 	}
 	answered := append(append(append([]message{}, v.past...), v.new...), message{Role: "assistant", text: text})
-	keys := []string{v.key(answered)}
+	keys := []string{v.keyOf(answered)}
+	if v.aside {
+		keys = nil
+	}
 	if v.name != "" {
-		keys = append(keys, v.key(nil))
+		keys = append(keys, v.keyOf(nil))
 	}
 	for _, key := range keys {
 		err = errors.Join(err, s.remember(ctx, key, v.at))

@@ -12,6 +12,7 @@ import (
 	"fawn/agent/runs"
 	"fawn/web/httpx"
 	"fawn/web/inproc"
+	"fawn/web/once"
 	"fawn/web/openapi"
 	"fawn/web/principal"
 	"fawn/web/route"
@@ -27,6 +28,7 @@ type Options struct {
 	Config   func() *config.Snapshot
 	Access   *access.Service // knows what people may use; nil limits nobody
 	Draining context.Context // over when streams should end
+	Keys     *once.Keys      // of requests that may be sent again
 	Readers  *httpx.Limiter  // shared by everybody who holds a stream open
 }
 
@@ -53,7 +55,7 @@ func New(o Options) *Server {
 
 // turn waits for the conversation's turn and returns the function that ends it.
 func (s *Server) turn(v *conversation) (done func()) {
-	key := v.at.Thread + "\n" + v.name + "\n" + v.key(v.past)
+	key := v.at.Thread + "\n" + v.name + "\n" + v.keyOf(v.past)
 	s.mu.Lock()
 	t := s.turns[key]
 	if t == nil {
@@ -92,31 +94,46 @@ func (s *Server) routes() []route.Route {
 // Operations describes the routes.
 func Operations() []openapi.Op {
 	const tag = "OpenAI-compatible"
-	model := openapi.Object(openapi.Req("id", openapi.String()), openapi.Req("object", openapi.Enum("model")),
-		openapi.Req("created", openapi.Int(0)), openapi.Req("owned_by", openapi.String()))
-	answer := openapi.Map(nil)
+	conversation := []openapi.Param{{Name: "X-Conversation-Id", Schema: openapi.String(), Text: "The client's name of its conversation"}}
+	events := openapi.Answer{Status: 200, Type: "text/event-stream", Schema: openapi.String()}
+	chunks, told := events, events
+	chunks.Text, told.Text = "Its chunks, and [DONE]", "Its events"
+	response := openapi.Open(openapi.Object(openapi.Req("id", openapi.String()), openapi.Req("object", openapi.Enum("response")),
+		openapi.Req("created_at", openapi.Int(0)), openapi.Req("model", openapi.String()),
+		openapi.Req("status", openapi.Enum("in_progress", "completed", "incomplete", "failed", "cancelled")),
+		openapi.Req("output", openapi.List(openapi.Map(nil))), openapi.Req("error", openapi.Nullable(openapi.Map(nil))),
+		openapi.Req("usage", openapi.Nullable(openapi.Map(nil))), openapi.Req("previous_response_id", openapi.Nullable(openapi.String())),
+		openapi.Req("metadata", openapi.Map(nil))))
+	fail := []int{404, 410, 429, 502}
 	ops := []openapi.Op{
-		{ID: "listAgentsAsModels", Tag: tag, Text: "The agents, as models",
-			Out: route.Answered("The list", openapi.Object(openapi.Req("object", openapi.Enum("list")), openapi.Req("data", openapi.List(model))))},
-		{ID: "getAgentAsModel", Tag: tag, Text: "One agent, as a model", Out: route.Answered("The model", model)},
+		{ID: "listAgentsAsModels", Tag: tag, Text: "List agents, as models",
+			Out: route.Answered("The list", openapi.Object(openapi.Req("object", openapi.Enum("list")), openapi.Req("data", openapi.List(openapi.Of[modelJSON]()))))},
+		{ID: "getAgentAsModel", Tag: tag, Text: "Get an agent, as a model", Out: route.Answered("The model", openapi.Of[modelJSON]())},
 		{ID: "createChatCompletion", Tag: tag, Text: "Talk to an agent",
 			More: "The conversation is recognised by the messages that the agent has answered, or by its name in the header X-Conversation-Id. Tools of the client aren't called.",
-			Need: true, Body: openapi.Body(openapi.Req("model", openapi.String()), openapi.Req("messages", openapi.List(openapi.Map(nil))),
-				openapi.Opt("stream", openapi.Bool()), openapi.Opt("stream_options", openapi.Map(nil)), openapi.Opt("user", openapi.String())),
-			Out: []openapi.Answer{{Status: 200, Text: "The answer", Schema: answer},
-				{Status: 200, Text: "Its chunks", Type: "text/event-stream", Schema: openapi.String()}}, Fail: []int{400, 404, 429}},
+			Need: true, Keyed: true, Header: conversation,
+			Example: `{"model": "lead_agent", "messages": [{"role": "user", "content": "What can you do?"}], "stream": false}`,
+			Body: openapi.Open(openapi.Reads[chatRequest](openapi.Req("model", openapi.String()),
+				openapi.Req("messages", openapi.List(openapi.Map(nil))), openapi.Is("user", openapi.Any()), openapi.Is("n", openapi.Range(1, 1)))),
+			Out: []openapi.Answer{{Status: 200, Text: "The answer", Schema: openapi.Of[completionJSON]()}, chunks}, Fail: fail},
 		{ID: "createResponse", Tag: tag, Text: "Talk to an agent, as a response",
 			More: "previous_response_id goes on behind that response.",
-			Need: true, Body: openapi.Body(openapi.Req("model", openapi.String()), openapi.Req("input", openapi.Any()),
-				openapi.Opt("instructions", openapi.String()), openapi.Opt("previous_response_id", openapi.String()),
-				openapi.Opt("conversation", openapi.Any()), openapi.Opt("stream", openapi.Bool())),
-			Out: []openapi.Answer{{Status: 200, Text: "The response", Schema: answer},
-				{Status: 200, Text: "Its events", Type: "text/event-stream", Schema: openapi.String()}}, Fail: []int{400, 404, 429}},
-		{ID: "getResponse", Tag: tag, Text: "A response, as far as it has come", Out: route.Answered("The response", answer)},
+			Need: true, Keyed: true, Header: conversation,
+			Example: `{"model": "lead_agent", "input": "What can you do?", "instructions": "Be brief."}`,
+			Body: openapi.Open(openapi.Reads[responseRequest](openapi.Req("model", openapi.String()), openapi.Req("input", openapi.Any()),
+				openapi.Is("user", openapi.Any()), openapi.Is("metadata", openapi.Map(nil)))),
+			Out: []openapi.Answer{{Status: 200, Text: "The response", Schema: response}, told}, Fail: fail},
+		{ID: "getResponse", Tag: tag, Text: "Get a response, as far as it has come", Out: route.Answered("The response", response)},
 	}
 	ops = route.Place(ops, (&Server{}).routes(), false)
-	for i := range ops {
+	for i := range ops { // what guards the server has the other form
 		ops[i].Path = "/v1" + ops[i].Path
+		ops[i].Refusal = openapi.AnyOf(openapi.Ref("Failure"), openapi.Ref("Problem"))
 	}
 	return ops
+}
+
+// Schemas are the shapes that [Operations] refers to by name.
+func Schemas() map[string]openapi.Schema {
+	return map[string]openapi.Schema{"Failure": openapi.Object(openapi.Req("error", openapi.Of[failure]()))}
 }

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ask, finished, launch, open, shot, violations } from './browser.mjs';
-import { chromium, lacks, scripted, start, until } from './harness.mjs';
+import { chromium, here, lacks, scripted, start, until } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
 const uri = 'ui://deer/counter', kind = 'text/html;profile=mcp-app';
+const published = join(here, 'node_modules', '.bin', 'mcp-server-basic-vanillajs');
 let fawn, browser, server, reached = 0;
 
 const html = () => `<!doctype html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><style>
@@ -71,15 +73,20 @@ before(async () => {
     res.end(JSON.stringify({ jsonrpc: '2.0', id: m.id, ...answer ? { result: answer(m.params) } : { error: { code: -32601, message: 'no such method' } } }));
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  [fawn, browser] = await Promise.all([start(), launch()]);
-  const res = await fetch(fawn.base + '/api/mcp/config', { method: 'PUT', headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ mcp_servers: { deer: { type: 'http', url: `http://127.0.0.1:${server.address().port}/mcp`, enabled: true } } }) });
-  assert.equal(res.status, 200, await res.text());
-  await until('the server is connected', async () => {
-    const { servers } = await (await fetch(fawn.base + '/api/mcp/status')).json();
-    return servers[0].state === 'ready';
-  });
+  [fawn, browser] = await Promise.all([start({ env: { DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST: published } }), launch()]);
+  await connect({ deer: { type: 'http', url: `http://127.0.0.1:${server.address().port}/mcp`, enabled: true } });
 });
+
+// connect makes servers the ones that there are.
+const connect = async (servers) => {
+  const res = await fetch(fawn.base + '/api/mcp/config', { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ mcp_servers: servers }) });
+  assert.equal(res.status, 200, await res.text());
+  const names = Object.keys(servers);
+  await until('the server is connected', async () => {
+    const { servers: list } = await (await fetch(fawn.base + '/api/mcp/status')).json();
+    return names.every((name) => list.some((s) => s.name === name && s.state === 'ready'));
+  });
+};
 after(async () => { await browser?.close(); await fawn?.stop(); server?.close(); });
 
 test('an app is shown, handed its result, and kept in its frame', { skip }, async () => {
@@ -124,4 +131,24 @@ test('an app is shown, handed its result, and kept in its frame', { skip }, asyn
   await says('7 deer');
   // What the app tried is refused by its own policy, and nothing else went wrong.
   assert.deepEqual(page.wrong.filter((w) => !/connect-src|Content Security Policy|127\.0\.0\.1:\d+\/outside/.test(w)), []);
+});
+
+test('a published app is shown, calls its tool, and asks for a link and a message', { skip: skip || !existsSync(published) && lacks(published, false), timeout: 180_000 }, async () => {
+  await connect({ clock: { type: 'stdio', command: published, args: ['--stdio'], enabled: true } });
+  const page = await open(browser, fawn.base);
+  await ask(page, fawn.base, scripted({ tool_calls: [{ name: 'clock_get-time', args: {} }] }, { text: 'That late.' }));
+  await finished(page);
+  const frame = page.frameLocator('iframe[data-app]'), time = frame.locator('#server-time');
+  await time.filter({ hasText: /^\d{4}-\d\d-\d\dT/ }).waitFor();
+  const first = await time.textContent();
+  await until('the app has called its tool', async () => {
+    await frame.locator('#get-time-btn').click();
+    return await time.textContent() !== first && /^\d{4}-/.test(await time.textContent());
+  });
+  await frame.locator('#open-link-btn').click();
+  const asked = page.locator('.mcpapp .ask');
+  await asked.getByText('https://modelcontextprotocol.io/').waitFor();
+  await asked.getByRole('button', { name: 'Not now' }).click();
+  await frame.locator('#send-message-btn').click();
+  await page.waitForFunction(() => document.querySelector('#q').value === 'This is message text.');
 });

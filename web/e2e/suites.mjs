@@ -6,7 +6,7 @@ export const gate = ['account', 'hosts', 'compose', 'files', 'stop', 'thread', '
   'share', 'actions', 'python', 'sdk', 'tls'];
 
 // sdks are the tests of clients, which nightly runs against one server and against three.
-const sdks = ['acp', 'agui', 'docs', 'methods', 'openai', 'protocol', 'python', 'react', 'runs', 'sdk'];
+const sdks = ['acp', 'agui', 'docs', 'generated', 'methods', 'openai', 'protocol', 'python', 'react', 'runs', 'sdk'];
 
 export const nightly = {
   // The pages of a chat.
@@ -17,7 +17,7 @@ export const nightly = {
     'mcpextras', 'mcplogin', 'mcppublished', 'mcpserver', 'mcptools', 'media', 'memory', 'network', 'notify', 'projects', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',
     'undelivered', 'visit'],
   sdk: sdks,
-  servers: ['cluster', ...sdks.filter((f) => f !== 'docs').map((f) => f + '@3')],
+  servers: ['cluster', ...sdks.filter((f) => f !== 'docs' && f !== 'generated').map((f) => f + '@3')],
   // What is handed out and what stands around it.
   release: ['corpus', 'image', 'proxy', 'release'],
 };

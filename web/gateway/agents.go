@@ -255,10 +255,13 @@ func (g *Gateway) userProfile(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]string{"content": text})
 }
 
+// textBody is the body of putUserProfile.
+type textBody struct {
+	Content *string `json:"content"`
+}
+
 func (g *Gateway) putUserProfile(c echo.Context) error {
-	var b struct {
-		Content *string `json:"content"`
-	}
+	var b textBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

@@ -28,10 +28,10 @@ func (g *Gateway) accounts() []route.Route {
 	return []route.Route{
 		route.On("GET", "/v1/auth/setup-status", anyone, "getSetupStatus", g.setupStatus),
 		route.On("GET", "/v1/auth/providers", anyone, "listProviders", g.providers),
-		route.On("POST", "/v1/auth/initialize", anyone, "initialize", g.initialize),
+		route.On("POST", "/v1/auth/initialize", anyone, "createOwner", g.initialize),
 		route.On("POST", "/v1/auth/register", anyone, "register", g.register),
 		route.On("POST", "/v1/auth/login/local", anyone, "login", g.login),
-		route.On("POST", "/v1/auth/link", anyone, "useLink", g.useLink),
+		route.On("POST", "/v1/auth/link", anyone, "redeemLink", g.useLink),
 		route.On("POST", "/v1/auth/logout", anyone, "logout", g.logout),
 		route.On("GET", "/v1/auth/me", user, "getMe", g.me),
 		route.On("POST", "/v1/auth/change-password", person, "changePassword", g.changePassword),
@@ -45,7 +45,7 @@ func (g *Gateway) accounts() []route.Route {
 		route.On("POST", "/v1/auth/users", manager, "inviteUser", g.inviteUser),
 		route.On("PATCH", "/v1/auth/users/{user_id}", manager, "changeUser", g.changeUser),
 		route.On("DELETE", "/v1/auth/users/{user_id}", manager, "deleteUser", g.deleteUser),
-		route.On("POST", "/v1/auth/users/{user_id}/reset", manager, "resetUser", g.resetUser),
+		route.On("POST", "/v1/auth/users/{user_id}/reset", manager, "createPasswordLink", g.resetUser),
 	}
 }
 
@@ -311,15 +311,18 @@ func (g *Gateway) me(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
+// passwordBody is the body of changePassword.
+type passwordBody struct {
+	Current  string  `json:"current_password"`
+	New      string  `json:"new_password"`
+	Code     string  `json:"totp"`
+	Email    *string `json:"new_email"`
+	Remember *bool   `json:"remember_me"`
+}
+
 // changePassword is POST /v1/auth/change-password. All other sessions end.
 func (g *Gateway) changePassword(c echo.Context) error {
-	var in struct {
-		Current  string  `json:"current_password"`
-		New      string  `json:"new_password"`
-		Code     string  `json:"totp"`
-		Email    *string `json:"new_email"`
-		Remember *bool   `json:"remember_me"`
-	}
+	var in passwordBody
 	if err := g.bindAuth(c, &in); err != nil {
 		return err
 	}

@@ -99,17 +99,20 @@ func (g *Gateway) listTokens(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
+// tokenBody is the body of createToken.
+type tokenBody struct {
+	Name   string   `json:"name"`
+	Scopes []string `json:"scopes"`
+	Days   *int     `json:"expires_in_days"`
+
+	// After a while a session alone is not enough.
+	Current string `json:"current_password"`
+	Code    string `json:"totp"`
+}
+
 // createToken is POST /v1/auth/pats.
 func (g *Gateway) createToken(c echo.Context) error {
-	var in struct {
-		Name   string   `json:"name"`
-		Scopes []string `json:"scopes"`
-		Days   *int     `json:"expires_in_days"`
-
-		// After a while a session alone is not enough.
-		Current string `json:"current_password"`
-		Code    string `json:"totp"`
-	}
+	var in tokenBody
 	if err := g.bindAuth(c, &in); err != nil {
 		return err
 	}
@@ -176,12 +179,15 @@ type linkJSON struct {
 	Token string `json:"token"`
 }
 
+// inviteBody is the body of inviteUser.
+type inviteBody struct {
+	Email string `json:"email"`
+	Role  string `json:"role"`
+}
+
 // inviteUser is POST /v1/auth/users: the answer has a link for whoever is to join.
 func (g *Gateway) inviteUser(c echo.Context) error {
-	var in struct {
-		Email string `json:"email"`
-		Role  string `json:"role"`
-	}
+	var in inviteBody
 	if err := g.bindAuth(c, &in); err != nil {
 		return err
 	}
@@ -218,13 +224,16 @@ func (g *Gateway) managed(c echo.Context, role string) (store.User, error) {
 	return u, nil
 }
 
+// userChange is the body of changeUser.
+type userChange struct {
+	Role     *string `json:"role"`
+	Disabled *bool   `json:"disabled"`
+	Name     *string `json:"name"`
+}
+
 // changeUser is PATCH /v1/auth/users/:uid.
 func (g *Gateway) changeUser(c echo.Context) error {
-	var in struct {
-		Role     *string `json:"role"`
-		Disabled *bool   `json:"disabled"`
-		Name     *string `json:"name"`
-	}
+	var in userChange
 	if err := g.bindAuth(c, &in); err != nil {
 		return err
 	}

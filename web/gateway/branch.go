@@ -16,13 +16,16 @@ import (
 // maxTitle is how long the title of a branch may be, in bytes.
 const maxTitle = 256
 
+// branchBody is the body of branchThread.
+type branchBody struct {
+	Message  string   `json:"message_id"`
+	Messages []string `json:"message_ids"`
+	Title    string   `json:"title"`
+}
+
 // branchThread makes a thread from an answer of another one, as DeerFlow's gateway does.
 func (g *Gateway) branchThread(c echo.Context, t store.Thread) error {
-	var body struct {
-		Message  string   `json:"message_id"`
-		Messages []string `json:"message_ids"`
-		Title    string   `json:"title"`
-	}
+	var body branchBody
 	if err := g.Bind(c, &body); err != nil {
 		return err
 	}

@@ -18,14 +18,17 @@ func (g *Gateway) browses() bool {
 	return g.Browsers != nil && g.Config().File.Browser.Enabled && g.Browsers.Ready()
 }
 
+// navigateBody is the body of navigateBrowser.
+type navigateBody struct {
+	URL string `json:"url"`
+}
+
 // navigateBrowser opens an address in the browser of a thread.
 func (g *Gateway) navigateBrowser(c echo.Context, t store.Thread) error {
 	if !g.browses() {
 		return httpx.Errorf(http.StatusNotFound, "Browser automation is not enabled")
 	}
-	var in struct {
-		URL string `json:"url"`
-	}
+	var in navigateBody
 	body, err := httpx.Body(c.Request(), g.BodyLimit())
 	if err == nil {
 		err = httpx.Decode(body, &in)
@@ -53,6 +56,6 @@ func (g *Gateway) navigateBrowser(c echo.Context, t store.Thread) error {
 func describeBrowser() []o.Op {
 	return []o.Op{{ID: "navigateBrowser", Tag: "Threads", Text: "Open an address in a thread's browser",
 		More: "The browser is the one that the agent of the thread uses.", Fail: []int{404, 409, 422},
-		Body: o.Body(o.Req("url", o.String())),
+		Body: o.Reads[navigateBody](o.Req("url", o.String())),
 		Out:  route.Answered("The page", o.Object(o.Req("success", o.Bool()), o.Req("url", o.String()), o.Req("title", o.String())))}}
 }

@@ -91,12 +91,15 @@ func viewChat(c store.ChannelChat) chatView {
 		c.Kind != "group" || c.Topic != "" || c.EnabledBy != ""}
 }
 
+// chatChange is the body of changeChat.
+type chatChange struct {
+	Enabled *bool   `json:"enabled"`
+	Members *string `json:"members"`
+}
+
 // changeChat turns a bot on or off in a group, and sets the members it answers.
 func (g *Gateway) changeChat(c echo.Context, p channels.Provider) error {
-	var b struct {
-		Enabled *bool   `json:"enabled"`
-		Members *string `json:"members"`
-	}
+	var b chatChange
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

@@ -12,12 +12,15 @@ import (
 	"fawn/web/route"
 )
 
+// toolResult is the body of answerClientTool.
+type toolResult struct {
+	Content *string `json:"content"`
+	IsError bool    `json:"is_error"`
+}
+
 // answerClientTool is POST /threads/:tid/client-tools/:call.
 func (g *Gateway) answerClientTool(c echo.Context, t store.Thread) error {
-	var b struct {
-		Content *string `json:"content"`
-		IsError bool    `json:"is_error"`
-	}
+	var b toolResult
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

@@ -47,13 +47,16 @@ func comparisonOf(c store.Comparison) comparisonJSON {
 	return out
 }
 
+// compareBody is the body of compare.
+type compareBody struct {
+	Thread  string   `json:"thread_id"`
+	Message string   `json:"message"`
+	Models  []string `json:"models"`
+}
+
 // compare is POST /comparisons: the models answer the message, each in a thread of its own.
 func (g *Gateway) compare(c echo.Context) error {
-	var b struct {
-		Thread  string   `json:"thread_id"`
-		Message string   `json:"message"`
-		Models  []string `json:"models"`
-	}
+	var b compareBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -114,11 +117,14 @@ func (g *Gateway) comparison(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, comparisonOf(one))
 }
 
+// choiceBody is the body of choose.
+type choiceBody struct {
+	Thread string `json:"thread_id"`
+}
+
 // choose is POST /comparisons/:comparison/choose. All threads stay; delete those that aren't needed any more.
 func (g *Gateway) choose(c echo.Context) error {
-	var b struct {
-		Thread string `json:"thread_id"`
-	}
+	var b choiceBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -128,20 +134,22 @@ func (g *Gateway) choose(c echo.Context) error {
 	return g.comparison(c)
 }
 
+// modelRecord says how often a model's answer was preferred.
+type modelRecord struct {
+	Model string `json:"model"`
+	Won   int    `json:"won"`
+	Seen  int    `json:"compared"`
+}
+
 // modelRecords is GET /comparisons/records: how often models were preferred, by everybody.
 func (g *Gateway) modelRecords(c echo.Context) error {
 	list, err := g.DB.ModelRecords(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	type record struct {
-		Model string `json:"model"`
-		Won   int    `json:"won"`
-		Seen  int    `json:"compared"`
-	}
-	out := make([]record, len(list))
+	out := make([]modelRecord, len(list))
 	for i, r := range list {
-		out[i] = record{r.Model, r.Won, r.Seen}
+		out[i] = modelRecord{r.Model, r.Won, r.Seen}
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"models": out})
 }
@@ -154,20 +162,17 @@ func describeComparisons() []o.Op {
 		{ID: "compareModels", Tag: tag, Text: "Have two or three models answer the same message", Need: true,
 			More: "Each model answers in a branch of the thread, or in a new thread without thread_id; join its run to read the answer. " +
 				"The thread itself stays as it is.",
-			Body: o.Body(o.Opt("thread_id", o.String()), o.Req("message", o.String()), o.Req("models", o.List(o.String()))),
+			Body: o.Reads[compareBody](o.Req("message", o.String()), o.Req("models", o.List(o.String()))),
 			Out:  []o.Answer{{Status: 201, Text: "The comparison, under way", Schema: one}}, Fail: []int{403, 404, 409}},
 		{ID: "listModelRecords", Tag: tag, Text: "Tell how often each model's answer was preferred",
-			Out: route.Answered("The models, the best first", o.Object(o.Req("models", o.List(o.Object(o.Req("model", o.String()),
-				o.Req("won", o.Int(0)), o.Req("compared", o.Int(0)))))))},
+			Out: route.Answered("The models, the best first", o.Object(o.Req("models", o.List(o.Of[modelRecord]()))))},
 		{ID: "getComparison", Tag: tag, Text: "Get a comparison", Out: route.Answered("The comparison", one)},
 		{ID: "chooseAnswer", Tag: tag, Text: "Say which answer of a comparison is better", More: "The threads of the others stay.",
-			Need: true, Body: o.Body(o.Req("thread_id", o.String())), Out: route.Answered("The comparison", one)},
+			Need: true, Body: o.Reads[choiceBody](o.Req("thread_id", o.String())), Out: route.Answered("The comparison", one)},
 	}
 }
 
 // comparisonSchemas are the shapes of describeComparisons.
 func comparisonSchemas() map[string]o.Schema {
-	return map[string]o.Schema{"Comparison": o.Object(o.Req("id", o.String()),
-		o.Req("sides", o.List(o.Object(o.Req("thread_id", o.String()), o.Req("model", o.String())))),
-		o.Req("chosen", o.Nullable(o.String())))}
+	return map[string]o.Schema{"Comparison": o.Of[comparisonJSON]()}
 }

@@ -10,11 +10,10 @@ import (
 func describeProfiles() []o.Op {
 	const tag = "Custom agents"
 	const off = "403 unless agents_api.enabled is set in the configuration."
-	parts := []o.Prop{o.Opt("description", o.Nullable(o.String())), o.Opt("model", o.Nullable(o.String())),
-		o.Opt("tool_groups", o.Nullable(o.List(o.String()))),
-		o.Opt("skills", o.Nullable(o.List(o.String()))), o.Opt("model_settings", o.Nullable(o.Map(nil))),
-		o.Opt("thinking_enabled", o.Nullable(o.Bool())),
-		o.Opt("reasoning_effort", o.Nullable(o.Enum("low", "medium", "high"))), o.Opt("soul", o.Nullable(o.String()))}
+	effort := o.Enum("low", "medium", "high")
+	parts := []o.Prop{o.Is("description", o.String()), o.Is("model", o.String()), o.Is("tool_groups", o.List(o.String())),
+		o.Is("skills", o.List(o.String())), o.Is("model_settings", o.Map(nil)), o.Is("thinking_enabled", o.Bool()),
+		o.Is("reasoning_effort", effort), o.Is("soul", o.String())}
 	one := route.Answered("The agent", o.Ref("CustomAgent"))
 	text := o.Object(o.Req("content", o.String()))
 	return []o.Op{
@@ -29,30 +28,23 @@ func describeProfiles() []o.Op {
 				o.Object(o.Req("available", o.Bool()), o.Req("name", o.String()))), Fail: []int{403}},
 		{ID: "getAgent", Tag: tag, Text: "Get a custom agent", More: off, Out: one, Fail: []int{403, 409}},
 		{ID: "createAgent", Tag: tag, Text: "Create a custom agent", More: off, Need: true,
-			Body: o.Body(append([]o.Prop{o.Req("name", o.String())}, parts...)...),
+			Body: o.Reads[agentBody](append(parts, o.Req("name", o.String()))...),
 			Out:  []o.Answer{{Status: 201, Text: "The agent", Schema: o.Ref("CustomAgent")}}, Fail: []int{403, 409}},
 		{ID: "changeAgent", Tag: tag, Text: "Change a custom agent; absent fields stay, null clears", More: off,
-			Body: o.Body(append([]o.Prop{o.Opt("name", o.String())}, parts...)...), Out: one, Fail: []int{403, 409}},
+			Body: o.Reads[agentBody](parts...), Out: one, Fail: []int{403, 409}},
 		{ID: "deleteAgent", Tag: tag, Text: "Delete a custom agent and its files", More: off,
 			Out: route.Emptied("Deleted"), Fail: []int{403}},
 		{ID: "getUserProfile", Tag: tag, Text: "Get what agents are told about the user (USER.md)", More: off,
 			Out: route.Answered("The text", text), Fail: []int{403, 409}},
 		{ID: "putUserProfile", Tag: tag, Text: "Replace what agents are told about the user", More: off, Need: true,
-			Body: o.Body(o.Req("content", o.String())),
+			Body: o.Reads[textBody](o.Req("content", o.String())),
 			Out:  route.Answered("The text", text), Fail: []int{403}},
 	}
 }
 
 // profileSchemas are the shapes of describeProfiles.
 func profileSchemas() map[string]o.Schema {
-	number := o.Schema{"type": "integer"}
 	return map[string]o.Schema{
-		"CustomAgent": o.Object(o.Req("name", o.String()), o.Req("description", o.String()),
-			o.Req("model", o.Nullable(o.String())),
-			o.Req("tool_groups", o.Nullable(o.List(o.String()))), o.Req("skills", o.Nullable(o.List(o.String()))),
-			o.Req("model_settings", o.Nullable(o.Object(o.Req("temperature", o.Nullable(o.Number())),
-				o.Req("max_tokens", o.Nullable(number))))),
-			o.Req("thinking_enabled", o.Nullable(o.Bool())), o.Req("reasoning_effort", o.Nullable(o.String())),
-			o.Opt("soul", o.String()), o.Opt("error", o.String())),
+		"CustomAgent": o.Of[agentJSON](o.Is("tool_groups", o.Nullable(o.List(o.String()))), o.Is("skills", o.Nullable(o.List(o.String())))),
 	}
 }

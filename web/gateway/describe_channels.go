@@ -13,6 +13,7 @@ func describeChannels() []o.Op {
 		o.Req("status", o.Enum("pending", "scanned", "verification_required", "confirmed", "expired", "failed")),
 		o.Req("qrcode_content", o.String()), o.Req("expires_in", o.Int(0)),
 		o.Req("provider", o.Nullable(o.Ref("ChannelProvider"))), o.Req("error", o.Nullable(o.String()))))
+	moment := o.Nullable(o.Time())
 	values := o.Body(o.Opt("values", o.Map(o.String())))
 	return []o.Op{
 		{ID: "getChannels", Tag: tag, Text: "Tell which chat channels run", Out: route.Answered("Each known channel",
@@ -51,30 +52,32 @@ func describeChannels() []o.Op {
 		{ID: "startWeChatScan", Tag: tag, Text: "Begin to sign a WeChat bot in by QR code",
 			More: "It has to be allowed by `channels.wechat.qrcode_login_enabled`. The code can be scanned for three minutes.",
 			Out:  scan, Fail: []int{400, 403, 409, 502}},
-		{ID: "lookAtWeChatScan", Tag: tag, Text: "Wait a moment for news of a QR code that was shown",
+		{ID: "getWeChatScan", Tag: tag, Text: "Wait a moment for news of a QR code that was shown",
 			More: "When it's confirmed, the bot's token is stored and the bot starts.",
-			Body: o.Body(o.Opt("verify_code", o.Nullable(o.String()))), Out: scan,
+			Body: o.Reads[scanBody](), Out: scan,
 			Fail: []int{400, 403, 404, 422, 502}},
 		{ID: "cancelWeChatScan", Tag: tag, Text: "Give up signing in by QR code", Out: route.Emptied("It is over"),
 			Fail: []int{400, 403, 404}},
 		{ID: "getChannelStatus", Tag: tag, Text: "Get the state of a chat channel",
-			Out: route.Answered("Its state", o.Map(nil)), Fail: []int{400, 404}},
+			Out: route.Answered("Its state", o.Object(o.Req("running", o.Bool()), o.Req("connected_since", moment),
+				o.Req("reconnects", o.Int(0)), o.Req("last_error", o.Nullable(o.String())), o.Req("last_error_at", moment),
+				o.Req("last_in_at", moment), o.Req("last_out_at", moment), o.Req("waiting", o.Int(0)), o.Req("undelivered", o.Int(0)),
+				o.Req("rate_limited_until", moment))), Fail: []int{400, 404}},
 		{ID: "listChannelChats", Tag: tag, Text: "List the chats that go on in threads", Query: []o.Param{
 			{Name: "provider", Text: "only chats of this app", Schema: o.String()},
 			{Name: "limit", Text: "most chats of the answer", Schema: o.Range(1, route.MaxPage)},
 			{Name: "offset", Text: "chats to skip", Schema: o.Int(0)}},
-			Out: route.Answered("The chats", o.Object(o.Req("chats", o.List(o.Map(nil))))), Fail: []int{403, 422}},
+			Out: route.Answered("The chats", o.Object(o.Req("chats", o.List(o.Of[chatView]())))), Fail: []int{403, 422}},
 		{ID: "changeChannelChat", Tag: tag, Text: "Let a bot answer in a chat or not, and say whom",
-			Body: o.Body(o.Opt("enabled", o.Bool()), o.Opt("members", o.Enum("", "all", "paired"))),
-			Out:  route.Answered("The chat", o.Map(nil)), Fail: []int{400, 403, 404, 422}},
+			Body: o.Reads[chatChange](o.Is("members", o.Enum("", "all", "paired"))),
+			Out:  route.Answered("The chat", o.Of[chatView]()), Fail: []int{400, 403, 404, 422}},
 		{ID: "forgetChannelChat", Tag: tag, Text: "Forget which threads go on in a chat", More: "The threads stay.",
 			Out: route.Emptied("It is forgotten"), Fail: []int{400, 403, 404}},
 		{ID: "listChannelDestinations", Tag: tag, Text: "List the chats that results of your tasks can be sent to",
 			More: "They are those of accounts that you connected, and the groups that you let a bot into.",
-			Out: route.Answered("The chats", o.Object(o.Req("chats", o.List(o.Object(o.Req("provider", o.String()),
-				o.Req("chat", o.String()), o.Req("name", o.String()), o.Req("group", o.Bool()))))))},
+			Out:  route.Answered("The chats", o.Object(o.Req("chats", o.List(o.Of[destinationJSON]()))))},
 		{ID: "listChannelDeliveries", Tag: tag, Text: "List answers that could not be delivered",
-			Out: route.Answered("The messages", o.Object(o.Req("deliveries", o.List(o.Map(nil))))), Fail: []int{403}},
+			Out: route.Answered("The messages", o.Object(o.Req("deliveries", o.List(o.Of[deliveryView]())))), Fail: []int{403}},
 		{ID: "retryChannelDelivery", Tag: tag, Text: "Send an answer to its chat again",
 			Out: []o.Answer{{Status: 202, Text: "It is being sent"}}, Fail: []int{403, 404, 409, 503}},
 	}
@@ -82,16 +85,8 @@ func describeChannels() []o.Op {
 
 // channelSchemas are the shapes of describeChannels.
 func channelSchemas() map[string]o.Schema {
-	text := o.Nullable(o.String())
 	return map[string]o.Schema{
-		"ChannelProvider": o.Object(o.Req("provider", o.String()), o.Req("display_name", o.String()),
-			o.Req("enabled", o.Bool()), o.Req("configured", o.Bool()), o.Req("connectable", o.Bool()),
-			o.Req("unavailable_reason", text), o.Req("auth_mode", o.Enum("deep_link", "binding_code")),
-			o.Req("connection_status", o.String()), o.Req("credential_fields", o.List(o.Map(nil))),
-			o.Req("credential_values", o.Map(o.String()))),
-		"ChannelConnection": o.Object(o.Req("id", o.String()), o.Req("provider", o.String()),
-			o.Req("status", o.String()), o.Req("external_account_id", text), o.Req("external_account_name", text),
-			o.Req("workspace_id", text), o.Req("workspace_name", text), o.Req("scopes", o.List(o.String())),
-			o.Req("metadata", o.Map(nil))),
+		"ChannelProvider":   o.Of[providerView](o.Is("auth_mode", o.Enum("deep_link", "binding_code"))),
+		"ChannelConnection": o.Of[connectionView](o.Is("metadata", o.Map(nil))),
 	}
 }

@@ -8,13 +8,6 @@ import (
 
 func describeConsole() []o.Op {
 	const tag = "Console"
-	run := o.Object(o.Req("run_id", o.String()), o.Req("thread_id", o.String()),
-		o.Req("thread_title", o.Nullable(o.String())), o.Req("assistant_id", o.String()),
-		o.Req("status", o.String()), o.Req("total_tokens", o.Int(0)), o.Req("error", o.Nullable(o.String())),
-		o.Req("created_at", o.Time()), o.Req("updated_at", o.Time()))
-	day := o.Object(o.Req("date", o.String()), o.Req("total_tokens", o.Int(0)), o.Req("input_tokens", o.Int(0)),
-		o.Req("output_tokens", o.Int(0)), o.Req("runs", o.Int(0)),
-		o.Req("cost", o.Nullable(o.Number())))
 	cost := []o.Prop{o.Req("total_cost", o.Nullable(o.Number())), o.Req("currency", o.Nullable(o.String())),
 		o.Req("costs", o.Map(o.Number()))}
 	return []o.Op{
@@ -27,7 +20,7 @@ func describeConsole() []o.Op {
 		{ID: "listConsoleRuns", Tag: tag, Text: "List the runs of all threads, newest first",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxConsole)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")}},
-			Out: route.Answered("A page of runs", o.Object(o.Req("runs", o.List(run)), o.Req("has_more", o.Bool())))},
+			Out: route.Answered("A page of runs", o.Object(o.Req("runs", o.List(o.Of[consoleRun]())), o.Req("has_more", o.Bool())))},
 		{ID: "getConsoleUsage", Tag: tag,
 			Text: "Get tokens and cost by day, model and user, and what is left of budgets",
 			More: "by_user is there for whoever runs an installation with accounts. budgets is null when they are off; limits of 0 are none.",
@@ -36,8 +29,6 @@ func describeConsole() []o.Op {
 				{Name: "tz_offset_minutes", Schema: o.Range(-14*60, 14*60),
 					Text: "Time zone of the client, in minutes ahead of UTC"}},
 			Out: route.Answered("The totals",
-				o.Object(append(cost[:3:3], o.Req("days", o.List(day)), o.Req("by_model", o.Map(nil)),
-					o.Opt("by_user", o.List(o.Map(nil))), o.Req("budgets", o.Nullable(o.Map(nil))),
-					o.Req("total_tokens", o.Int(0)), o.Req("total_runs", o.Int(0)))...))},
+				o.Of[usageSums]())},
 	}
 }

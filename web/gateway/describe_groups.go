@@ -12,9 +12,8 @@ func describeGroups() []o.Op {
 	said := route.Answered("Done", o.Object(o.Req("message", o.String())))
 	one := o.Ref("Group")
 	names := o.Nullable(o.List(o.String()))
-	body := o.Body(o.Req("name", o.String()), o.Opt("members", o.List(o.String())), o.Opt("roles", o.List(o.Enum("user", "admin"))),
-		o.Opt("models", names), o.Opt("agents", names), o.Opt("skills", names), o.Opt("mcp_servers", names),
-		o.Opt("tokens_per_day", o.Int(0)), o.Opt("runs_per_day", o.Int(0)))
+	body := o.Reads[groupBody](o.Req("name", o.String()), o.Is("roles", o.List(o.Enum("user", "admin"))), o.Is("tokens_per_day", o.Int(0)),
+		o.Is("runs_per_day", o.Int(0)))
 	const rules = "A list that is null or left out allows everything, an empty one nothing; a limit of 0 is none. People in several groups " +
 		"may use what any of them allows, with the highest limit. Owners aren't limited."
 	return []o.Op{
@@ -22,8 +21,7 @@ func describeGroups() []o.Op {
 			More: "A list that is null stands for everything.",
 			Out: route.Answered("The rights", o.Object(o.Req("limited", o.Bool()), o.Req("models", names), o.Req("agents", names),
 				o.Req("skills", names), o.Req("mcp_servers", names),
-				o.Req("today", o.Nullable(o.Object(o.Req("runs", o.Int(0)), o.Req("tokens", o.Int(0)),
-					o.Req("max_runs", o.Nullable(o.Int(0))), o.Req("max_tokens", o.Nullable(o.Int(0))), o.Req("until", o.Time()))))))},
+				o.Req("today", o.Nullable(o.Of[todayJSON](o.Is("until", o.Time()))))))},
 		{ID: "listGroups", Tag: tag, Text: "List groups of users",
 			Out: route.Answered("The groups by name", o.Object(o.Req("groups", o.List(one)))), Fail: []int{404}},
 		{ID: "createGroup", Tag: tag, Text: "Create a group of users", More: rules, Need: true, Body: body,
@@ -37,7 +35,7 @@ func describeGroups() []o.Op {
 			Out:   route.Answered("The announcements, newest first", o.Object(o.Req("announcements", o.List(o.Ref("Announcement"))))),
 			Fail:  []int{404}},
 		{ID: "createAnnouncement", Tag: tag, Text: "Show a text on everybody's pages", Need: true,
-			Body: o.Body(o.Req("text", o.String()), o.Opt("level", o.Enum("info", "warning")), o.Opt("ends_at", o.Nullable(o.Time()))),
+			Body: o.Reads[announcementBody](o.Req("text", o.String()), o.Is("level", o.Enum("info", "warning"))),
 			Out:  []o.Answer{{Status: 201, Text: "The announcement", Schema: o.Ref("Announcement")}}, Fail: []int{404}},
 		{ID: "deleteAnnouncement", Tag: tag, Text: "Delete an announcement", Out: said},
 		{ID: "dismissAnnouncement", Tag: tag, Text: "Hide an announcement from the asker", Out: said},
@@ -48,10 +46,7 @@ func describeGroups() []o.Op {
 func groupSchemas() map[string]o.Schema {
 	names := o.Nullable(o.List(o.String()))
 	return map[string]o.Schema{
-		"Group": o.Object(o.Req("id", o.String()), o.Req("name", o.String()), o.Req("members", o.List(o.String())),
-			o.Req("roles", o.List(o.String())), o.Req("models", names), o.Req("agents", names), o.Req("skills", names),
-			o.Req("mcp_servers", names), o.Req("tokens_per_day", o.Int(0)), o.Req("runs_per_day", o.Int(0))),
-		"Announcement": o.Object(o.Req("id", o.String()), o.Req("text", o.String()), o.Req("level", o.Enum("info", "warning")),
-			o.Req("ends_at", o.Nullable(o.Time())), o.Req("created_at", o.Time())),
+		"Group":        o.Of[groupJSON](o.Is("models", names), o.Is("agents", names), o.Is("skills", names), o.Is("mcp_servers", names)),
+		"Announcement": o.Of[announcementJSON](o.Is("level", o.Enum("info", "warning"))),
 	}
 }

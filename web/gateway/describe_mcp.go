@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"fawn/agent/mcp"
+	"fawn/agent/mcp/ask"
+	"fawn/agent/mcp/switches"
 	"fawn/web/route"
 
 	o "fawn/web/openapi"
@@ -9,7 +12,7 @@ import (
 // describeMCP are the routes of MCP servers.
 func describeMCP() []o.Op {
 	const tag = "MCP servers"
-	servers := o.Object(o.Req("mcp_servers", o.Map(o.Schema{"type": "object"})))
+	servers := o.Object(o.Req("mcp_servers", o.Map(o.Map(nil))))
 	all := route.Answered("The servers, with secrets masked", servers)
 	status := route.Answered("How the servers are", o.Object(o.Req("servers", o.List(o.Ref("MCPStatus")))))
 	questions := route.Answered("The questions that are open",
@@ -21,11 +24,10 @@ func describeMCP() []o.Op {
 			Out:  all, Fail: []int{404}},
 		{ID: "putMCPConfig", Tag: tag, Text: "Replace the configuration of MCP servers",
 			More: "A value *** keeps what is stored there, as does a null secret of oauth; an empty one clears it. routing and " +
-				"tools stay when they are left out. New stdio servers must be started with npx or uvx; see docs/mcp.md.",
-			Need: true, Body: o.Body(o.Opt("mcp_servers", o.Map(o.Schema{"type": "object"})),
-				o.Opt("mcpServers", o.Map(o.Schema{"type": "object"}))), Out: all, Fail: []int{400, 404}},
+				"tools stay when they are left out. mcpServers, as in the file, is another name of mcp_servers. New stdio servers must be started with npx or uvx; see docs/mcp.md.",
+			Need: true, Body: o.Reads[serversBody](append(o.Without("mcpServers"), o.Is("mcp_servers", o.Map(o.Map(nil))))...), Out: all, Fail: []int{400, 404}},
 		{ID: "switchMCPServer", Tag: tag, Text: "Switch an MCP server on or off", Need: true,
-			Body: o.Body(o.Req("server_name", o.String()), o.Req("enabled", o.Bool())), Out: all,
+			Body: o.Reads[serverSwitch](o.Req("server_name", o.String()), o.Req("enabled", o.Bool())), Out: all,
 			Fail: []int{400, 404}},
 		{ID: "resetMCP", Tag: tag, Text: "Start all MCP servers anew",
 			Out:  route.Answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))),
@@ -41,12 +43,12 @@ func describeMCP() []o.Op {
 		{ID: "putThreadTools", Tag: tag, Text: "Switch tools of MCP servers off in a thread",
 			More: "It replaces what was off, and counts from the next run on. servers are off with all their tools, also those " +
 				"that come later; tools are names by server, as the server calls them.",
-			Body: o.Body(o.Opt("servers", o.List(o.String())), o.Opt("tools", o.Map(o.List(o.String())))), Out: tools},
+			Body: o.Reads[switches.Off](), Out: tools},
 		{ID: "listMCPQuestions", Tag: tag, Text: "Get what MCP servers ask the person in a thread", Out: questions},
 		{ID: "answerMCPQuestion", Tag: tag, Text: "Answer an MCP server's question",
 			More: "The call that waits for it goes on. content has what schema wants, with action accept. " +
 				"A question that has already been answered, here or at another server, gets 409.",
-			Body: o.Body(o.Req("action", o.Enum("accept", "decline", "cancel")), o.Opt("content", o.Map(nil))),
+			Body: o.Reads[askedAnswer](o.Req("action", o.Enum("accept", "decline", "cancel"))),
 			Out:  questions, Fail: []int{404, 409, 422}},
 		{ID: "listMCPTasks", Tag: tag, Text: "List the long calls of MCP servers in a thread, the newest first",
 			More:  "A server may make a task of a call, which takes as long as it takes; the run waits for it, also after a restart.",
@@ -58,7 +60,7 @@ func describeMCP() []o.Op {
 		{ID: "answerClientTool", Tag: tag, Text: "Give the result of a tool that the client carries out",
 			More: "The tools of context.client_tools of a run are its client's: the custom event client_tool_call names a " +
 				"call, and the run waits up to ten minutes for its result. A second result gets 409.",
-			Body: o.Body(o.Req("content", o.String()), o.Opt("is_error", o.Bool())),
+			Body: o.Reads[toolResult](o.Req("content", o.String())),
 			Out:  route.Answered("Taken", o.Object(o.Req("success", o.Bool()))), Fail: []int{404, 409, 413, 422}},
 		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",
 			More: "Tools whose description or parameters have changed since they were accepted are withheld.", Out: status},
@@ -67,29 +69,14 @@ func describeMCP() []o.Op {
 
 // mcpSchemas are the shapes of describeMCP.
 func mcpSchemas() map[string]o.Schema {
-	tool := o.Object(o.Req("name", o.String()), o.Req("description", o.String()))
-	text := o.Nullable(o.String())
-	task := []o.Prop{o.Req("task_id", o.String()), o.Req("task_name", o.String()),
-		o.Req("status", o.Enum("working", "input_required", "completed", "failed", "cancelled")), o.Req("created_at", o.Time()),
-		o.Req("updated_at", o.Time()), o.Req("error", text), o.Req("tracking_degraded", o.Bool()),
-		o.Req("cancel_requested", o.Bool()), o.Req("status_message", o.String()), o.Req("server_name", o.String()),
-		o.Req("run_id", o.String()), o.Req("tool_call_id", o.String())}
+	status := o.Is("status", o.Enum("working", "input_required", "completed", "failed", "cancelled"))
 	return map[string]o.Schema{
-		"MCPTask": o.Object(task...),
-		"MCPTaskDetail": o.Object(append(task, o.Req("last_polled_at", o.Nullable(o.Time())), o.Req("last_poll_error", text),
-			o.Req("last_cancel_error", text), o.Req("cancel_attempt_count", o.Int(0)), o.Req("result", o.Any()),
-			o.Req("result_preview", text), o.Req("result_truncated", o.Bool()), o.Req("result_artifact", o.Nullable(o.Map(o.String()))),
-			o.Req("input_required", o.Nullable(o.Map(o.String()))))...),
-		"ThreadServer": o.Object(o.Req("name", o.String()), o.Req("state", o.String()), o.Req("enabled", o.Bool()),
-			o.Req("tools", o.List(o.Object(o.Req("name", o.String()), o.Req("description", o.String()),
-				o.Req("enabled", o.Bool()))))),
-		"MCPQuestion": o.Object(o.Req("id", o.String()), o.Req("thread_id", o.String()), o.Req("server", o.String()),
-			o.Req("message", o.String()), o.Req("schema", o.Map(nil)), o.Req("until", o.Time())),
-		"MCPStatus": o.Object(o.Req("name", o.String()),
-			o.Req("state", o.Enum("off", "unavailable", "connecting", "ready", "login", "failed")),
-			o.Opt("error", o.String()), o.Opt("next", o.Time()), o.Req("tools", o.List(tool)),
-			o.Req("withheld", o.List(tool)), o.Req("skipped", o.List(o.String())),
-			o.Req("sessions", o.Schema{"type": "integer"}), o.Req("login", o.Enum("none", "out", "in")),
-			o.Req("log", o.List(o.Object(o.Req("at", o.Time()), o.Req("text", o.String()))))),
+		"MCPTask": o.Of[mcpTaskJSON](status),
+		"MCPTaskDetail": o.Of[mcpTaskDetailJSON](status, o.Is("result_artifact", o.Nullable(o.Map(o.String()))),
+			o.Is("input_required", o.Nullable(o.Map(o.String())))),
+		"ThreadServer": o.Of[threadServer](),
+		"MCPQuestion":  o.Of[ask.Question](o.Is("schema", o.Map(nil))),
+		"MCPStatus": o.Of[mcp.Status](o.Is("state", o.Enum("off", "unavailable", "connecting", "ready", "login", "failed")),
+			o.Is("login", o.Enum(mcp.LoginNone, mcp.LoginOut, mcp.LoginIn))),
 	}
 }

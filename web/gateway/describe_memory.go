@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fawn/memory"
 	"fawn/web/route"
 
 	o "fawn/web/openapi"
@@ -15,8 +16,7 @@ func describeMemory() []o.Op {
 		o.Opt("facts", o.List(o.Object(o.Req("content", o.String())))))
 	one := route.Answered("The memory", o.Ref("Memory"))
 	thread := route.Answered("The switch, and how many facts came from the thread", o.Ref("ThreadMemory"))
-	change := []o.Prop{o.Opt("content", o.Nullable(o.String())), o.Opt("category", o.Nullable(o.String())),
-		o.Opt("confidence", o.Nullable(o.Number()))}
+	on := o.Reads[enabledBody](o.Req("enabled", o.Bool()))
 	return []o.Op{
 		{ID: "getMemory", Tag: tag, Text: "Get what is remembered about the user",
 			More: "Facts of custom agents aren't part of it.", Out: one},
@@ -29,35 +29,35 @@ func describeMemory() []o.Op {
 		{ID: "importMemory", Tag: tag, Text: "Replace the memory by a document",
 			More: "Such as DeerFlow's memory.json. The revision inside is ignored.", Query: at, Need: true,
 			Body: document, Out: one, Fail: []int{400, 409}},
-		{ID: "addFact", Tag: tag, Text: "Remember a fact",
+		{ID: "addFact", Example: `{"content": "Prefers short answers", "category": "preference", "confidence": 0.9}`, Tag: tag, Text: "Remember a fact",
 			More: "409 if it is remembered already, or surer facts take all the room.", Query: at, Need: true,
-			Body: o.Body(o.Req("content", o.String()), o.Opt("category", o.String()), o.Opt("confidence", o.Number())),
+			Body: o.Reads[factBody](o.Req("content", o.String())),
 			Out:  one, Fail: []int{400, 409}},
 		{ID: "changeFact", Tag: tag, Text: "Change a fact; absent fields stay",
 			More: "With revision, 409 unless the fact still has it.", Query: at,
-			Body: o.Body(append(change, o.Opt("revision", o.Schema{"type": "integer"}))...), Out: one,
+			Body: o.Reads[factChange](), Out: one,
 			Fail: []int{400, 409}},
 		{ID: "deleteFact", Tag: tag, Text: "Forget a fact", Query: at, Out: one, Fail: []int{409}},
 		{ID: "getMemoryConfig", Tag: tag, Text: "Get the configuration of the memory", More: "Without API keys.",
-			Out: route.Answered("The configuration", o.Map(nil))},
+			Out: route.Answered("The configuration", o.Of[memoryConfigJSON](o.Is("backend_config", o.Map(nil))))},
 		{ID: "getMemoryStatus", Tag: tag, Text: "Get configuration and memory together",
-			Out: route.Answered("Both", o.Object(o.Req("config", o.Map(nil)), o.Req("data", o.Ref("Memory"))))},
+			Out: route.Answered("Both", o.Object(o.Req("config", o.Of[memoryConfigJSON](o.Is("backend_config", o.Map(nil)))), o.Req("data", o.Ref("Memory"))))},
 		{ID: "getMemorySwitch", Tag: tag, Text: "Tell whether the user's threads use the memory",
-			Out: route.Answered("The switch", o.Object(o.Req("enabled", o.Bool())))},
+			Out: route.Answered("The switch", o.Of[memorySwitchJSON]())},
 		{ID: "putMemorySwitch", Tag: tag, Text: "Switch the memory of all threads of the user",
 			More: "Off, no thread teaches or recalls anything, and what is remembered stays. The configuration wins.", Need: true,
-			Body: o.Body(o.Req("enabled", o.Bool())), Out: route.Answered("The switch", o.Object(o.Req("enabled", o.Bool())))},
+			Body: on, Out: route.Answered("The switch", o.Of[memorySwitchJSON]())},
 		{ID: "getThreadMemory", Tag: tag, Text: "Tell whether a thread uses the memory", Out: thread},
 		{ID: "putThreadMemory", Tag: tag, Text: "Switch the memory of a thread",
 			More: "A thread without it neither teaches nor recalls anything.", Need: true,
-			Body: o.Body(o.Req("enabled", o.Bool())), Out: thread},
+			Body: on, Out: thread},
 		{ID: "forgetThread", Tag: tag, Text: "Forget what a thread taught", Out: thread},
 	}
 }
 
 // memorySchemas are the shapes of describeMemory.
 func memorySchemas() map[string]o.Schema {
-	section := o.Object(o.Req("summary", o.String()), o.Req("updatedAt", o.String()))
+	section := o.Of[memory.Section]()
 	sections := func(names ...string) o.Schema {
 		var props []o.Prop
 		for _, name := range names {
@@ -75,6 +75,6 @@ func memorySchemas() map[string]o.Schema {
 			o.Req("user", sections("workContext", "personalContext", "topOfMind")),
 			o.Req("history", sections("recentMonths", "earlierContext", "longTermBackground")),
 			o.Req("facts", o.List(fact))),
-		"ThreadMemory": o.Object(o.Req("enabled", o.Bool()), o.Req("facts", whole)),
+		"ThreadMemory": o.Of[threadMemoryJSON](),
 	}
 }

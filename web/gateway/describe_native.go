@@ -14,14 +14,12 @@ func describeNative() []o.Op {
 	before, after := o.Param{Name: "before_seq", Schema: o.Int(0)}, o.Param{Name: "after_seq", Schema: o.Int(0)}
 	page := route.Answered("Messages", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool())))
 	replay := route.Answered("Input and checkpoint for the new run",
-		o.Object(o.Req("input", o.Map(nil)), o.Req("checkpoint", o.Map(nil)), o.Req("metadata", o.Map(nil)),
-			o.Req("target_run_id", o.String())))
-	opinion := o.Body(o.Req("rating", o.Int(-1)), o.Opt("comment", o.String()), o.Opt("message_id", o.String()))
+		o.Of[replay](o.Is("checkpoint", o.Map(nil))))
+	opinion := o.Reads[feedbackBody](o.Req("rating", o.Int(-1)))
 	opinions := route.Answered("The feedback", o.List(o.Ref("Feedback")))
 	return []o.Op{
 		{ID: "branchThread", Tag: "Threads", Text: "Branch a new thread from an answer",
-			Body: o.Body(o.Req("message_id", o.String()), o.Opt("message_ids", o.List(o.String())),
-				o.Opt("title", o.String())),
+			Body: o.Reads[branchBody](o.Req("message_id", o.String())),
 			Out: route.Answered("The new thread and its origin",
 				o.Object(o.Req("thread_id", o.String()), o.Req("parent_thread_id", o.String()),
 					o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
@@ -29,8 +27,8 @@ func describeNative() []o.Op {
 					o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
 		{ID: "getGoal", Tag: tag, Text: "Get the goal of a thread", Out: goal},
 		{ID: "putGoal", Tag: tag, Text: "Set the goal of a thread", Need: true,
-			Body: o.Body(o.Req("objective", o.String()),
-				o.Opt("max_continuations", o.Range(0, middleware.MaxContinuations))),
+			Body: o.Reads[goalBody](o.Req("objective", o.String()),
+				o.Is("max_continuations", o.Range(0, middleware.MaxContinuations))),
 			Out: goal, Fail: []int{409}},
 		{ID: "deleteGoal", Tag: tag, Text: "Clear the goal of a thread", Out: goal, Fail: []int{409}},
 		{ID: "getTokenUsage", Tag: tag, Text: "Get the token usage of a thread",
@@ -43,9 +41,9 @@ func describeNative() []o.Op {
 			Out: route.Answered("A page", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool()),
 				o.Req("next_before_seq", o.Nullable(o.Int(1)))))},
 		{ID: "prepareRegenerate", Tag: tag, Text: "Prepare to regenerate the last turn", Need: true,
-			Body: o.Body(o.Req("message_id", o.String())), Out: replay, Fail: []int{409}},
+			Body: o.Reads[regenerateBody](o.Req("message_id", o.String())), Out: replay, Fail: []int{409}},
 		{ID: "prepareEdit", Tag: tag, Text: "Prepare to regenerate the last turn with an edited message", Need: true,
-			Body: o.Body(o.Req("human_message_id", o.String()), o.Req("replacement_text", o.String())), Out: replay,
+			Body: o.Reads[editBody](o.Req("human_message_id", o.String()), o.Req("replacement_text", o.String())), Out: replay,
 			Fail: []int{409}},
 		{ID: "listRunMessages", Tag: tag, Text: "List the messages of a run", Query: []o.Param{limit, before, after},
 			Out: page},
@@ -78,35 +76,13 @@ func describeNative() []o.Op {
 
 // nativeSchemas are the shapes of describeNative.
 func nativeSchemas() map[string]o.Schema {
-	feedback := o.Object(o.Req("feedback_id", o.String()), o.Req("run_id", o.String()), o.Req("thread_id", o.String()),
-		o.Req("user_id", o.String()),
-		o.Req("message_id", o.Nullable(o.String())), o.Req("rating", o.Int(-1)),
-		o.Req("comment", o.Nullable(o.String())), o.Req("created_at", o.Time()))
-	event := []o.Prop{o.Req("thread_id", o.String()), o.Req("seq", o.Int(1)), o.Req("event_type", o.String()),
-		o.Req("category", o.String()), o.Req("content", o.Any()), o.Req("metadata", o.Map(nil))}
 	return map[string]o.Schema{
-		"Feedback": feedback,
-		"Turn": o.Object(append(event[:6:6], o.Req("run_id", o.Nullable(o.String())),
-			o.Req("created_at", o.Nullable(o.Time())), o.Req("feedback", o.Nullable(o.Ref("Feedback"))))...),
-		"WorkspaceChanges": o.Object(o.Req("run_id", o.String()), o.Req("thread_id", o.ID()),
-			o.Req("available", o.Bool()), o.Req("version", o.Int(1)),
-			o.Req("summary", o.Object(o.Req("created", o.Int(0)), o.Req("modified", o.Int(0)),
-				o.Req("deleted", o.Int(0)), o.Req("symlink_created", o.Int(0)),
-				o.Req("additions", o.Int(0)), o.Req("deletions", o.Int(0)), o.Req("truncated", o.Bool()))),
-			o.Req("files", o.List(o.Object(o.Req("path", o.String()), o.Req("root", o.Enum("workspace", "outputs", "project")),
-				o.Req("status", o.Enum("created", "modified", "deleted", "symlink_created")), o.Req("binary", o.Bool()),
-				o.Req("sensitive", o.Bool()), o.Req("symlink", o.Bool()),
-				o.Req("size_before", o.Nullable(o.Int(0))), o.Req("size_after", o.Nullable(o.Int(0))),
-				o.Req("sha256_before", o.Nullable(o.String())), o.Req("sha256_after", o.Nullable(o.String())),
-				o.Req("additions", o.Int(0)), o.Req("deletions", o.Int(0)), o.Req("diff", o.String()),
-				o.Req("diff_truncated", o.Bool()),
-				o.Req("diff_unavailable_reason",
-					o.Nullable(o.Enum("binary", "large", "sensitive", "truncated", "symlink")))))),
-			o.Req("limits", o.Map(o.Int(0)))),
-		"RunEvent": o.Object(append(event[:6:6], o.Req("run_id", o.String()))...),
-		"TokenUsage": o.Object(o.Req("thread_id", o.String()), o.Req("total_tokens", o.Int(0)),
-			o.Req("total_input_tokens", o.Int(0)), o.Req("total_output_tokens", o.Int(0)),
-			o.Req("total_runs", o.Int(0)), o.Req("by_model", o.Map(nil)), o.Req("by_caller", o.Map(o.Int(0))),
-			o.Opt("total_cost", o.Number()), o.Opt("currency", o.String()), o.Opt("context_usage", o.Map(nil))),
+		"Feedback": o.Of[feedbackJSON](o.Is("rating", o.Int(-1))),
+		"Turn":     o.Of[turnJSON](o.Is("seq", o.Int(1)), o.Is("feedback", o.Nullable(o.Ref("Feedback")))),
+		"RunEvent": o.Of[eventJSON](o.Is("seq", o.Int(1))),
+		"WorkspaceChanges": o.Of[changesJSON](o.Is("thread_id", o.ID()), o.Is("files", o.List(o.Of[changeJSON](
+			o.Is("root", o.Enum("workspace", "outputs", "project")), o.Is("status", o.Enum("created", "modified", "deleted", "symlink_created")),
+			o.Is("diff_unavailable_reason", o.Nullable(o.Enum("binary", "large", "sensitive", "truncated", "symlink"))))))),
+		"TokenUsage": o.Of[tokenUsage](),
 	}
 }

@@ -11,7 +11,6 @@ func describeSkills() []o.Op {
 	const tag = "Skills"
 	one, text := route.Answered("The skill", o.Ref("Skill")), route.Answered("The skill with its text", o.Ref("Skill"))
 	list := o.Object(o.Req("skills", o.List(o.Ref("Skill"))))
-	on := o.Req("enabled", o.Bool())
 	change := o.Object(o.Req("action", o.Enum("edit", "delete", "rollback")), o.Req("author", o.String()),
 		o.Req("thread_id", o.String()), o.Req("file_path", o.String()),
 		o.Req("prev_content", o.Nullable(o.String())), o.Req("new_content", o.Nullable(o.String())),
@@ -23,14 +22,14 @@ func describeSkills() []o.Op {
 			Out:  route.Answered("The skills by name", list)},
 		{ID: "switchSkills", Tag: tag, Text: "Switch several skills",
 			More: "An unknown name is a 404, and nothing changes.", Need: true,
-			Body: o.Body(o.Req("skills", o.Map(o.Object(on)))), Out: route.Answered("All skills", list),
+			Body: o.Reads[skillSwitches](o.Req("skills", o.Map(o.Object(o.Req("enabled", o.Bool()))))), Out: route.Answered("All skills", list),
 			Fail: []int{404}},
 		{ID: "getSkill", Tag: tag, Text: "Get a skill", Out: one},
 		{ID: "switchSkill", Tag: tag, Text: "Switch a skill on or off",
-			More: "It leaves prompts and sandboxes at once.", Need: true, Body: o.Body(on), Out: one},
+			More: "It leaves prompts and sandboxes at once.", Need: true, Body: o.Reads[enabledBody](o.Req("enabled", o.Bool())), Out: one},
 		{ID: "installSkill", Tag: tag, Text: "Install a skill from an archive among a thread's files",
 			More: "Nothing of an archive that is refused stays. The rules are in docs/skills.md.", Need: true,
-			Body: o.Body(o.Req("thread_id", o.String()), o.Req("path", o.String())),
+			Body: o.Reads[installBody](o.Req("thread_id", o.String()), o.Req("path", o.String())),
 			Out: route.Answered("Installed", o.Object(o.Req("success", o.Bool()), o.Req("skill_name", o.String()),
 				o.Req("message", o.String()),
 				o.Req("findings", o.Nullable(o.List(o.Ref("SkillFinding")))))), Fail: []int{400, 403, 404, 409}},
@@ -40,14 +39,14 @@ func describeSkills() []o.Op {
 		{ID: "listCustomSkills", Tag: tag, Text: "List custom skills", Out: route.Answered("The skills by name", list)},
 		{ID: "getCustomSkill", Tag: tag, Text: "Get a custom skill with its text", Out: text},
 		{ID: "putCustomSkill", Tag: tag, Text: "Replace the text of a custom skill", Need: true,
-			Body: o.Body(o.Req("content", o.String())), Out: text, Fail: []int{400}},
+			Body: o.Reads[skillContent](o.Req("content", o.String())), Out: text, Fail: []int{400}},
 		{ID: "deleteCustomSkill", Tag: tag, Text: "Delete a custom skill and its files",
 			Out: route.Answered("Deleted", o.Object(o.Req("success", o.Bool()))), Fail: []int{400}},
 		{ID: "listSkillChanges", Tag: tag, Text: "List the changes of a custom skill, the oldest first",
 			Out: route.Answered("The changes", o.Object(o.Req("history", o.List(change))))},
 		{ID: "rollbackSkill", Tag: tag, Text: "Undo a change of a custom skill",
 			More: "history_index is its place in the history; negative ones count from the newest, which is -1.",
-			Body: o.Body(o.Opt("history_index", o.Schema{"type": "integer", "default": -1})), Out: text,
+			Body: o.Reads[rollbackBody](o.Is("history_index", o.Schema{"type": "integer", "default": -1})), Out: text,
 			Fail: []int{400}},
 	}
 }
@@ -55,12 +54,7 @@ func describeSkills() []o.Op {
 // skillSchemas are the shapes of describeSkills.
 func skillSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
-		"Skill": o.Object(o.Req("name", o.String()), o.Req("description", o.String()),
-			o.Req("license", o.Nullable(o.String())), o.Req("category", o.Enum("public", "custom")),
-			o.Req("enabled", o.Bool()), o.Req("editable", o.Bool()), o.Opt("findings", o.List(o.Ref("SkillFinding"))),
-			o.Opt("content", o.String())),
-		"SkillFinding": o.Object(o.Req("file", o.String()), o.Opt("line", o.Schema{"type": "integer"}),
-			o.Req("severity", o.Enum("error", "warning", "note")),
-			o.Req("message", o.String()), o.Opt("rule", o.String())),
+		"Skill":        o.Of[skillJSON](o.Is("category", o.Enum("public", "custom")), o.Is("findings", o.List(o.Ref("SkillFinding")))),
+		"SkillFinding": o.Of[findingJSON](o.Is("severity", o.Enum("error", "warning", "note"))),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"fawn/store"
 	"fawn/web/httpx"
 	o "fawn/web/openapi"
+	"fawn/web/route"
 )
 
 // exportThread is GET /threads/{thread_id}/export.
@@ -94,12 +95,12 @@ func saveAs(c echo.Context, name string) {
 func describeExport() []o.Op {
 	const tag = "Export"
 	lang := o.Param{Name: "lang", Schema: o.String(), Text: "Language of the headings, such as zh-CN"}
-	zip := []o.Answer{{Status: 200, Text: "A zip archive, made while it is sent", Type: "application/zip"}}
+	zip := route.Filed(200, "A zip archive, made while it is sent", "application/zip")
 	return []o.Op{
 		{ID: "exportThread", Tag: tag, Text: "Export a thread",
 			More:  "As an archive with chat.md, chat.json and its files, or one of the two texts.",
 			Query: []o.Param{{Name: "format", Schema: o.Enum("zip", "markdown", "md", "json")}, lang},
-			Out:   []o.Answer{{Status: 200, Text: "The archive or text", Type: "*/*"}},
+			Out:   route.Filed(200, "The archive or text", "*/*"),
 			Fail:  []int{422}},
 		{ID: "exportAll", Tag: tag, Text: "Export everything that belongs to the user",
 			More:  "An archive with all threads as above, custom agents, profile and memory.",

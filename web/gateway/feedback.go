@@ -29,13 +29,16 @@ func feedbackOf(f store.Feedback) feedbackJSON {
 		Rating: f.Rating, Comment: f.Comment, CreatedAt: wire.Stamp(f.CreatedAt)}
 }
 
+// feedbackBody is the body of addFeedback.
+type feedbackBody struct {
+	Rating  *int    `json:"rating"`
+	Comment *string `json:"comment"`
+	Message string  `json:"message_id"`
+}
+
 // addFeedback stores one more opinion on a run; PUT replaces the last one.
 func (g *Gateway) addFeedback(c echo.Context, r store.Run) error {
-	var b struct {
-		Rating  *int    `json:"rating"`
-		Comment *string `json:"comment"`
-		Message string  `json:"message_id"`
-	}
+	var b feedbackBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

@@ -59,11 +59,7 @@ func Schemas() map[string]openapi.Schema {
 	all := map[string]openapi.Schema{
 		"ScheduledTask":    describedTask(),
 		"ScheduledTaskRun": describedTaskRun(),
-		"Model": openapi.Object(openapi.Req("name", openapi.String()), openapi.Req("model", openapi.String()),
-			openapi.Req("display_name", openapi.String()),
-			openapi.Req("description", openapi.String()),
-			openapi.Req("supports_thinking", openapi.Bool()), openapi.Req("supports_reasoning_effort", openapi.Bool()),
-			openapi.Req("supports_vision", openapi.Bool())),
+		"Model":            openapi.Of[modelJSON](),
 	}
 	maps.Copy(all, nativeSchemas())
 	maps.Copy(all, modelSchemas())

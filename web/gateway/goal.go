@@ -53,11 +53,14 @@ func (g *Gateway) goal(c echo.Context, t store.Thread) error {
 	return g.answerGoal(c, t.ID)
 }
 
+// goalBody is the body of putGoal.
+type goalBody struct {
+	Objective string `json:"objective"`
+	Most      *int   `json:"max_continuations"`
+}
+
 func (g *Gateway) putGoal(c echo.Context, t store.Thread) error {
-	var b struct {
-		Objective string `json:"objective"`
-		Most      *int   `json:"max_continuations"`
-	}
+	var b goalBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

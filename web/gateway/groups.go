@@ -145,18 +145,21 @@ func (g *Gateway) changeGroup(c echo.Context) error {
 	return g.putGroup(c, id, http.StatusOK)
 }
 
+// groupBody is the body of putGroup.
+type groupBody struct {
+	Name    string   `json:"name"`
+	Members []string `json:"members"`
+	Roles   []string `json:"roles"`
+	Models  []string `json:"models"`
+	Agents  []string `json:"agents"`
+	Skills  []string `json:"skills"`
+	Servers []string `json:"mcp_servers"`
+	Tokens  int64    `json:"tokens_per_day"`
+	Runs    int64    `json:"runs_per_day"`
+}
+
 func (g *Gateway) putGroup(c echo.Context, id string, status int) error {
-	var b struct {
-		Name    string   `json:"name"`
-		Members []string `json:"members"`
-		Roles   []string `json:"roles"`
-		Models  []string `json:"models"`
-		Agents  []string `json:"agents"`
-		Skills  []string `json:"skills"`
-		Servers []string `json:"mcp_servers"`
-		Tokens  int64    `json:"tokens_per_day"`
-		Runs    int64    `json:"runs_per_day"`
-	}
+	var b groupBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -214,12 +217,15 @@ func (g *Gateway) listAnnouncements(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"announcements": out})
 }
 
+// announcementBody is the body of createAnnouncement.
+type announcementBody struct {
+	Text   string     `json:"text"`
+	Level  string     `json:"level"`
+	EndsAt *time.Time `json:"ends_at"`
+}
+
 func (g *Gateway) createAnnouncement(c echo.Context) error {
-	var b struct {
-		Text   string     `json:"text"`
-		Level  string     `json:"level"`
-		EndsAt *time.Time `json:"ends_at"`
-	}
+	var b announcementBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

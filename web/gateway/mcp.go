@@ -58,12 +58,15 @@ func (g *Gateway) editServers(c echo.Context, change func(config.Servers) (confi
 	return g.mcpConfig(c)
 }
 
+// serversBody is the body of putMCPConfig.
+type serversBody struct {
+	Servers config.Servers `json:"mcp_servers"`
+	Other   config.Servers `json:"mcpServers"` // as in the file
+}
+
 // putMCPConfig replaces all servers.
 func (g *Gateway) putMCPConfig(c echo.Context) error {
-	var b struct {
-		Servers config.Servers `json:"mcp_servers"`
-		Other   config.Servers `json:"mcpServers"` // as in the file
-	}
+	var b serversBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -77,12 +80,15 @@ func (g *Gateway) putMCPConfig(c echo.Context) error {
 	return g.editServers(c, sent.Restored)
 }
 
+// serverSwitch is the body of switchMCPServer.
+type serverSwitch struct {
+	Name    string `json:"server_name"`
+	Enabled *bool  `json:"enabled"`
+}
+
 // switchMCPServer switches one server on or off.
 func (g *Gateway) switchMCPServer(c echo.Context) error {
-	var b struct {
-		Name    string `json:"server_name"`
-		Enabled *bool  `json:"enabled"`
-	}
+	var b serverSwitch
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -134,12 +140,15 @@ func (g *Gateway) mcpQuestions(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"questions": list})
 }
 
+// askedAnswer is the body of answerMCP.
+type askedAnswer struct {
+	Action  string         `json:"action"`
+	Content map[string]any `json:"content"`
+}
+
 // answerMCP is POST /threads/:tid/mcp/questions/:qid.
 func (g *Gateway) answerMCP(c echo.Context, t store.Thread) error {
-	var b struct {
-		Action  string         `json:"action"`
-		Content map[string]any `json:"content"`
-	}
+	var b askedAnswer
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

@@ -91,12 +91,15 @@ func (g *Gateway) importMemory(c echo.Context, owner string, at memory.At) error
 	return answerMemory(c, d, err)
 }
 
+// factBody is the body of addFact.
+type factBody struct {
+	Content    *string `json:"content"`
+	Category   string  `json:"category"`
+	Confidence float64 `json:"confidence"`
+}
+
 func (g *Gateway) addFact(c echo.Context, owner string, at memory.At) error {
-	b := struct {
-		Content    *string `json:"content"`
-		Category   string  `json:"category"`
-		Confidence float64 `json:"confidence"`
-	}{Category: memory.CategoryDefault, Confidence: 0.5}
+	b := factBody{Category: memory.CategoryDefault, Confidence: 0.5}
 	if err := g.Bind(c, &b); err != nil {
 		return err
 	}
@@ -111,13 +114,16 @@ func (g *Gateway) addFact(c echo.Context, owner string, at memory.At) error {
 	return answerMemory(c, d, err)
 }
 
+// factChange is the body of changeFact.
+type factChange struct {
+	Content    *string  `json:"content"`
+	Category   *string  `json:"category"`
+	Confidence *float64 `json:"confidence"`
+	Revision   int64    `json:"revision"`
+}
+
 func (g *Gateway) changeFact(c echo.Context, owner string, at memory.At) error {
-	var b struct {
-		Content    *string  `json:"content"`
-		Category   *string  `json:"category"`
-		Confidence *float64 `json:"confidence"`
-		Revision   int64    `json:"revision"`
-	}
+	var b factChange
 	if err := g.Bind(c, &b); err != nil {
 		return err
 	}
@@ -204,9 +210,7 @@ func (g *Gateway) memorySwitch(c echo.Context, owner string, _ memory.At) error 
 }
 
 func (g *Gateway) putMemorySwitch(c echo.Context, owner string, at memory.At) error {
-	var b struct {
-		Enabled *bool `json:"enabled"`
-	}
+	var b enabledBody
 	if err := g.Bind(c, &b); err != nil {
 		return err
 	}
@@ -217,6 +221,11 @@ func (g *Gateway) putMemorySwitch(c echo.Context, owner string, at memory.At) er
 		return err
 	}
 	return g.memorySwitch(c, owner, at)
+}
+
+// enabledBody is the body of requests that turn something on or off.
+type enabledBody struct {
+	Enabled *bool `json:"enabled"`
 }
 
 // threadMemoryJSON is a thread's use of memory.
@@ -239,9 +248,7 @@ func (g *Gateway) threadMemory(c echo.Context, t store.Thread) error {
 }
 
 func (g *Gateway) putThreadMemory(c echo.Context, t store.Thread) error {
-	var b struct {
-		Enabled *bool `json:"enabled"`
-	}
+	var b enabledBody
 	if err := g.Bind(c, &b); err != nil {
 		return err
 	}

@@ -38,13 +38,16 @@ func (g *Gateway) answerNetwork(c echo.Context, thread string) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
+// hostAnswer is the body of decideNetwork.
+type hostAnswer struct {
+	Host   string        `json:"host"`
+	Port   int           `json:"port"` // of the question; an answer holds for all open ports
+	Answer egress.Answer `json:"answer"`
+}
+
 // decideNetwork is POST /threads/:tid/network.
 func (g *Gateway) decideNetwork(c echo.Context, t store.Thread) error {
-	var body struct {
-		Host   string        `json:"host"`
-		Port   int           `json:"port"` // of the question; an answer holds for all open ports
-		Answer egress.Answer `json:"answer"`
-	}
+	var body hostAnswer
 	if err := g.Bind(c, &body); err != nil {
 		return err
 	}

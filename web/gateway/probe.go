@@ -114,14 +114,16 @@ type offerJSON struct {
 	Thinking   bool   `json:"supports_thinking"`
 }
 
+// serverJSON is a model server on this machine.
+type serverJSON struct {
+	Name    string      `json:"name"`
+	BaseURL string      `json:"base_url"`
+	Use     string      `json:"use"`
+	Models  []offerJSON `json:"models"`
+}
+
 // discoverModels is GET /models/discover: what could be set up without further ado.
 func (g *Gateway) discoverModels(c echo.Context) error {
-	type serverJSON struct {
-		Name    string      `json:"name"`
-		BaseURL string      `json:"base_url"`
-		Use     string      `json:"use"`
-		Models  []offerJSON `json:"models"`
-	}
 	servers := []serverJSON{}
 	for _, f := range g.Discover(c.Request().Context()) {
 		one := serverJSON{f.Name, f.BaseURL, f.Use, []offerJSON{}}
@@ -137,17 +139,19 @@ func (g *Gateway) discoverModels(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"servers": servers, "keys": keys})
 }
 
+// presetJSON is a provider that can be chosen by name.
+type presetJSON struct {
+	Name    string `json:"name"`
+	Label   string `json:"label"`
+	BaseURL string `json:"base_url"`
+	Key     string `json:"key_variable"`
+	KeySet  bool   `json:"key_set"` // that variable is set
+	KeyPage string `json:"key_page"`
+	Local   bool   `json:"local"`
+}
+
 // presets is GET /settings/presets: providers that can be chosen by name.
 func (g *Gateway) presets(c echo.Context) error {
-	type presetJSON struct {
-		Name    string `json:"name"`
-		Label   string `json:"label"`
-		BaseURL string `json:"base_url"`
-		Key     string `json:"key_variable"`
-		KeySet  bool   `json:"key_set"` // that variable is set
-		KeyPage string `json:"key_page"`
-		Local   bool   `json:"local"`
-	}
 	set := llm.KeysInEnv()
 	list := []presetJSON{}
 	for _, p := range llm.Presets() {

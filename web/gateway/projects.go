@@ -30,8 +30,8 @@ func (g *Gateway) projectRoutes() []route.Route {
 		route.On("POST", "/projects/{project_id}/files", user, "uploadProjectFiles", g.onProject(g.uploadProjectFiles)),
 		route.On("GET", "/projects/{project_id}/files/{name}", user, "getProjectFile", g.onProject(g.projectFile)),
 		route.On("DELETE", "/projects/{project_id}/files/{name}", user, "deleteProjectFile", g.onProject(g.deleteProjectFile)),
-		route.On("PUT", "/projects/{project_id}/threads/{thread_id}", user, "putProjectThread", g.OnThread(g.putProjectThread)),
-		route.On("DELETE", "/projects/{project_id}/threads/{thread_id}", user, "takeProjectThread", g.OnThread(g.takeProjectThread)),
+		route.On("PUT", "/projects/{project_id}/threads/{thread_id}", user, "addProjectThread", g.OnThread(g.putProjectThread)),
+		route.On("DELETE", "/projects/{project_id}/threads/{thread_id}", user, "removeProjectThread", g.OnThread(g.takeProjectThread)),
 		route.On("GET", "/projects/{project_id}/memory", user, "getProjectMemory", g.onProject(g.projectMemory)),
 		route.On("DELETE", "/projects/{project_id}/memory", user, "clearProjectMemory", g.onProject(g.clearProjectMemory)),
 		route.On("GET", "/projects/{project_id}/members", user, "listProjectMembers", g.onProject(g.projectMembers)),
@@ -164,18 +164,20 @@ func owning(p store.Project) error {
 	return nil
 }
 
+// listedProject is a project in the list of all.
+type listedProject struct {
+	projectJSON
+	Chats int `json:"thread_count"`
+}
+
 func (g *Gateway) listProjects(c echo.Context) error {
 	list, err := g.DB.Projects(c.Request().Context(), g.Owner(c))
 	if err != nil {
 		return err
 	}
-	type row struct {
-		projectJSON
-		Chats int `json:"thread_count"`
-	}
-	out := make([]row, 0, len(list))
+	out := make([]listedProject, 0, len(list))
 	for _, p := range list {
-		out = append(out, row{projectOf(p), p.Chats})
+		out = append(out, listedProject{projectOf(p), p.Chats})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"projects": out})
 }
@@ -361,12 +363,15 @@ func (g *Gateway) projectMembers(c echo.Context, p store.Project) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"members": out})
 }
 
+// memberBody is the body of shareProject.
+type memberBody struct {
+	Email string `json:"email"`
+	Role  string `json:"role"`
+}
+
 // shareProject gives somebody with an account a role in a project, or another one.
 func (g *Gateway) shareProject(c echo.Context, p store.Project) error {
-	var body struct {
-		Email string `json:"email"`
-		Role  string `json:"role"`
-	}
+	var body memberBody
 	if err := g.BindStrict(c, &body); err != nil {
 		return err
 	}

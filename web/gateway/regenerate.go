@@ -95,11 +95,14 @@ func (t lastTurn) replay(message map[string]json.RawMessage) replay {
 			"regenerate_checkpoint_id": t.base}, TargetRun: t.run}
 }
 
+// regenerateBody is the body of prepareRegenerate.
+type regenerateBody struct {
+	Message string `json:"message_id"`
+}
+
 // prepareRegenerate tells how to run the turn of the last answer again.
 func (g *Gateway) prepareRegenerate(c echo.Context, t store.Thread) error {
-	var b struct {
-		Message string `json:"message_id"`
-	}
+	var b regenerateBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -116,12 +119,15 @@ func (g *Gateway) prepareRegenerate(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, turn.replay(turn.human))
 }
 
+// editBody is the body of prepareEdit.
+type editBody struct {
+	Message string `json:"human_message_id"`
+	Text    string `json:"replacement_text"`
+}
+
 // prepareEdit tells how to run the last turn again with another question.
 func (g *Gateway) prepareEdit(c echo.Context, t store.Thread) error {
-	var b struct {
-		Message string `json:"human_message_id"`
-		Text    string `json:"replacement_text"`
-	}
+	var b editBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

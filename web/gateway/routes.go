@@ -42,9 +42,9 @@ func (g *Gateway) routes() []route.Route {
 		route.On("PUT", "/settings/default-model", operator, "setDefaultModel", g.setDefaultModel),
 		route.On("GET", "/features", user, "getFeatures", g.features),
 		route.On("POST", "/threads/{thread_id}/browser/navigate", user, "navigateBrowser", g.OnThread(g.navigateBrowser)),
-		route.On("POST", "/suggestions", user, "suggest", g.Without(g.suggest)),
+		route.On("POST", "/suggestions", user, "suggestFollowUps", g.Without(g.suggest)),
 		route.On("GET", "/suggestions/config", user, "getSuggestionsConfig", g.suggestionsConfig),
-		route.On("POST", "/threads/{thread_id}/suggestions", user, "suggestInThread", g.OnThread(g.suggestIn)),
+		route.On("POST", "/threads/{thread_id}/suggestions", user, "suggestFollowUpsInThread", g.OnThread(g.suggestIn)),
 		route.On("POST", "/input-polish", user, "polishInput", g.polish),
 		route.On("GET", "/threads/{thread_id}/goal", user, "getGoal", g.OnThread(g.goal)),
 		route.On("PUT", "/threads/{thread_id}/goal", user, "putGoal", g.OnThread(g.putGoal)),
@@ -145,8 +145,8 @@ func (g *Gateway) routes() []route.Route {
 		route.On("POST", "/threads/{thread_id}/mcp/questions/{question_id}", user, "answerMCPQuestion", g.OnThread(g.answerMCP)),
 		route.On("POST", "/threads/{thread_id}/client-tools/{call_id}", user, "answerClientTool",
 			g.OnThread(g.answerClientTool)),
-		route.On("GET", "/network", operator, "listOpenHosts", g.openHosts),
-		route.On("DELETE", "/network", operator, "closeHost", g.closeHost),
+		route.On("GET", "/network", operator, "listAllowedHosts", g.openHosts),
+		route.On("DELETE", "/network", operator, "revokeHost", g.closeHost),
 	}
 }
 

@@ -61,10 +61,13 @@ func (g *Gateway) startScan(c echo.Context, p channels.Provider) error {
 	return g.answerScan(c, p, s)
 }
 
+// scanBody is the body of lookScan.
+type scanBody struct {
+	Digits string `json:"verify_code"`
+}
+
 func (g *Gateway) lookScan(c echo.Context) error {
-	var b struct {
-		Digits string `json:"verify_code"`
-	}
+	var b scanBody
 	body, err := httpx.Body(c.Request(), g.BodyLimit())
 	if err != nil {
 		return err

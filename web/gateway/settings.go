@@ -191,10 +191,13 @@ func (g *Gateway) removeModel(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// defaultBody is the body of setDefaultModel.
+type defaultBody struct {
+	Name string `json:"name"`
+}
+
 func (g *Gateway) setDefaultModel(c echo.Context) error {
-	var body struct {
-		Name string `json:"name"`
-	}
+	var body defaultBody
 	if err := g.Bind(c, &body); err != nil {
 		return err
 	}

@@ -111,9 +111,7 @@ func (g *Gateway) skill(c echo.Context) error {
 }
 
 func (g *Gateway) switchSkill(c echo.Context) error {
-	var b struct {
-		Enabled *bool `json:"enabled"`
-	}
+	var b enabledBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -127,13 +125,16 @@ func (g *Gateway) switchSkill(c echo.Context) error {
 	return g.skill(c)
 }
 
+// skillSwitches is the body of switchSkills.
+type skillSwitches struct {
+	Skills map[string]struct {
+		Enabled *bool `json:"enabled"`
+	} `json:"skills"`
+}
+
 // switchSkills switches several at once: all that the body names, or none.
 func (g *Gateway) switchSkills(c echo.Context) error {
-	var b struct {
-		Skills map[string]struct {
-			Enabled *bool `json:"enabled"`
-		} `json:"skills"`
-	}
+	var b skillSwitches
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -172,12 +173,15 @@ func (g *Gateway) reloadSkills(c echo.Context) error {
 		map[string]any{"success": true, "scope": "process", "message": "The skills were read again"})
 }
 
+// installBody is the body of installSkill.
+type installBody struct {
+	Thread string `json:"thread_id"`
+	Path   string `json:"path"`
+}
+
 // installSkill takes a skill from an archive among a thread's files.
 func (g *Gateway) installSkill(c echo.Context) error {
-	var b struct {
-		Thread string `json:"thread_id"`
-		Path   string `json:"path"`
-	}
+	var b installBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -253,10 +257,13 @@ func (g *Gateway) edit() skills.Edit {
 	return skills.Edit{Author: "human", Scan: g.Config().File.SkillScan.Enabled}
 }
 
+// skillContent is the body of putCustomSkill.
+type skillContent struct {
+	Content *string `json:"content"`
+}
+
 func (g *Gateway) putCustomSkill(c echo.Context) error {
-	var b struct {
-		Content *string `json:"content"`
-	}
+	var b skillContent
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -291,10 +298,13 @@ func (g *Gateway) customSkillHistory(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"history": list})
 }
 
+// rollbackBody is the body of rollbackCustomSkill.
+type rollbackBody struct {
+	Index int `json:"history_index"`
+}
+
 func (g *Gateway) rollbackCustomSkill(c echo.Context) error {
-	b := struct {
-		Index int `json:"history_index"`
-	}{-1}
+	b := rollbackBody{-1}
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

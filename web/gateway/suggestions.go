@@ -19,18 +19,21 @@ import (
 // maxSuggestions is the most one request may ask for.
 const maxSuggestions = 5
 
+// suggestBody is the body of suggest.
+type suggestBody struct {
+	Messages []struct {
+		Role    string          `json:"role"`
+		Type    string          `json:"type"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+	N     *int   `json:"n"`
+	Model string `json:"model_name"`
+}
+
 // suggest gives follow-up questions; an empty list when they are switched off or cannot be
 // made, as nobody waits for them.
 func (g *Gateway) suggest(c echo.Context, thread string) error {
-	var b struct {
-		Messages []struct {
-			Role    string          `json:"role"`
-			Type    string          `json:"type"`
-			Content json.RawMessage `json:"content"`
-		} `json:"messages"`
-		N     *int   `json:"n"`
-		Model string `json:"model_name"`
-	}
+	var b suggestBody
 	wish := lead.SuggestWish{Owner: g.Owner(c), Thread: thread}
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
@@ -74,13 +77,16 @@ func (g *Gateway) suggestionsConfig(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, map[string]any{"enabled": conf.Enabled, "max_suggestions": conf.MaxSuggestions})
 }
 
+// polishBody is the body of polish.
+type polishBody struct {
+	Text   string `json:"text"`
+	Locale string `json:"locale"`
+	Thread string `json:"thread_id"`
+}
+
 // polish gives a draft in better words.
 func (g *Gateway) polish(c echo.Context) error {
-	var b struct {
-		Text   string `json:"text"`
-		Locale string `json:"locale"`
-		Thread string `json:"thread_id"`
-	}
+	var b polishBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}

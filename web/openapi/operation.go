@@ -34,15 +34,24 @@ type Op struct {
 	More   string // anything else worth knowing; may be empty
 	// Native is a route of DeerFlow's gateway, which is only there under /api.
 	Native bool
+	// Public is a route that needs neither a token nor a session.
+	Public bool
 	Query  []Param
+	Header []Param
 	Body   Schema // nil takes no body
+	// Example is a body as JSON; empty for none.
+	Example string
+	// Keyed is a route that begins a run, and may be sent again with an Idempotency-Key.
+	Keyed bool
 	// Form names the field of a multipart form which replaces the body.
 	Form string
 	Need bool // an empty body is refused
 	Lazy bool // a thread that does not exist is made, or counts as an empty one
 	RPC  bool // what is wrong with a call is told in the body of a 200, as JSON-RPC does it
 	Out  []Answer
-	Fail []int // statuses of {"detail"} beside those every route may answer with
+	Fail []int // statuses of refusals beside those every route may answer with
+	// Refusal is the form of refusals; nil is the component Problem.
+	Refusal Schema
 	// Endless routes stream until the client leaves.
 	Endless bool
 }
@@ -69,14 +78,22 @@ func (o Op) Params() []string {
 // Statuses are all a client may see, ascending.
 func (o Op) Statuses() []int {
 	set := map[int]bool{403: true, 421: true, 503: true}
+	if !o.Public {
+		set[401] = true
+	}
+	if o.Keyed {
+		for _, s := range []int{410, 422, 429} {
+			set[s] = true
+		}
+	}
 	for _, a := range o.Out {
 		set[a.Status] = true
 	}
 	for _, s := range o.Fail {
 		set[s] = true
 	}
-	if o.Body != nil {
-		for _, s := range []int{400, 413, 422} {
+	if o.Body != nil || o.Form != "" {
+		for _, s := range []int{400, 413, 415, 422} {
 			set[s] = true
 		}
 	}
@@ -93,6 +110,16 @@ func (o Op) Statuses() []int {
 		set[507] = true
 	}
 	return slices.Sorted(maps.Keys(set))
+}
+
+// Headers are those that a client may send.
+func (o Op) Headers() []Param {
+	if !o.Keyed {
+		return o.Header
+	}
+	return append(slices.Clone(o.Header), Param{Name: "Idempotency-Key",
+		Schema: Schema{"type": "string", "minLength": 1, "maxLength": 255},
+		Text:   "The same request with the same key begins one run, and is answered with it for 24 hours"})
 }
 
 // Spec is everything the document says.
@@ -119,10 +146,13 @@ func (s Spec) Tags() []string {
 // Reason words the status of a refusal.
 func Reason(status int) string {
 	return map[int]string{
-		400: "Invalid message, file or checkpoint", 403: "Foreign origin, or a path outside the thread's folder",
-		404: "Not found", 409: "Busy, already exists, or already finished", 413: "Too large",
-		416: "Range not satisfiable", 421: "Unknown host name",
-		422: "Invalid field, parameter or id", 503: "Shutting down, or too many streams", 507: "The disk is full",
+		400: "Invalid message, file or checkpoint", 401: "No token or session, or one that isn't valid",
+		403: "Not allowed: a foreign origin, a token that may only read, or a path outside the thread's folder",
+		404: "Not found", 409: "Busy, already exists, or already finished", 410: "The run that was started with this key was deleted",
+		412: "Changed since it was read", 413: "Too large", 415: "A form of the body or of the file that isn't read here",
+		416: "Range not satisfiable", 421: "Unknown host name", 422: "Invalid field, parameter or id",
+		426: "Wants a WebSocket", 429: "Too many requests; Retry-After says when to come back", 502: "Another service failed",
+		503: "Shutting down, or too many streams", 507: "The disk is full",
 	}[status]
 }
 
@@ -181,6 +211,9 @@ func (s Spec) operation(o Op) (map[string]any, error) {
 	if o.Endless {
 		one["x-endless"] = true
 	}
+	if o.Public {
+		one["security"] = []any{}
+	}
 	params := []any{}
 	for _, name := range o.Params() {
 		p, ok := s.Params[name]
@@ -192,22 +225,35 @@ func (s Spec) operation(o Op) (map[string]any, error) {
 	for _, p := range o.Query {
 		params = append(params, parameter("query", p, p.Name))
 	}
+	for _, p := range o.Headers() {
+		params = append(params, parameter("header", p, p.Name))
+	}
 	if len(params) > 0 {
 		one["parameters"] = params
 	}
 	switch {
 	case o.Form != "":
-		file := Schema{"type": "string", "contentMediaType": "application/octet-stream"}
 		one["requestBody"] = map[string]any{"required": true,
-			"content": content("multipart/form-data", Object(Req(o.Form, List(file))))}
+			"content": content("multipart/form-data", Object(Req(o.Form, List(File()))))}
 	case o.Body != nil:
-		one["requestBody"] = map[string]any{"required": o.Need, "content": content("application/json", o.Body)}
+		of := map[string]any{"schema": o.Body}
+		if o.Example != "" {
+			if !json.Valid([]byte(o.Example)) {
+				return nil, fmt.Errorf("operation %s: the example is not valid JSON", o.ID)
+			}
+			of["example"] = json.RawMessage(o.Example)
+		}
+		one["requestBody"] = map[string]any{"required": o.Need, "content": map[string]any{"application/json": of}}
 	}
 	answers := map[string]any{}
 	for _, status := range o.Statuses() {
 		refusal := map[string]any{"description": Reason(status)}
 		if o.Method != "HEAD" {
-			refusal["content"] = content("application/json", Ref("Problem"))
+			form := o.Refusal
+			if form == nil {
+				form = Ref("Problem")
+			}
+			refusal["content"] = content("application/json", form)
 		}
 		answers[strconv.Itoa(status)] = refusal
 	}

@@ -19,6 +19,11 @@ type Prop struct {
 // String is any text.
 func String() Schema { return Schema{"type": "string"} }
 
+// File is the bytes of a file.
+func File() Schema {
+	return Schema{"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
+}
+
 // ID is the id of a thread as clients may choose it.
 func ID() Schema { return Schema{"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"} }
 
@@ -30,6 +35,9 @@ func Int(low int) Schema { return Schema{"type": "integer", "minimum": low} }
 
 // Range is a whole number from low to high.
 func Range(low, high int) Schema { return Schema{"type": "integer", "minimum": low, "maximum": high} }
+
+// Whole is any whole number.
+func Whole() Schema { return Schema{"type": "integer"} }
 
 // Number is any number.
 func Number() Schema { return Schema{"type": "number"} }
@@ -53,6 +61,13 @@ func Map(of Schema) Schema {
 	return s
 }
 
+// Open lets an object have members that s doesn't name.
+func Open(s Schema) Schema {
+	out := maps.Clone(s)
+	out["additionalProperties"] = true
+	return out
+}
+
 // List is an array.
 func List(of Schema) Schema { return Schema{"type": "array", "items": of} }
 
@@ -64,7 +79,7 @@ func AnyOf(of ...Schema) Schema { return Schema{"anyOf": of} }
 
 // Nullable is s or null.
 func Nullable(s Schema) Schema {
-	if len(s) == 0 {
+	if len(s) == 0 || slices.Contains(s.Types(), "null") {
 		return s
 	}
 	if t, ok := s["type"].(string); ok && s["enum"] == nil {

@@ -1,6 +1,9 @@
 package route
 
-import "fawn/web/openapi"
+import (
+	"fawn/web/openapi"
+	"fawn/web/principal"
+)
 
 // Place gives operations the methods and paths that a table of routes has for them.
 func Place(ops []openapi.Op, table []Route, native bool) []openapi.Op {
@@ -10,7 +13,7 @@ func Place(ops []openapi.Op, table []Route, native bool) []openapi.Op {
 	}
 	for _, r := range table {
 		if i, ok := at[r.op]; ok {
-			ops[i].Method, ops[i].Path, ops[i].Native = r.method, r.path, native
+			ops[i].Method, ops[i].Path, ops[i].Native, ops[i].Public = r.method, r.path, native, r.who == principal.Anyone
 		}
 	}
 	return ops
@@ -55,6 +58,18 @@ func Answered(text string, s openapi.Schema) []openapi.Answer {
 func Streamed() []openapi.Answer {
 	return []openapi.Answer{{Status: 200, Text: "Server-sent events, from metadata to end",
 		Type: "text/event-stream", Schema: openapi.Ref("Event")}}
+}
+
+// Filed is an answer of a status with a file of a kind. Makers of clients know octets, whatever is in them.
+func Filed(status int, text, kind string) []openapi.Answer {
+	return []openapi.Answer{{Status: status, Text: text, Type: kind, Schema: openapi.File()},
+		{Status: status, Text: text, Type: "application/octet-stream", Schema: openapi.File()}}
+}
+
+// LastEvent is the header by which a stream goes on behind an event.
+func LastEvent() []openapi.Param {
+	return []openapi.Param{{Name: "Last-Event-ID", Schema: openapi.String(),
+		Text: "ID of the last event received; -1 starts at the earliest"}}
 }
 
 // Emptied is an answer without a body.

@@ -42,11 +42,18 @@ func (u *UI) create(c echo.Context) error {
 			if at != "" {
 				return page.Frame(c, views.Frame{Location: at}, at)
 			}
-			if form.Get("temporary") != "" {
-				err = u.makeTemporary(c.Request().Context(), thread)
-			}
-			if err == nil {
-				_, err = u.start(c, thread, text, form)
+			var earlier bool
+			var run store.Run
+			run, earlier, err = u.once(c, form, func(id string) (store.Run, error) {
+				if form.Get("temporary") != "" {
+					if err := u.makeTemporary(c.Request().Context(), thread); err != nil {
+						return store.Run{}, err
+					}
+				}
+				return u.startAs(c, id, thread, text, form)
+			})
+			if earlier {
+				thread = run.ThreadID
 			}
 		}
 	}
@@ -85,12 +92,16 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 		}
 	}
 	var run store.Run
+	var earlier bool
 	follows := u.Runs.Active(id) != "" // the page has a stream
 	if err == nil {
-		run, err = u.start(c, id, text, form)
+		run, earlier, err = u.once(c, form, func(run string) (store.Run, error) { return u.startAs(c, run, id, text, form) })
 	}
 	if err != nil {
 		return u.refuse(c, err, text)
+	}
+	if earlier && page.Scripted(c.Request()) { // the answer that told the page of it was lost
+		return page.SendFrame(c, http.StatusOK, views.Frame{Location: views.ThreadURL(id)})
 	}
 	if !page.Scripted(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")

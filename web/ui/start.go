@@ -13,6 +13,7 @@ import (
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/web/httpx"
+	"fawn/web/once"
 	"fawn/web/principal"
 	"fawn/web/ui/conversation"
 	"fawn/web/ui/turns"
@@ -24,7 +25,12 @@ var errEmpty = errors.New("the message is empty")
 // start stores a message and starts its run, with a new thread if there is none of that id. While another run works,
 // the message waits.
 func (u *UI) start(c echo.Context, thread, text string, form url.Values) (store.Run, error) {
-	req := runs.Request{Thread: thread, Hold: u.Runs.Active(thread) != ""}
+	return u.startAs(c, "", thread, text, form)
+}
+
+// startAs is start for a run that has an id already.
+func (u *UI) startAs(c echo.Context, id, thread, text string, form url.Values) (store.Run, error) {
+	req := runs.Request{ID: id, Thread: thread, Hold: u.Runs.Active(thread) != ""}
 	if req.Hold && form.Get("resume") != "" {
 		return store.Run{}, conversation.ErrBusy
 	}
@@ -35,6 +41,21 @@ func (u *UI) start(c echo.Context, thread, text string, form url.Values) (store.
 		}
 	}
 	return u.begin(c, req, form)
+}
+
+// once starts the run of a form, one time however often it is sent with the same key. earlier says that the run is that
+// of an earlier request.
+func (u *UI) once(c echo.Context, form url.Values, start func(id string) (store.Run, error)) (r store.Run, earlier bool, err error) {
+	ctx := c.Request().Context()
+	key, err := once.Read(c.Request(), principal.Owner(ctx), []byte(form.Encode()))
+	if err != nil {
+		return r, false, err
+	}
+	r, earlier, err = u.keys.Run(ctx, key, start)
+	if earlier {
+		c.Response().Header().Set(once.Replayed, "true")
+	}
+	return r, earlier, err
 }
 
 // begin starts a run as the reader's choices say.

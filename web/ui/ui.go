@@ -37,6 +37,7 @@ import (
 	"fawn/web/account/sso"
 	"fawn/web/bots"
 	"fawn/web/imports"
+	"fawn/web/once"
 	"fawn/web/openapi"
 	"fawn/web/ui/account"
 	"fawn/web/ui/agents"
@@ -118,7 +119,8 @@ type UI struct {
 	share    *share.Handlers
 	tasks    *tasks.Handlers
 
-	suggesting turnstile // threads whose follow-ups are being made
+	keys       *once.Keys // of messages that may be sent again
+	suggesting turnstile  // threads whose follow-ups are being made
 }
 
 // Discarded says that chats have come into the trash.
@@ -153,7 +155,7 @@ func New(d Deps) (*UI, error) {
 	if d.Fetch == nil {
 		d.Fetch = fetch.Client()
 	}
-	u := &UI{Deps: d, Handlers: conversation.New(d.Site,
+	u := &UI{Deps: d, keys: once.New(d.Site.DB, d.Site.Log), Handlers: conversation.New(d.Site,
 		conversation.Deps{Window: d.Window, MCP: d.MCP, Suggests: d.Aside != nil, Draining: d.Draining})}
 	var err error
 	if u.account, err = account.New(d.Site, d.SSO, d.Steps); err != nil {

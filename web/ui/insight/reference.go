@@ -46,12 +46,15 @@ func routeOf(s openapi.Spec, op openapi.Op) views.Route {
 	for _, p := range op.Query {
 		r.Params = append(r.Params, views.RouteField{Name: p.Name, Type: p.Schema.Name(), Where: "query", Text: p.Text})
 	}
+	for _, p := range op.Headers() {
+		r.Params = append(r.Params, views.RouteField{Name: p.Name, Type: p.Schema.Name(), Where: "header", Text: p.Text})
+	}
 	switch {
 	case op.Form != "":
 		r.BodyType = "multipart/form-data"
 		r.Body = []views.RouteField{{Name: op.Form, Type: "file", Required: true}}
 	case op.Body != nil:
-		r.BodyType = op.Body.Name()
+		r.BodyType, r.Example = op.Body.Name(), op.Example
 		body := op.Body
 		if named, ok := s.Schemas[body.Name()]; ok {
 			body = named

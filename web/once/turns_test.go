@@ -1,17 +1,19 @@
-package api
+package once_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
+
+	"fawn/web/once"
 )
 
 // TestAClientThatLeavesWaitsForNoKey, and one that stays gets its turn.
 func TestAClientThatLeavesWaitsForNoKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var k keys
-		done, err := k.turn(t.Context(), "k")
+		k, key := once.New(nil, nil), keyOf(t, "k", "")
+		done, err := k.Turn(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -19,11 +21,11 @@ func TestAClientThatLeavesWaitsForNoKey(t *testing.T) {
 		gone := errors.New("gone")
 		said, stays := make(chan error, 1), make(chan error, 1)
 		go func() {
-			_, err := k.turn(left, "k")
+			_, err := k.Turn(left, key)
 			said <- err
 		}()
 		go func() {
-			done, err := k.turn(t.Context(), "k")
+			done, err := k.Turn(t.Context(), key)
 			if err == nil {
 				done()
 			}
