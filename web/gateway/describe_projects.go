@@ -16,6 +16,7 @@ func describeProjects() []o.Op {
 		o.Opt("mcp_servers", o.Nullable(o.List(o.String()))), o.Opt("memory", o.Enum(projects.Memories()...)),
 		o.Opt("writable", o.Bool())}
 	one := route.Answered("The project", o.Ref("Project"))
+	mine := route.Answered("The project", o.Ref("OneProject"))
 	files := o.List(o.Ref("ProjectFile"))
 	members := route.Answered("The owner, then the others", o.Object(o.Req("members",
 		o.List(o.Object(o.Req("user_id", o.String()), o.Req("email", o.String()), o.Req("name", o.String()),
@@ -27,7 +28,7 @@ func describeProjects() []o.Op {
 		{ID: "createProject", Tag: tag, Text: "Create a project", Need: true,
 			Body: o.Body(append([]o.Prop{o.Req("name", o.String())}, parts...)...),
 			Out:  []o.Answer{{Status: 201, Text: "The project", Schema: o.Ref("Project")}}},
-		{ID: "getProject", Tag: tag, Text: "Get a project", Out: one},
+		{ID: "getProject", Tag: tag, Text: "Get a project", Out: mine},
 		{ID: "changeProject", Tag: tag, Text: "Change a project; absent fields stay, null clears",
 			Body: o.Body(append([]o.Prop{o.Opt("name", o.String())}, parts...)...), Out: one},
 		{ID: "deleteProject", Tag: tag, Text: "Delete a project and its files",
@@ -47,11 +48,14 @@ func describeProjects() []o.Op {
 		{ID: "putProjectThread", Tag: tag, Text: "Move a thread into a project", Out: route.Emptied("Moved")},
 		{ID: "takeProjectThread", Tag: tag, Text: "Move a thread out of a project", Out: route.Emptied("Moved")},
 		{ID: "getProjectMemory", Tag: tag, Text: "Get what your chats in a project have taught", Out: facts},
-		{ID: "clearProjectMemory", Tag: tag, Text: "Forget what your chats in a project have taught", Out: facts},
+		{ID: "putProjectMemory", Tag: tag, Text: "Let your chats in a shared project read your own memory, or not", Need: true,
+			Body: o.Body(o.Req("personal_memory", o.Bool())), Out: mine},
+		{ID: "clearProjectMemory", Tag: tag, Text: "Forget what your chats in a project have taught",
+			More: "Also what waits to be learned from them. Your own memory and those of other members stay.", Out: facts},
 		{ID: "listProjectMembers", Tag: tag, Text: "List who can use a project", Out: members},
 		{ID: "shareProject", Tag: tag, Text: "Share a project, or change somebody's role", Need: true,
 			More: "Only its owner can. Viewers have chats in it, editors change its files and settings, too.",
-			Body: o.Body(o.Req("email", o.String()), o.Req("role", o.Enum("viewer", "editor"))), Out: members},
+			Body: o.Body(o.Req("email", o.String()), o.Req("role", o.Enum("viewer", "editor"))), Out: members, Fail: []int{429}},
 		{ID: "unshareProject", Tag: tag, Text: "Stop sharing a project with somebody, or leave it",
 			More: "Their chats leave the project.", Out: route.Emptied("Done")},
 	}
@@ -67,6 +71,7 @@ func projectSchemas() map[string]o.Schema {
 		o.Req("created_at", o.Time()), o.Req("updated_at", o.Time())}
 	return map[string]o.Schema{
 		"Project":       o.Object(project...),
+		"OneProject":    o.Object(append(project[:len(project):len(project)], o.Req("personal_memory", o.Bool()))...),
 		"ListedProject": o.Object(append(project[:len(project):len(project)], o.Req("thread_count", o.Int(0)))...),
 		"ProjectFile": o.Object(o.Req("filename", o.String()), o.Req("size", o.Int(0)), o.Req("path", o.String()),
 			o.Req("virtual_path", o.String()), o.Req("artifact_url", o.String())),
