@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,7 +104,7 @@ func TestWhatIsNoTCPSocketIsRefused(t *testing.T) {
 }
 
 // TestTheUnitLetsSandboxesStart: what would take from a sandbox what it starts with is not set, and all else that
-// takes rights away says why.
+// takes rights away says why. A server that fails is started again, however often.
 func TestTheUnitLetsSandboxesStart(t *testing.T) {
 	b, err := os.ReadFile("docs/systemd/fawn.service")
 	if err != nil {
@@ -135,9 +136,12 @@ func TestTheUnitLetsSandboxesStart(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"ProtectSystem": "strict", "CapabilityBoundingSet": "", "NoNewPrivileges": "yes",
-		"Delegate": "yes"} {
+		"Delegate": "yes", "Restart": "on-failure", "StartLimitIntervalSec": "0"} { // it is started until its database is back
 		if value, ok := set[name]; !ok || value != want {
 			t.Errorf("%s is %q, want %q", name, value, want)
 		}
+	}
+	if wait, err := strconv.Atoi(set["RestartSec"]); err != nil || wait < 1 {
+		t.Errorf("it is started again at once: RestartSec is %q", set["RestartSec"])
 	}
 }

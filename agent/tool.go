@@ -15,7 +15,8 @@ type Tool struct {
 	Description string
 	Group       string
 	Deferred    bool        // its schema may stay hidden until the model looks for it
-	Server      string      // the MCP server that it is of, whose results are not trusted; empty for our own
+	Server      string      // whose tool it is, where results are not trusted: an MCP server's, "client" or "acp"; empty for our own
+	MCP         bool        // Server is the name of an MCP server
 	Native      string      // what that server calls it
 	Prefer      *Preference // when its owner wants it used before others; nil says nothing
 	Schema      json.RawMessage

@@ -126,7 +126,8 @@ func (s *Service) Delete(ctx context.Context, owner string, at At, id string) (D
 	})
 }
 
-// Clear forgets everything, of all agents.
+// Clear forgets everything that an owner's memory has, of all agents, and what waits to be learned into it. Other
+// memories that threads of the same person teach stay, as does what waits for them.
 func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, error) {
 	lessons, err := s.lessons(ctx)
 	if err != nil {
@@ -134,7 +135,11 @@ func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, err
 	}
 	with := also{undo: true}
 	for _, l := range lessons {
-		if l.Owner == owner {
+		learner, err := s.Learner(ctx, l.Owner, l.Thread)
+		if err != nil {
+			return Document{}, err
+		}
+		if learner == owner {
 			with.put = append(with.put, store.KV{Owner: store.Global, Space: lessonSpace, Key: l.Thread})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 )
 
 // KV returns a value, or ErrNotFound.
@@ -58,6 +59,28 @@ func (db *DB) KVs(ctx context.Context, owner, space, prefix string) ([]KV, error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list values of %s: %w", space, err)
+	}
+	return out, nil
+}
+
+// LastKVs returns the values of a space whose keys begin with prefix, the last key first: limit of them at most, and with
+// before only keys in front of that one. A prefix ends with a space.
+func (db *DB) LastKVs(ctx context.Context, owner, space, prefix, before string, limit int) ([]KV, error) {
+	end := strings.TrimSuffix(prefix, " ") + "!" // what follows a space
+	if before != "" {
+		end = before
+	}
+	out := []KV{}
+	err := db.each(ctx, `SELECT key, body FROM kv WHERE owner = ? AND space = ? AND key >= ? AND key < ?
+		ORDER BY key DESC LIMIT ?`, []any{owner, space, prefix, end, limit}, func(rows *sql.Rows) (bool, error) {
+		kv := KV{Owner: owner, Space: space}
+		err := rows.Scan(&kv.Key, &kv.Body)
+		kv.Body = blob(kv.Body)
+		out = append(out, kv)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the last values of %s: %w", space, err)
 	}
 	return out, nil
 }

@@ -66,6 +66,8 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM used WHERE owner = ?`,
 		`DELETE FROM comparison_side WHERE comparison IN (SELECT id FROM comparison WHERE owner = ?)`,
 		`DELETE FROM comparison WHERE owner = ?`,
+		`DELETE FROM kv WHERE owner = '' AND space = '` + personalSpace + `' AND key IN
+			(SELECT project || ' ' || member FROM project_member WHERE member = ?)`,
 		`DELETE FROM project_member WHERE member = ?`,
 		`DELETE FROM fact WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 		`DELETE FROM memory WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,

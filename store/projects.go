@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -66,9 +67,86 @@ type Member struct {
 // threads. No thread can have it.
 func ShelfOf(project string) string { return shelfPrefix + project }
 
+// ShelfProject returns the project whose files are kept under a name made by [ShelfOf]; false for the name of a thread.
+func ShelfProject(shelf string) (project string, ok bool) {
+	return strings.CutPrefix(shelf, shelfPrefix)
+}
+
 // ProjectMemory names the owner of the facts learned from a user's chats in a project.
 func ProjectMemory(person, project string) string {
 	return orDefault(person, DefaultOwner) + "/" + project
+}
+
+// personalSpace has who lets a shared project's chats read their own memory, by the project's id, a space and the person's.
+const personalSpace = "project_personal"
+
+// PersonalMemory tells whether the chats of a person in a project may read that person's own memory, and whether the
+// project is shared: then they may only if the person has allowed it.
+func (db *DB) PersonalMemory(ctx context.Context, person, project string) (allowed, shared bool, err error) {
+	var members, allows int
+	err = db.queryRow(db.brief(ctx), `SELECT (SELECT count(*) FROM project_member WHERE project = ?),
+		(SELECT count(*) FROM kv WHERE owner = ? AND space = ? AND key = ?)`,
+		[]any{project, Global, personalSpace, project + " " + orDefault(person, DefaultOwner)}, &members, &allows)
+	if err != nil {
+		return false, false, fmt.Errorf("personal memory in project %s: %w", project, err)
+	}
+	return members == 0 || allows > 0, members > 0, nil
+}
+
+// AllowPersonalMemory lets the chats that a person has in a shared project read that person's own memory, or not.
+// ErrNotFound when the person has no such project.
+func (db *DB) AllowPersonalMemory(ctx context.Context, person, project string, allow bool) error {
+	person = orDefault(person, DefaultOwner)
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.mayUse(person, project); err != nil {
+			return err
+		}
+		kv := KV{Owner: Global, Space: personalSpace, Key: project + " " + person}
+		if allow {
+			kv.Body = []byte("1")
+		}
+		return w.putKV([]KV{kv})
+	}})
+	if err != nil {
+		return fmt.Errorf("allow personal memory in project %s: %w", project, err)
+	}
+	return nil
+}
+
+// HasProject tells whether a project is there.
+func (db *DB) HasProject(ctx context.Context, id string) (bool, error) {
+	var n int
+	if err := db.queryRow(db.brief(ctx), `SELECT count(*) FROM project WHERE id = ?`, []any{id}, &n); err != nil {
+		return false, fmt.Errorf("look for project %s: %w", id, err)
+	}
+	return n > 0, nil
+}
+
+// SettleShelf removes what was written about the files of a project while it was deleted, and tells whether it is gone.
+func (db *DB) SettleShelf(ctx context.Context, project string) (gone bool, err error) {
+	if there, err := db.HasProject(ctx, project); there || err != nil {
+		return false, err
+	}
+	if err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.dropShelf(project) }}); err != nil {
+		return true, fmt.Errorf("forget the files of project %s: %w", project, err)
+	}
+	return true, nil
+}
+
+// dropShelf deletes the rows about the files of a project.
+func (w *writer) dropShelf(project string) error {
+	shelf := ShelfOf(project)
+	for _, query := range []string{`DELETE FROM tree WHERE thread = ?`, `DELETE FROM object_use WHERE thread = ?`} {
+		if err := w.exec(query, shelf); err != nil {
+			return err
+		}
+	}
+	return w.dropKeys(DocumentSpace, shelf)
+}
+
+// dropKeys deletes what a space has under keys that begin with a name and a space.
+func (w *writer) dropKeys(space, name string) error {
+	return w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key >= ? AND key < ?`, space, name+" ", name+"!")
 }
 
 const projectColumns = `p.id, p.owner, p.name, p.settings, p.created_at, p.updated_at`
@@ -273,13 +351,18 @@ func (db *DB) ThreadsIn(ctx context.Context, person, project string) (ids []stri
 
 // DeleteProject deletes a project of its owner's with what was learned in it. The chats in it stay as chats of their
 // own; with discard those of the owner go to the trash as of at. also is written in the same commit, so that files
-// can be removed after a crash, too. ErrNotFound when the person doesn't own the project.
-func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool, at time.Time, also ...KV) error {
+// can be removed after a crash, too. It returns the threads that were in the project. ErrNotFound when the person doesn't
+// own the project.
+func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool, at time.Time, also ...KV) (inside []string,
+	err error) {
 	owner = orDefault(owner, DefaultOwner)
-	err := db.trash(ctx, func(w *writer) error {
+	err = db.trash(ctx, func(w *writer) error {
 		n, err := w.change(`DELETE FROM project WHERE id = ? AND owner = ?`, id, owner)
 		if err == nil && n == 0 {
 			err = ErrNotFound
+		}
+		if err == nil {
+			inside, err = w.threadsIn(id)
 		}
 		if err == nil && discard {
 			err = w.exec(`UPDATE thread SET deleted_at = ?, project = '' WHERE project = ? AND project <> ''
@@ -298,15 +381,15 @@ func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool,
 				{`DELETE FROM project_member WHERE project = ?`, id},
 				{`DELETE FROM fact WHERE substr(owner, length(owner) - length(?1) + 1) = ?1`, "/" + id},
 				{`DELETE FROM memory WHERE substr(owner, length(owner) - length(?1) + 1) = ?1`, "/" + id},
-				{`DELETE FROM tree WHERE thread = ?`, ShelfOf(id)},
-				{`DELETE FROM object_use WHERE thread = ?`, ShelfOf(id)},
 			} {
 				if err := w.exec(q.query, q.arg); err != nil {
 					return err
 				}
 			}
-			return w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key >= ? AND key < ?`, DocumentSpace,
-				ShelfOf(id)+" ", ShelfOf(id)+"!")
+			if err := w.dropKeys(personalSpace, id); err != nil {
+				return err
+			}
+			return w.dropShelf(id)
 		})
 		if err != nil {
 			return err
@@ -314,9 +397,30 @@ func (db *DB) DeleteProject(ctx context.Context, owner, id string, discard bool,
 		return w.putKV(also)
 	})
 	if err != nil {
-		return fmt.Errorf("delete project %s: %w", id, err)
+		return nil, fmt.Errorf("delete project %s: %w", id, err)
 	}
-	return nil
+	return inside, nil
+}
+
+// threadsIn are the threads that are in a project at this moment.
+func (w *writer) threadsIn(project string) (ids []string, err error) {
+	s, err := w.stmt(`SELECT id FROM thread WHERE project = ? AND project <> '' AND deleted_at = 0 ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(context.Background(), project)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // Members returns the members of a project.
@@ -383,6 +487,9 @@ func (db *DB) LeaveProject(ctx context.Context, member, id string) error {
 
 func (w *writer) leave(member, id string) error {
 	if err := w.exec(`DELETE FROM project_member WHERE project = ? AND member = ?`, id, member); err != nil {
+		return err
+	}
+	if err := w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key = ?`, personalSpace, id+" "+member); err != nil {
 		return err
 	}
 	return w.exec(`UPDATE thread SET project = '' WHERE project = ? AND project <> '' AND owner = ?`, id, member)

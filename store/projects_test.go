@@ -47,7 +47,7 @@ func (s suite) AProjectIsThereForThoseWhoHaveARoleInIt(t *testing.T) {
 	_, err = db.ChangeProject(ctx, "bob", "p", rename)
 	notFound(t, "a stranger writes", err)
 	notFound(t, "a stranger shares", db.ShareProject(ctx, "bob", "p", "bob", store.Editor))
-	notFound(t, "a stranger deletes", db.DeleteProject(ctx, "bob", "p", true, time.Now()))
+	notFound(t, "a stranger deletes", second(db.DeleteProject(ctx, "bob", "p", true, time.Now())))
 	if list := must(db.Projects(ctx, "bob"))(t); len(list) != 0 {
 		t.Errorf("a stranger lists %+v", list)
 	}
@@ -62,7 +62,7 @@ func (s suite) AProjectIsThereForThoseWhoHaveARoleInIt(t *testing.T) {
 	if p := must(db.ChangeProject(ctx, "bob", "p", rename))(t); p.Name != "Other" || p.Role != store.Editor {
 		t.Errorf("an editor: %+v", p)
 	}
-	notFound(t, "an editor deletes", db.DeleteProject(ctx, "bob", "p", false, time.Now()))
+	notFound(t, "an editor deletes", second(db.DeleteProject(ctx, "bob", "p", false, time.Now())))
 	refused := errors.New("refused")
 	if _, err := db.ChangeProject(ctx, "ann", "p", func(p *store.Project) error {
 		p.Name = "Half"
@@ -159,9 +159,9 @@ func (s suite) ADeletedProjectKeepsChatsOrDiscardsThem(t *testing.T) {
 	}
 	at := time.Now().Truncate(time.Millisecond)
 	left := store.KV{Owner: store.Global, Space: "left", Key: "keep", Body: []byte("{}")}
-	ok(t, db.DeleteProject(ctx, "ann", "keep", false, at, left))
+	must(db.DeleteProject(ctx, "ann", "keep", false, at, left))(t)
 	must(db.KV(ctx, store.Global, "left", "keep"))(t)
-	ok(t, db.DeleteProject(ctx, "ann", "drop", true, at))
+	must(db.DeleteProject(ctx, "ann", "drop", true, at))(t)
 	for _, id := range []string{"keep", "drop"} {
 		for _, person := range []string{"ann", "bob"} {
 			_, err := db.ProjectFor(ctx, person, id)
@@ -195,5 +195,66 @@ func (s suite) RemovedOwnersLeaveProjects(t *testing.T) {
 	ok(t, db.RemoveOwned(ctx, "bob"))
 	if n := must(db.Count(ctx, `SELECT (SELECT count(*) FROM project_member) + (SELECT count(*) FROM fact)`))(t); n != 0 {
 		t.Errorf("%d rows are left", n)
+	}
+}
+
+// second is the error of two results.
+func second[T any](_ T, err error) error { return err }
+
+// PersonalMemoryOfSharedProjects is read only where each person allows it.
+func (s suite) PersonalMemoryOfSharedProjects(t *testing.T) {
+	db, ctx := s.open(t), t.Context()
+	ok(t, db.CreateProject(ctx, store.Project{ID: "p", Owner: "ann", Name: "P"}))
+	look := func(person string, wantAllowed, wantShared bool) {
+		t.Helper()
+		if allowed, shared, err := db.PersonalMemory(ctx, person, "p"); err != nil || allowed != wantAllowed || shared != wantShared {
+			t.Errorf("%s: %v %v %v", person, allowed, shared, err)
+		}
+	}
+	look("ann", true, false)
+	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Editor))
+	look("ann", false, true)
+	look("bob", false, true)
+	notFound(t, "a stranger", db.AllowPersonalMemory(ctx, "eve", "p", true))
+	ok(t, db.AllowPersonalMemory(ctx, "bob", "p", true))
+	look("ann", false, true)
+	look("bob", true, true)
+	ok(t, db.LeaveProject(ctx, "bob", "p"))
+	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
+	look("bob", false, true)
+	ok(t, db.AllowPersonalMemory(ctx, "bob", "p", true))
+	must(db.DeleteProject(ctx, "ann", "p", false, time.Now()))(t)
+	if n := must(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+// ShelvesOfDeletedProjectsAreSettled: what was written about files while their project was deleted goes.
+func (s suite) ShelvesOfDeletedProjectsAreSettled(t *testing.T) {
+	db, ctx := s.open(t), t.Context()
+	ok(t, db.CreateProject(ctx, store.Project{ID: "p", Owner: "ann", Name: "P"}))
+	put := func() {
+		t.Helper()
+		ok(t, db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace,
+			Key: store.ShelfOf("p") + " a.pdf", Body: []byte("{}")}}}))
+		must(db.PutTree(ctx, store.ShelfOf("p"), store.Tree{Whole: true, Body: []byte("x")}))(t)
+	}
+	put()
+	if gone := must(db.SettleShelf(ctx, "p"))(t); gone {
+		t.Error("a project that is there is gone")
+	}
+	if v := must(db.TreeVersion(ctx, store.ShelfOf("p")))(t); v == 0 {
+		t.Error("its files are gone")
+	}
+	must(db.DeleteProject(ctx, "ann", "p", false, time.Now()))(t)
+	put()
+	if gone := must(db.SettleShelf(ctx, "p"))(t); !gone {
+		t.Error("a deleted project is there")
+	}
+	if v := must(db.TreeVersion(ctx, store.ShelfOf("p")))(t); v != 0 {
+		t.Errorf("version %d of its files is left", v)
+	}
+	if list := must(db.KVs(ctx, store.Global, store.DocumentSpace, store.ShelfOf("p")))(t); len(list) > 0 {
+		t.Errorf("left is %v", list)
 	}
 }

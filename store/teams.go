@@ -137,9 +137,26 @@ func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 // lateRuns is how long before a day runs may have been made whose tokens count in it, as they end in it.
 const lateRuns = 7 * 24 * time.Hour
 
+// live begins the ids of rows about runs that haven't ended.
+const live = "live "
+
+// CountUsed adds tokens that a run took to what [DB.Used] counts, until the run ends and its own row says so.
+func (db *DB) CountUsed(ctx context.Context, owner, run string, tokens int64) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		return w.exec(`INSERT INTO used(id, owner, at, runs, tokens) VALUES (?, ?, ?, 0, ?)
+			ON CONFLICT(id) DO UPDATE SET at = excluded.at, tokens = used.tokens + excluded.tokens`,
+			live+run, orDefault(owner, DefaultOwner), db.Now().UnixMilli(), tokens)
+	}})
+	if err != nil {
+		return fmt.Errorf("count what run %s used: %w", run, err)
+	}
+	return nil
+}
+
 // Used counts the runs that an owner has started since a moment, and the tokens they and the calls beside them took;
-// deleted ones of the last two days count too, and the tokens of runs that waited or worked past that moment. With the id of a run, only runs up to that one count, by the time they
-// were made.
+// deleted ones of the last two days count too, and the tokens of runs that waited or worked past that moment. Of runs
+// that haven't ended, tokens count that [DB.CountUsed] was told of. With the id of a run, only runs up to that one
+// count, by the time they were made.
 func (db *DB) Used(ctx context.Context, owner string, since time.Time, run string) (runs, tokens int64, err error) {
 	err = db.queryRow(ctx, `SELECT
 		{number}(SELECT count(*) FROM run WHERE owner = ?1 AND parent = '' AND created_at >= ?2 AND (?3 = ''
@@ -149,7 +166,8 @@ func (db *DB) Used(ctx context.Context, owner string, since time.Time, run strin
 		+ (SELECT coalesce(sum(s.total), 0) FROM spent s WHERE s.caller <> 'middleware' AND s.owner = ?1
 			AND s.at >= ?4 AND s.at < ?2 AND s.run IN (SELECT r.id FROM run r WHERE r.owner = ?1
 				AND r.created_at >= ?4 AND r.created_at < ?2 AND r.updated_at >= ?2))
-		+ (SELECT coalesce(sum(tokens), 0) FROM used WHERE owner = ?1 AND at >= ?2){number end}`,
+		+ (SELECT coalesce(sum(tokens), 0) FROM used WHERE owner = ?1 AND at >= ?2 AND (substr(id, 1, 5) <> '`+live+`'
+			OR EXISTS (SELECT 1 FROM run r WHERE r.id = substr(used.id, 6) AND r.status IN ('pending', 'running')))){number end}`,
 		[]any{orDefault(owner, DefaultOwner), millis(since), run, millis(since.Add(-lateRuns))}, &runs, &tokens)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count usage of %s: %w", owner, err)

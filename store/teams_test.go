@@ -93,6 +93,40 @@ func (s suite) UsedStays(t *testing.T) {
 	look("", 1, 35)
 }
 
+// RunsCountBeforeTheyEnd: what a run is told to have used counts until it ends, and what it says of itself from then on.
+func (s suite) RunsCountBeforeTheyEnd(t *testing.T) {
+	db, ctx := s.open(t), t.Context()
+	now := db.Now()
+	run := store.Run{ID: "r", ThreadID: "a", Owner: "zoe", Status: "running", Multitask: "enqueue", Metadata: []byte(`{}`),
+		Kwargs: []byte(`{}`), CreatedAt: now, UpdatedAt: now}
+	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Thread: &store.Thread{ID: "a", Owner: "zoe", Status: "busy", CreatedAt: now,
+		UpdatedAt: now, StateUpdatedAt: now}, NewThread: true, Run: &run, NewRun: true}); err != nil {
+		t.Fatal(err)
+	}
+	look := func(want int64) {
+		t.Helper()
+		if runs, tokens, err := db.Used(ctx, "zoe", now.Add(-time.Hour), ""); err != nil || runs != 1 || tokens != want {
+			t.Errorf("%d runs, %d tokens, %v; want %d", runs, tokens, err, want)
+		}
+	}
+	look(0)
+	for range 2 {
+		if err := db.CountUsed(ctx, "zoe", "r", 20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look(40)
+	run.Status, run.Usage = "success", []byte(`{"total_tokens":50,"by_model":{"m":{"input_tokens":20,"output_tokens":30,"total_tokens":50}}}`)
+	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Run: &run}); err != nil {
+		t.Fatal(err)
+	}
+	look(50)
+	if err := db.Commit(ctx, store.Batch{ThreadID: "a", Delete: &store.Delete{Thread: true}}); err != nil {
+		t.Fatal(err)
+	}
+	look(50)
+}
+
 // Announcements are shown until they end or somebody dismisses them, for that person alone.
 func (s suite) Announcements(t *testing.T) {
 	db, ctx := s.open(t), t.Context()

@@ -39,6 +39,8 @@ type ProjectPage struct {
 	Facts        []MemoryFact // that the reader's chats in it have taught
 	Members      []ProjectMember
 	Accounts     bool // there are others to share it with
+	Asks         bool // the reader decides whether chats here read the reader's own memory
+	Personal     bool // they may
 }
 
 // ProjectFile is a file of a project.

@@ -5,6 +5,7 @@ import (
 
 	"fawn/agent/config"
 	"fawn/agent/lead"
+	"fawn/agent/projects"
 	"fawn/sandbox/files"
 	"fawn/store"
 	"fawn/web/storage"
@@ -43,6 +44,7 @@ func (a *App) openStore(ctx context.Context, cfg store.Config) (err error) {
 	if err = storage.Prove(ctx, a.db, a.dirs); err != nil {
 		return err
 	}
+	a.dirs.Shelved = projects.Shelved(a.db)
 	a.trees, err = storage.Trees(ctx, a.config.Current(), a.db, &a.dirs, a.objectMeter(), a.opts.Log)
 	return err
 }

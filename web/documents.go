@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	"fawn/store"
 	"fawn/uploads"
@@ -24,8 +25,13 @@ func (s shelf) Values(ctx context.Context, prefix string) (map[string][]byte, er
 }
 
 func (s shelf) Put(ctx context.Context, key string, body []byte) error {
-	return s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: key,
+	err := s.db.Commit(ctx, store.Batch{KV: []store.KV{{Owner: store.Global, Space: store.DocumentSpace, Key: key,
 		Body: body}}})
+	thread, _, _ := strings.Cut(key, " ")
+	if project, ok := store.ShelfProject(thread); ok && body != nil && err == nil {
+		_, err = s.db.SettleShelf(ctx, project) // a project may be deleted while its documents are read
+	}
+	return err
 }
 
 // index keeps the passages of documents in the database.

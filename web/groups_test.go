@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -261,5 +262,76 @@ func TestAnnouncementsAreShownUntilDismissed(t *testing.T) {
 	}
 	if a := ann.do(t, "DELETE", "/api/announcements/"+id, ""); a.status != http.StatusOK || shown(ann) {
 		t.Errorf("delete: %d", a.status)
+	}
+}
+
+// TestRunsAtOnceShareTheTokensOfADay: each counts what the others have taken by then, and has at most one call beyond that
+// and its last turn.
+func TestRunsAtOnceShareTheTokensOfADay(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	ann := guarded(t, scriptedBy(model)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	ann.group(t, `,"tokens_per_day":1000`)
+	const usage = `"usage":{"prompt":90,"completion":10}`
+	script := `SCRIPT{"turns":[{"gate":"go","tool_calls":[{"name":"ls","args":{"path":"/mnt/user-data/workspace"}}],` + usage + `}`
+	for i := range 30 {
+		script += fmt.Sprintf(`,{"tool_calls":[{"name":"ls","args":{"path":"/mnt/user-data/workspace/%d"}}],%s}`, i, usage)
+	}
+	script += `],"final":{"text":"done",` + usage + `}}`
+	threads := []string{"a", "b", "c", "d"}
+	for _, thread := range threads {
+		if a := zoe.do(t, "POST", "/threads/"+thread+"/runs", human(script, `"if_not_exists":"create"`, `"stream_mode":["values"]`)); a.status != http.StatusOK {
+			t.Fatalf("start: %d %s", a.status, a.body)
+		}
+	}
+	webtest.Until(t, "all of them wait in their first call", func() bool { return len(model.Requests()) >= len(threads) })
+	model.Open("go")
+	for _, thread := range threads {
+		webtest.Until(t, "the run ends", func() bool {
+			a := zoe.do(t, "GET", "/threads/"+thread, "")
+			return strings.Contains(a.body, `"status":"idle"`) || strings.Contains(a.body, `"status":"error"`)
+		})
+		if a := zoe.do(t, "GET", "/threads/"+thread+"/state", ""); !strings.Contains(a.body, "done") {
+			t.Errorf("%s has no answer: %s", thread, a.body)
+		}
+	}
+	n := 0 // calls that go on, of 100 tokens each
+	for _, r := range model.Requests() {
+		if strings.Contains(string(r.Body), `"tools":[`) {
+			n++
+		}
+	}
+	if most := 10 + len(threads); n < 10 || n > most {
+		t.Errorf("%d calls for 1000 tokens, want %d at most", n, most)
+	}
+	if a := zoe.do(t, "POST", "/threads/e/runs/wait", human("hello")); a.status != http.StatusForbidden {
+		t.Errorf("the next run: %d %s", a.status, a.body)
+	}
+}
+
+// TestAGroupLimitsServersByAnyName, also by those that Fawn has for tools of clients and for agents of others.
+func TestAGroupLimitsServersByAnyName(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	extensions(t, data, map[string]any{"client": map[string]any{"type": "http", "url": appServer(t)},
+		"acp": map[string]any{"type": "http", "url": appServer(t)}})
+	ann := start(t, scripted(t), func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", data }).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	n := 0
+	call := func(b *browser, tool string) string {
+		t.Helper()
+		n++
+		return b.do(t, "POST", fmt.Sprintf("/threads/%d/runs/wait", n),
+			human(`SCRIPT{"turns":[{"tool_calls":[{"name":"`+tool+`","args":{}}]},{"text":"ok"}]}`)).body
+	}
+	for _, tool := range []string{"client_chart", "acp_chart"} {
+		webtest.Until(t, tool+" is offered", func() bool { return strings.Contains(call(ann, tool), "a line of 3") })
+	}
+	ann.group(t, `,"mcp_servers":[]`)
+	for _, tool := range []string{"client_chart", "acp_chart"} {
+		if got := call(zoe, tool); strings.Contains(got, "a line of 3") || !strings.Contains(got, "there is no tool named") {
+			t.Errorf("%s: %s", tool, got)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -57,7 +58,7 @@ func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
 	if !conf.Enabled {
 		return nil
 	}
-	return &mcp.Following{Book: tasks.Book{DB: a.db}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
+	return &mcp.Following{Book: tasks.Book{DB: a.db, Bad: a.badTask()}, Every: conf.PollInterval, Most: conf.MaxConcurrentPolls,
 		Leaves: func(cause error) bool {
 			return (errors.Is(cause, runs.ErrShutdown) || errors.Is(cause, store.ErrFenced)) && !mark
 		},
@@ -70,6 +71,16 @@ func (a *App) followTasks(snap *config.Snapshot) *mcp.Following {
 		}, Now: a.db.Now}
 }
 
+// badTask reports a task of an MCP server that can't be read, each of them once.
+func (a *App) badTask() func(thread, id string, err error) {
+	var told sync.Map
+	return func(thread, id string, err error) {
+		if _, again := told.LoadOrStore(thread+" "+id, true); !again {
+			a.opts.Log.Error("skipping a task of an MCP server that can't be read", "thread", thread, "task", id, "err", err)
+		}
+	}
+}
+
 // switchedOff tells which tools a thread does without: those of servers that are switched off in it and, if a
 // stranger began it, all but the harmless ones.
 func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool) bool, error) {
@@ -79,7 +90,7 @@ func (a *App) switchedOff(ctx context.Context, thread string) (func(*agent.Tool)
 	}
 	open := byStranger(metadata)
 	return func(t *agent.Tool) bool {
-		return t.Server != "" && off.Has(t.Server, t.Native) || open && !harmless(t)
+		return t.MCP && off.Has(t.Server, t.Native) || open && !harmless(t)
 	}, nil
 }
 

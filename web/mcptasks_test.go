@@ -8,6 +8,7 @@ import (
 
 	"fawn/agent/mcp/mcptest"
 	"fawn/web"
+	"fawn/web/webtest"
 )
 
 // taskShape is a task of an MCP server as DeerFlow's front end reads it.
@@ -155,4 +156,54 @@ func TestTasksOfMCPServersCanBeOff(t *testing.T) {
 	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"mcp_tasks":{"enabled":false}`) {
 		t.Errorf("features: %s", got.body)
 	}
+}
+
+// TestASilentServerHoldsUpNobodyElsesTasks: questions to it wait in places of its own, and a wish to cancel is heard
+// meanwhile.
+func TestASilentServerHoldsUpNobodyElsesTasks(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	silent, other := &mcptest.Tasks{}, &mcptest.Tasks{}
+	servers := map[string]any{}
+	for name, h := range map[string]*mcptest.Tasks{"silent": silent, "other": other} {
+		at := httptest.NewServer(h)
+		t.Cleanup(at.CloseClientConnections)
+		servers[name] = map[string]any{"type": "http", "url": at.URL}
+	}
+	silent.Mute()
+	extensions(t, data, servers)
+	s := start(t, scripted(t)+"\nmcp_tasks: {max_concurrent_polls: 1}\n", func(o *web.Options) { o.Data = data })
+	for _, name := range []string{"silent", "other"} {
+		s.offeredTool(t, "zero", name+"_look")
+	}
+	begin := func(thread, tool string) {
+		t.Helper()
+		s.send(t, "POST", "/threads", `{"thread_id":"`+thread+`","if_exists":"do_nothing"}`)
+		if got := s.send(t, "POST", "/threads/"+thread+"/runs", human(`SCRIPT{"turns":[{"tool_calls":[{"name":"`+tool+
+			`","args":{}}]},{"text":"Thank you."}]}`)); got.status != 200 {
+			t.Fatalf("start: %d %s", got.status, got.body)
+		}
+	}
+	for _, thread := range []string{"one", "two"} {
+		begin(thread, "silent_dig")
+	}
+	webtest.Until(t, "the silent server is asked", func() bool { return silent.Sent("tasks/get") > 0 })
+	begin("three", "other_dig")
+	s.task(t, "three", "working", func(k taskShape) bool { return k.Status == "working" })
+	other.Say(0, "found a bone")
+	s.task(t, "three", "further on", func(k taskShape) bool { return k.Message == "found a bone" })
+	for _, thread := range []string{"one", "two"} { // one is asked about, the other waits for a place
+		k := s.task(t, thread, "working", func(k taskShape) bool { return k.Status == "working" })
+		if k.Degraded {
+			t.Error("the silent server was given up on before another one was asked")
+		}
+		if got := s.send(t, "POST", "/api/threads/"+thread+"/mcp-tasks/"+k.ID+"/cancel", ""); got.status != 200 {
+			t.Fatalf("cancel: %d %s", got.status, got.body)
+		}
+	}
+	for _, thread := range []string{"one", "two"} {
+		s.shows(t, "/threads/"+thread+"/state", "The task was cancelled", true)
+	}
+	other.Finish(0, "three bones")
+	s.shows(t, "/threads/three/state", "three bones", true)
 }

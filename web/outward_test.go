@@ -191,3 +191,56 @@ func TestMCPServersOfAdministratorsStayOutside(t *testing.T) {
 		t.Errorf("reached is %s", got)
 	}
 }
+
+// TestSearchEnginesOfAdministratorsStayOutside: their address is judged at each search; that of an owner is asked where it is.
+func TestSearchEnginesOfAdministratorsStayOutside(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 1000)
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Query().Get("q")
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"results":[{"title":"Owls","url":"https://owls.example/","content":"About owls."}]}`)
+	}))
+	t.Cleanup(at.Close)
+	closed := scripted(t) + "\nweb: {fallback: false}\n"
+	const open = "auth: {allow_private: [127.0.0.0/8]}\n"
+	s := start(t, closed+open, func(o *web.Options) { o.Addr = "0.0.0.0:0" })
+	ann := s.owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleAdmin)
+	save := func(b *browser, address string, want int) {
+		t.Helper()
+		got := b.do(t, "POST", "/ui/web/by-name/searxng/save", "address="+address, "Content-Type", "application/x-www-form-urlencoded",
+			"Accept", "text/html")
+		if got.status != want {
+			t.Fatalf("save %s: %d %s", address, got.status, got.body)
+		}
+	}
+	n := 0
+	search := func(what string, want bool) {
+		t.Helper()
+		for len(asked) > 0 {
+			<-asked
+		}
+		n++
+		got := ann.do(t, "POST", fmt.Sprintf("/threads/s%d/runs/wait", n), human(fmt.Sprintf(
+			`SCRIPT{"turns":[{"tool_calls":[{"name":"web_search","args":{"query":"owls %d"}}]},{"text":"ok"}]}`, n)))
+		if found := strings.Contains(got.body, "About owls."); found != want || len(asked) > 0 != want {
+			t.Errorf("%s: found %v, asked %d times: %s", what, found, len(asked), got.body)
+		}
+	}
+	save(zoe, at.URL, http.StatusSeeOther)
+	search("an administrator's, opened", true)
+	s.configure(t, closed)
+	search("an administrator's", false)
+	save(zoe, at.URL, http.StatusSeeOther) // nothing changes, so the mark stays
+	search("an administrator's, saved again", false)
+	if got := zoe.do(t, "POST", "/ui/web/by-name/searxng/try", "address="+at.URL, "Content-Type", "application/x-www-form-urlencoded",
+		"X-Fawn", "1"); len(asked) > 0 || got.status != http.StatusOK {
+		t.Errorf("tried: %d %s", got.status, got.body)
+	}
+	save(zoe, at.URL+"/other", http.StatusUnprocessableEntity)
+	save(ann, at.URL, http.StatusSeeOther)
+	search("the owner's", true)
+	save(zoe, at.URL, http.StatusSeeOther)
+	search("the owner's, which an administrator has left as it is", true)
+}

@@ -64,6 +64,11 @@ func (t *projectTrees) SaveVersion(ctx context.Context, thread string) (int64, e
 	shelf, failed := projects.Shelf(t.db)(thread)
 	if failed == nil && shelf.Write && shelf.ID != "" {
 		failed = t.Save(ctx, shelf.ID)
+		if id, ok := store.ShelfProject(shelf.ID); ok {
+			if gone, err := t.db.SettleShelf(ctx, id); gone || err != nil { // deleted while the chat wrote
+				failed = err
+			}
+		}
 	}
 	return v, errors.Join(err, failed)
 }

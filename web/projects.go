@@ -61,18 +61,29 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 	return out, err
 }
 
-// memoryScope names the memory of a thread.
+// memoryScope names the memory that a thread reads and teaches. Editors of a shared project write what agents do in the
+// chats of its members, so these chats leave a member's own memory alone unless the member allows it.
 func (a *App) memoryScope(ctx context.Context, owner, thread string) (memory.Scope, error) {
 	p, err := a.db.ProjectOf(ctx, thread)
 	if err != nil {
 		return memory.Scope{}, err
 	}
-	own := store.ProjectMemory(owner, p.ID)
-	switch {
-	case p.ID == "" || p.Settings.Memory == store.MemoryPersonal:
+	if p.ID == "" {
 		return memory.Scope{Learn: owner, Read: []string{owner}}, nil
-	case p.Settings.Memory == store.MemoryIsolated:
-		return memory.Scope{Learn: own, Read: []string{own}}, nil
+	}
+	own := store.ProjectMemory(owner, p.ID)
+	isolated := memory.Scope{Learn: own, Read: []string{own}}
+	if p.Settings.Memory == store.MemoryIsolated {
+		return isolated, nil
+	}
+	allowed, _, err := a.db.PersonalMemory(ctx, owner, p.ID)
+	switch {
+	case err != nil:
+		return memory.Scope{}, err
+	case !allowed:
+		return isolated, nil
+	case p.Settings.Memory == store.MemoryPersonal:
+		return memory.Scope{Learn: owner, Read: []string{owner}}, nil
 	}
 	return memory.Scope{Learn: own, Read: []string{own, owner}}, nil
 }

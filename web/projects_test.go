@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"fawn/web"
@@ -334,6 +335,7 @@ func TestProjectsOfOthersAreNotThere(t *testing.T) {
 			{"GET", at + "/files/plan.md", "", nil, "viewer", 200},
 			{"GET", at + "/memory", "", nil, "viewer", 200},
 			{"DELETE", at + "/memory", "", nil, "viewer", 200},
+			{"PUT", at + "/memory", `{"personal_memory":true}`, nil, "viewer", 200},
 			{"GET", at + "/members", "", nil, "viewer", 200},
 			{"PUT", at + "/threads/" + thread, "", nil, "viewer", 204},
 			{"DELETE", at + "/threads/" + thread, "", nil, "viewer", 204},
@@ -454,5 +456,184 @@ func TestADeletedUsersProjectsGo(t *testing.T) {
 	}
 	if a := ann.do(t, "GET", "/api/projects", ""); strings.Contains(a.body, id) {
 		t.Errorf("a member's list: %s", a.body)
+	}
+}
+
+// TestOneMemoryIsClearedAtATime: with a project's memory goes what waits to be learned into it, and nothing else; nor does a
+// project's memory go with that of a person.
+func TestOneMemoryIsClearedAtATime(t *testing.T) {
+	t.Parallel()
+	s := anybody{start(t, "title: {model_name: offline}\nmemory: {model_name: offline, debounce_seconds: 4}\n"+webtest.Model(scriptmodel.Start(t)))}
+	first, second := newProject(t, s, `{"name":"P"}`), newProject(t, s, `{"name":"Q"}`)
+	at := func(id string) string { return "/api/projects/" + id + "/memory" }
+	s.do(t, "POST", "/threads/in/runs/wait", human("Please remember that I bill in francs.", `"project_id":"`+first+`"`))
+	if a := s.do(t, "DELETE", at(first), ""); a.status != http.StatusOK {
+		t.Fatalf("clear: %d %s", a.status, a.body)
+	}
+	s.do(t, "POST", "/threads/out/runs/wait", human("Please remember that I live in Lisbon."))
+	s.do(t, "POST", "/threads/also/runs/wait", human("Please remember that I ship on Fridays.", `"project_id":"`+second+`"`))
+	if a := s.do(t, "DELETE", "/api/memory", ""); a.status != http.StatusOK {
+		t.Fatalf("clear: %d %s", a.status, a.body)
+	}
+	s.do(t, "POST", "/threads/last/runs/wait", human("Please remember that I drink tea."))
+	facts := func(path string) string { return s.do(t, "GET", path, "").body }
+	webtest.Until(t, "the rest is learned", func() bool {
+		return strings.Contains(facts(at(second)), "Fridays") && strings.Contains(facts("/api/memory"), "tea")
+	})
+	if strings.Contains(facts(at(first)), "francs") || strings.Contains(facts("/api/memory"), "Lisbon") {
+		t.Errorf("learned after it was cleared: %s %s", facts(at(first)), facts("/api/memory"))
+	}
+	const fields = "application/x-www-form-urlencoded"
+	a := s.do(t, "POST", "/ui/projects/"+second+"/forget", "", "Content-Type", fields, "Accept", "text/html")
+	page := s.do(t, "GET", a.header.Get("Location"), "", "Accept", "text/html").body
+	if a.status != http.StatusSeeOther || !strings.Contains(page, "Your own memory hasn’t changed.") {
+		t.Errorf("cleared on the page: %d", a.status)
+	}
+	if strings.Contains(facts(at(second)), "Fridays") || !strings.Contains(facts("/api/memory"), "tea") {
+		t.Errorf("cleared on the page: %s %s", facts(at(second)), facts("/api/memory"))
+	}
+}
+
+// TestSharedProjectsDoWithoutPersonalMemory: whoever writes a project's instructions can't ask for what is known of other
+// members, until they allow it.
+func TestSharedProjectsDoWithoutPersonalMemory(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	ann := guarded(t, scriptedBy(model)).owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleUser)
+	for b, fact := range map[*browser]string{ann: "I live in Lisbon", bob: "I live in Oslo"} {
+		if a := b.do(t, "POST", "/api/memory/facts", `{"content":"`+fact+`"}`); a.status >= 300 {
+			t.Fatalf("remember: %d %s", a.status, a.body)
+		}
+	}
+	id := newProject(t, ann, `{"name":"P"}`)
+	at := "/api/projects/" + id
+	n := 0
+	told := func(b *browser, fact string) bool {
+		t.Helper()
+		model.Forget()
+		n++
+		b.do(t, "POST", fmt.Sprintf("/threads/t%d/runs/wait", n), human("where do I live?", `"project_id":"`+id+`"`))
+		if len(model.Requests()) == 0 {
+			t.Fatal("the model was not asked")
+		}
+		for _, r := range model.Requests() {
+			if strings.Contains(string(r.Body), fact) {
+				return true
+			}
+		}
+		return false
+	}
+	if !told(ann, "Lisbon") {
+		t.Error("a project that isn't shared does without its owner's memory")
+	}
+	if a := ann.do(t, "POST", at+"/members", `{"email":"bob@x.org","role":"editor"}`); a.status != http.StatusOK {
+		t.Fatalf("share: %d %s", a.status, a.body)
+	}
+	for _, memory := range []string{"project", "personal"} {
+		ann.do(t, "PATCH", at, `{"memory":"`+memory+`"}`)
+		if told(ann, "Lisbon") || told(bob, "Oslo") {
+			t.Errorf("%s: a shared project has the memory of its members", memory)
+		}
+	}
+	if a := bob.do(t, "GET", at, ""); !strings.Contains(a.body, `"personal_memory":false`) {
+		t.Errorf("as told: %s", a.body)
+	}
+	if a := bob.do(t, "PUT", at+"/memory", `{}`); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("without a choice: %d %s", a.status, a.body)
+	}
+	if a := bob.do(t, "PUT", at+"/memory", `{"personal_memory":true}`); a.status != http.StatusOK || !strings.Contains(a.body, `"personal_memory":true`) {
+		t.Errorf("allow: %d %s", a.status, a.body)
+	}
+	if told(ann, "Lisbon") || !told(bob, "Oslo") {
+		t.Error("what one of them allows is not for that one alone")
+	}
+	const fields = "application/x-www-form-urlencoded"
+	page := func(b *browser) string {
+		return b.do(t, "GET", "/workspace/projects/"+id, "", "Accept", "text/html").body
+	}
+	if !strings.Contains(page(ann), "Use my own memory in this project") {
+		t.Error("the page has no switch")
+	}
+	for b, body := range map[*browser]string{ann: "on=1", bob: ""} {
+		if a := b.do(t, "POST", "/ui/projects/"+id+"/personal", body, "Content-Type", fields, "Accept", "text/html"); a.status != http.StatusSeeOther {
+			t.Errorf("the switch: %d", a.status)
+		}
+	}
+	if !told(ann, "Lisbon") || told(bob, "Oslo") {
+		t.Error("the switch of the page doesn't count")
+	}
+	ann.do(t, "PATCH", at, `{"memory":"isolated"}`)
+	if told(ann, "Lisbon") || strings.Contains(page(ann), "Use my own memory") {
+		t.Error("an isolated project has a person's memory, or a switch for it")
+	}
+}
+
+// TestAccountsAreNotFoundBySharing: after some addresses without an account the next ones have to wait, for good ones, too.
+func TestAccountsAreNotFoundBySharing(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)).owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleUser)
+	id := newProject(t, bob, `{"name":"P"}`)
+	share := func(email string) answer {
+		return bob.do(t, "POST", "/api/projects/"+id+"/members", `{"email":"`+email+`","role":"viewer"}`)
+	}
+	for i := range 20 {
+		if a := share(fmt.Sprintf("nobody%d@x.org", i)); a.status != http.StatusUnprocessableEntity {
+			t.Fatalf("try %d: %d %s", i, a.status, a.body)
+		}
+	}
+	if a := share("ann@x.org"); a.status != http.StatusTooManyRequests {
+		t.Errorf("over the API: %d %s", a.status, a.body)
+	}
+	if a := bob.do(t, "POST", "/ui/projects/"+id+"/share", "email=ann@x.org&role=viewer", "Content-Type", "application/x-www-form-urlencoded",
+		"Accept", "text/html"); a.status != http.StatusTooManyRequests {
+		t.Errorf("on the page: %d", a.status)
+	}
+	other := newProject(t, ann, `{"name":"Q"}`)
+	if a := ann.do(t, "POST", "/api/projects/"+other+"/members", `{"email":"bob@x.org","role":"viewer"}`); a.status != http.StatusOK {
+		t.Errorf("somebody else: %d %s", a.status, a.body)
+	}
+}
+
+// TestADeletedProjectLeavesNoFiles, also where files are added, chats come and agents write at that moment.
+func TestADeletedProjectLeavesNoFiles(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	s := anybody{start(t, scripted(t), func(o *web.Options) { o.Data = data })}
+	for round := range 5 {
+		id := newProject(t, s, `{"name":"P","writable":true}`)
+		thread := fmt.Sprintf("w%d", round)
+		s.do(t, "POST", "/threads", `{"thread_id":"`+thread+`","project_id":"`+id+`"}`)
+		s.do(t, "POST", "/threads", `{"thread_id":"m`+thread+`"}`)
+		addFiles(t, s, id, "plan.md", "the plan")
+		var calls strings.Builder
+		for i := range 20 {
+			fmt.Fprintf(&calls, `{"tool_calls":[{"name":"write_file","args":{"path":"/mnt/user-data/project/f%d.md","content":"x"}}]},`, i)
+		}
+		var work sync.WaitGroup
+		work.Go(func() {
+			s.do(t, "POST", "/threads/"+thread+"/runs/wait", human(`SCRIPT{"turns":[`+calls.String()+`{"text":"ok"}]}`))
+		})
+		work.Go(func() {
+			for i := range 20 {
+				addFiles(t, s, id, fmt.Sprintf("n%d.md", i), "more")
+				s.do(t, "PUT", "/api/projects/"+id+"/threads/m"+thread, "")
+			}
+		})
+		webtest.Until(t, "the agent writes", func() bool {
+			_, err := os.Stat(filepath.Join(data, "projects", id, "user-data", "uploads", "f3.md"))
+			return err == nil
+		})
+		if a := s.do(t, "DELETE", "/api/projects/"+id, ""); a.status != http.StatusNoContent {
+			t.Errorf("delete: %d %s", a.status, a.body)
+		}
+		work.Wait()
+		if _, err := os.Stat(filepath.Join(data, "projects", id)); !os.IsNotExist(err) {
+			t.Errorf("round %d: the folder is there: %v", round, err)
+		}
+		if a := s.do(t, "GET", "/threads/m"+thread, ""); strings.Contains(a.body, id) {
+			t.Errorf("a chat is in a project that is gone: %s", a.body)
+		}
 	}
 }

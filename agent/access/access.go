@@ -286,6 +286,11 @@ func (s *Service) Left(ctx context.Context, owner string, r Rights, run string) 
 	return mostTokens - used, nil
 }
 
+// Spend counts tokens that a run took, so that runs of its owner at the same time share what is left for the day.
+func (s *Service) Spend(ctx context.Context, owner, run string, tokens int64) error {
+	return s.DB.CountUsed(ctx, owner, run, tokens)
+}
+
 // Today is what somebody used today, and what they may use; a limit of 0 is none.
 type Today struct {
 	Runs, Tokens       int64

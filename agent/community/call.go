@@ -43,7 +43,7 @@ func PrivateNetworks() []netip.Prefix {
 	return out
 }
 
-// to prepares a call. A base that the owner set may be near; nothing a model says can change it,
+// to prepares a call. A base that the owner set may be near, one of an administrator's where the owner says; nothing a model says can change it,
 // and redirects, which could, are not followed: they would also carry keys elsewhere.
 func (s *Service) to(p *provider, c Choice, set Settings) (*call, error) {
 	out := &call{provider: p, choice: c, key: c.Key}
@@ -71,7 +71,9 @@ func (s *Service) to(p *provider, c Choice, set Settings) (*call, error) {
 	}
 	var open []netip.Prefix
 	if own {
-		open = PrivateNetworks()
+		if open = PrivateNetworks(); c.Public {
+			open = set.Opened
+		}
 	}
 	limits := netguard.ClientLimits{Body: maxAnswer, Time: c.Time, Redirects: -1}
 	if limits.Time <= 0 {

@@ -95,12 +95,12 @@ func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 		case c.Provider == p.name:
 			own = c
 			if own.Base == "" && p.base == "" {
-				own.Base = set.SearXNG
+				own.Base, own.Public = set.SearXNG, set.SearXNGPublic
 			}
 			chosen = append(chosen, candidate{p, own})
 			continue
 		case p.base == "": // an engine of one's own
-			if own.Base = set.SearXNG; own.Base == "" {
+			if own.Base, own.Public = set.SearXNG, set.SearXNGPublic; own.Base == "" {
 				continue
 			}
 		case !p.keyless || tool == WebFetch:

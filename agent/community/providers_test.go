@@ -427,18 +427,18 @@ func TestTheOwnerOrdersServices(t *testing.T) {
 		fmt.Fprint(rw, `{"results":[{"url":"https://owls.example/","title":"Owls","content":"x"}]}`)
 	}))
 	defer site.Close()
-	got, err := w.s.Try(t.Context(), "searxng", "", site.URL, "owls")
+	got, err := w.s.Try(t.Context(), "searxng", "", site.URL, "owls", false)
 	if err != nil || strings.Join(got.Titles, "|") != "Owls" {
 		t.Errorf("%v %v", got, err)
 	}
 	for query, want := range map[string]community.Class{"nothing": community.Empty} {
 		var p *community.Problem
-		if _, err := w.s.Try(t.Context(), "searxng", "", site.URL, query); !errors.As(err, &p) || p.Class != want {
+		if _, err := w.s.Try(t.Context(), "searxng", "", site.URL, query, false); !errors.As(err, &p) || p.Class != want {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
 	var p *community.Problem
-	if _, err := w.s.Try(t.Context(), "serper", "", "", "owls"); !errors.As(err, &p) || p.Class != community.BadKey {
+	if _, err := w.s.Try(t.Context(), "serper", "", "", "owls", false); !errors.As(err, &p) || p.Class != community.BadKey {
 		t.Error(err)
 	}
 }

@@ -31,6 +31,7 @@ type Choice struct {
 	Time       time.Duration // of one request; 0 is the usual
 	Region     string        // that results are meant for, such as de-de
 	SafeSearch string        // off, moderate or strict
+	Public     bool          // Base is only reached at public addresses, and at those of Settings.Opened
 }
 
 // Settings are what the owner chose. They are asked for at each call.
@@ -40,6 +41,10 @@ type Settings struct {
 	Fallback bool
 	// SearXNG is the address of an own search engine, asked before the public ones.
 	SearXNG string
+	// SearXNGPublic has it only reached at public addresses, and at those of Opened.
+	SearXNGPublic bool
+	// Opened are the private networks that the owner of a server has opened for its administrators.
+	Opened []netip.Prefix
 	// Private are networks web_fetch may read from though they are not public.
 	Private []netip.Prefix
 	// Ports are further ports that web_fetch may connect to.

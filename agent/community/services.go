@@ -55,23 +55,23 @@ type Trial struct {
 const triedPage = "https://example.com/"
 
 // Try asks one service, whether or not searches ask it. A key and an address that are not empty count in place of
-// the stored ones. Errors are of type *[Problem], but where ctx ended.
-func (s *Service) Try(ctx context.Context, name, key, base, query string) (Trial, error) {
+// the stored ones; with public such an address is only reached where administrators may. Errors are of type *[Problem], but where ctx ended.
+func (s *Service) Try(ctx context.Context, name, key, base, query string, public bool) (Trial, error) {
 	all := providers()
 	i := slices.IndexFunc(all, func(p *provider) bool { return p.name == name })
 	if i < 0 {
 		return Trial{}, &Problem{Provider: name, Class: Rejected, Detail: "there is no such service"}
 	}
 	p, set := all[i], s.cfg.Settings()
-	c := Choice{Key: key, Base: base}
+	c := Choice{Key: key, Base: base, Public: public && base != ""}
 	for _, chosen := range []Choice{set.Search, set.Fetch, set.Images} {
 		if chosen.Provider == name {
 			c.Key, c.Base, c.Region = cmp.Or(key, chosen.Key), cmp.Or(base, chosen.Base), chosen.Region
 			break
 		}
 	}
-	if c.Base == "" && p.base == "" {
-		c.Base = set.SearXNG
+	if p.base == "" && (c.Base == "" || c.Base == set.SearXNG) {
+		c.Base, c.Public = set.SearXNG, set.SearXNGPublic
 	}
 	begin := s.cfg.Now()
 	way, err := s.to(p, c, set)

@@ -21,13 +21,14 @@ type Tool struct {
 
 // Web says what web_search, web_fetch and image_search may do.
 type Web struct {
-	Enabled      bool     `yaml:"enabled"`
-	Fallback     bool     `yaml:"fallback"`      // ask the next service when one fails
-	Order        []string `yaml:"order"`         // services to ask first, by name; the others follow in the usual order
-	SearXNGURL   string   `yaml:"searxng_url"`   // a search engine of one's own, asked before the public ones
-	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that web_fetch may read from
-	Browser      string   `yaml:"browser"`       // for pages that need scripts: a path, an address, off; "" looks
-	Ports        []int    `yaml:"ports"`         // ports web_fetch may connect to besides 80, 443, 8080 and 8443
+	Enabled       bool     `yaml:"enabled"`
+	Fallback      bool     `yaml:"fallback"`            // ask the next service when one fails
+	Order         []string `yaml:"order"`               // services to ask first, by name; the others follow in the usual order
+	SearXNGURL    string   `yaml:"searxng_url"`         // a search engine of one's own, asked before the public ones
+	SearXNGPublic bool     `yaml:"searxng_public_only"` // only ask it at public addresses and those of auth.allow_private
+	AllowPrivate  []string `yaml:"allow_private"`       // private addresses or networks that web_fetch may read from
+	Browser       string   `yaml:"browser"`             // for pages that need scripts: a path, an address, off; "" looks
+	Ports         []int    `yaml:"ports"`               // ports web_fetch may connect to besides 80, 443, 8080 and 8443
 }
 
 // Browser says whether agents may use a browser, and how many there may be.

@@ -20,6 +20,8 @@ type WebEdit struct {
 	SearXNG  *string            // address of an own search engine; empty has none
 	Keys     map[string]Secret  // by the variable that the service reads; an empty key is forgotten
 	Judge    func(string) error // says why a new address may not be used; nil judges none
+	// PublicOnly marks a new address as searxng_public_only. Without it the mark goes: the owner has seen the address.
+	PublicOnly bool
 }
 
 // ChangeWeb writes what settings say about the web tools: keys to DIR/secrets.env, where a service finds them as it
@@ -29,7 +31,9 @@ func (s *Store) ChangeWeb(e WebEdit) error {
 		return err
 	}
 	return s.edit(func(d *draft) error {
-		if at := e.SearXNG; at != nil && e.Judge != nil && strings.TrimSpace(*at) != s.Current().File.Web.SearXNGURL {
+		was := s.Current().File.Web
+		moved := e.SearXNG != nil && strings.TrimSpace(*e.SearXNG) != was.SearXNGURL
+		if at := e.SearXNG; moved && e.Judge != nil {
 			if err := e.Judge(strings.TrimSpace(*at)); err != nil {
 				return &EditError{"searxng_url", PrivateAddress, err.Error()}
 			}
@@ -47,6 +51,9 @@ func (s *Store) ChangeWeb(e WebEdit) error {
 		}
 		if e.SearXNG != nil {
 			values["searxng_url"] = strings.TrimSpace(*e.SearXNG)
+			if mark := e.PublicOnly && (moved || was.SearXNGPublic); mark != was.SearXNGPublic {
+				values["searxng_public_only"] = mark
+			}
 		}
 		left := maxEditValues
 		for _, key := range sorted(values) {

@@ -38,7 +38,7 @@ func (b *Builder) CallForApp(ctx context.Context, t *agent.Turn, tool *agent.Too
 // is not switched off.
 func (b *Builder) AppServer(ctx context.Context, owner, thread, server string) (bool, error) {
 	without, err := b.appsWithout(ctx, b.config().File, owner, thread)
-	return err == nil && !without(&agent.Tool{Server: server}), err
+	return err == nil && !without(&agent.Tool{Server: server, MCP: true}), err
 }
 
 // appsWithout reports which tools apps in a thread do without.

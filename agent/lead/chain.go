@@ -85,7 +85,9 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		// after_model, wrap_model: no going round in circles
 		when(f.LoopDetection.Enabled, middleware.LoopDetection(f.LoopDetection)),
 		// before_agent, wrap_model, after_model: what a run and a thread may spend
-		when(f.TokenBudget.Enabled || e.left > 0, middleware.TokenBudget(dayBudget(f.TokenBudget, e.left), e.budget)),
+		when(f.TokenBudget.Enabled, middleware.TokenBudget(f.TokenBudget, e.budget)),
+		// wrap_model, after_model: what the owner may spend in a day
+		when(e.day != nil, middleware.DayLimit(e.day)),
 		// before_agent, wrap_model, after_model: what a helper may spend
 		when(helperBudget(e).Enabled, middleware.HelperBudget(helperBudget(e))),
 		// wrap_model, after_model: work ends in words

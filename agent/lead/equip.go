@@ -24,10 +24,10 @@ type equipment struct {
 	hidden  []*agent.Tool // of tools, those whose schemas must be found first
 	brief   string        // the prompt in place of the whole one, for a model that reads little
 	thread  string
-	run     string             // "" outside of runs
-	budget  *middleware.Budget // what the run has spent
-	may     access.Rights      // of the run's owner
-	left    int64              // tokens the owner may still use today, 0 for no limit
+	run     string                // "" outside of runs
+	budget  *middleware.Budget    // what the run has spent
+	may     access.Rights         // of the run's owner
+	day     *middleware.Allowance // what the owner may still use today; nil for no limit
 
 	who     custom
 	skills  []skills.Skill

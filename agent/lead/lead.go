@@ -261,10 +261,6 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 	if err != nil {
 		return nil, err
 	}
-	left, err := b.left(ctx, s, may)
-	if err != nil {
-		return nil, err
-	}
 	c, err := b.who(ctx, s)
 	if err != nil {
 		return nil, err
@@ -288,7 +284,7 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 		return nil, err
 	}
 	r := b.equip(permitted(snap.File, may), *o, entry.ContextWindow, c.project.without(without))
-	r.thread, r.run, r.who, r.may, r.left = s.ThreadID, s.RunID, c, may, left
+	r.thread, r.run, r.who, r.may, r.day = s.ThreadID, s.RunID, c, may, b.dayLimit(s, s.RunID, may)
 	if o.Subagents && b.spawn != nil {
 		b.delegates(snap, &r, entry)
 	}

@@ -36,16 +36,24 @@ func (b *Builder) Admit(ctx context.Context, s runs.Spec) error {
 	return err
 }
 
-// left returns how many tokens the owner of a run may still use today, 0 for no limit.
-func (b *Builder) left(ctx context.Context, s runs.Spec, may access.Rights) (int64, error) {
-	if !may.Limited() {
-		return 0, nil
+// dayLimit is what a run, or a helper of one, may still take of its owner's tokens for the day; nil for no limit. Runs at
+// the same time, at all servers, share it: what each call took is stored when it ends, and asked for before the next.
+func (b *Builder) dayLimit(s runs.Spec, run string, may access.Rights) *middleware.Allowance {
+	if _, tokens := may.PerDay(); tokens == 0 {
+		return nil
 	}
-	tokens, err := b.access.Left(ctx, s.Owner, may, s.RunID)
-	if spent := new(access.Spent); errors.As(err, &spent) { // it was admitted before, and ends with its next answer
-		return 1, nil
+	return &middleware.Allowance{
+		Left: func(ctx context.Context) (int, error) {
+			tokens, err := b.access.Left(ctx, s.Owner, may, run)
+			if spent := new(access.Spent); errors.As(err, &spent) { // the run was admitted before
+				return 0, nil
+			}
+			return int(tokens), err
+		},
+		Spend: func(ctx context.Context, tokens int) error {
+			return b.access.Spend(ctx, s.Owner, s.RunID, int64(tokens))
+		},
 	}
-	return tokens, err
 }
 
 // unspent refuses a call beside runs when the owner has no tokens left today. Errors: *access.Spent.
@@ -99,20 +107,7 @@ func permitted(f config.File, may access.Rights) config.File {
 	return f
 }
 
-// mayUse reports whether somebody may use the server that a tool comes from. Tools of clients, and those that ask
-// agents, aren't from MCP servers.
+// mayUse reports whether somebody may use the MCP server that a tool comes from, if it comes from one.
 func mayUse(may access.Rights, t *agent.Tool) bool {
-	return t.Server == "" || t.Server == "client" || t.Server == "acp" || may.May(access.Server, t.Server)
-}
-
-// dayBudget is a budget that ends a run, too, when it has used the tokens left for the day; 0 leaves it as it is.
-func dayBudget(o middleware.BudgetOptions, left int64) middleware.BudgetOptions {
-	switch {
-	case left <= 0:
-		return o
-	case !o.Enabled:
-		return middleware.BudgetOptions{Enabled: true, MaxTokens: int(left), WarnThreshold: 0.8, HardStopThreshold: 1}
-	}
-	o.MaxTokens = min(o.MaxTokens, int(left))
-	return o
+	return !t.MCP || may.May(access.Server, t.Server)
 }

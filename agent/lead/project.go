@@ -25,7 +25,7 @@ func (p *Project) without(without func(*agent.Tool) bool) func(*agent.Tool) bool
 		return without
 	}
 	return func(t *agent.Tool) bool {
-		return t.Server != "" && !slices.Contains(p.Servers, t.Server) || without(t)
+		return t.MCP && !slices.Contains(p.Servers, t.Server) || without(t)
 	}
 }
 

@@ -110,7 +110,7 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 
 // delegates gives a run the tool that sends helpers.
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
-	may, left := e.may, e.left
+	may := e.may
 	e.kinds = kinds(permitted(snap.File, may), b.bash() != nil && e.who.has(tools.GroupBash))
 	budget, groups := e.budget, custom{Agent: profile.Agent{ToolGroups: e.who.ToolGroups, Skills: e.who.Skills},
 		project: e.who.project}
@@ -119,7 +119,7 @@ func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Mode
 		Kinds: e.kinds, Model: model, Store: b.keepReport, After: b.after, Late: runs.ErrTimeLimit,
 		Run: func(ctx context.Context, t *agent.Turn, j subagent.Job) (subagent.End, error) {
 			build := func(ctx context.Context, s runs.Spec) (*agent.Agent, error) {
-				return b.helperAgent(ctx, snap, s, &j, budget, groups, may, left)
+				return b.helperAgent(ctx, snap, s, &j, budget, groups, may)
 			}
 			return b.send(ctx, t, j, model(j.Kind), build)
 		},
@@ -180,7 +180,7 @@ func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model
 // helperAgent makes the agent of a helper. It has the tools of the run that sends it, as far as
 // its kind may use them, and spends from the same budget.
 func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job,
-	budget *middleware.Budget, groups custom, may access.Rights, left int64) (*agent.Agent, error) {
+	budget *middleware.Budget, groups custom, may access.Rights) (*agent.Agent, error) {
 	model, entry, err := b.model(snap, s, custom{}, may)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs
 		return nil, err
 	}
 	e := b.equip(permitted(snap.File, may), *s.Options, entry.ContextWindow, groups.project.without(without))
-	e.thread, e.run, e.budget, e.helper, e.may, e.left = s.ThreadID, s.Parent, budget, j, may, left
+	e.thread, e.run, e.budget, e.helper, e.may, e.day = s.ThreadID, s.Parent, budget, j, may, b.dayLimit(s, s.Parent, may)
 	groups.Skills = may.Narrow(access.Skill, j.Kind.Learned(groups.Skills))
 	e.who = groups
 	e.skills, e.off = b.skillsOf(groups.Skills)

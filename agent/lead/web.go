@@ -13,7 +13,8 @@ import (
 // WebSettings are what a configuration says about the web tools.
 func WebSettings(snap *config.Snapshot) community.Settings {
 	w := snap.File.Web
-	s := community.Settings{Fallback: w.Fallback, SearXNG: w.SearXNGURL, Ports: w.Ports, Order: w.Order, Env: snap.Env,
+	s := community.Settings{Fallback: w.Fallback, SearXNG: w.SearXNGURL, SearXNGPublic: w.SearXNGPublic,
+		Opened: networks(snap.File.Auth.AllowPrivate), Ports: w.Ports, Order: w.Order, Env: snap.Env,
 		Private: networks(w.AllowPrivate)}
 	for _, t := range snap.File.Tools {
 		if t.Disabled != "" {

@@ -37,7 +37,7 @@ web: {searxng_url: "http://127.0.0.1:2", allow_private: [10.1.0.0/16, 10.2.0.1, 
 	}
 	s := lead.WebSettings(c.Current())
 	got := fmt.Sprintf("%+v", s.Search)
-	if got != "{Provider:duckduckgo Key: Base: Most:7 Time:0s Region:de-de SafeSearch:strict}" {
+	if got != "{Provider:duckduckgo Key: Base: Most:7 Time:0s Region:de-de SafeSearch:strict Public:false}" {
 		t.Error(got)
 	}
 	f := s.Fetch

@@ -1,10 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fawn/agent"
+	"fawn/sandbox/netguard"
 )
 
 // What servers are told about apps, and what those are.
@@ -134,9 +138,9 @@ func (s *server) withApp(ctx context.Context, out *agent.Result, tool string, c 
 func handed(got *sdk.CallToolResult, clean func(string) string) json.RawMessage {
 	raw, err := json.Marshal(got)
 	if err == nil {
-		raw = []byte(clean(string(raw)))
+		raw, err = cleaned(raw, clean)
 	}
-	if err != nil || len(raw) > maxAppResult || !json.Valid(raw) {
+	if err != nil || len(raw) > maxAppResult {
 		raw, err = json.Marshal(&sdk.CallToolResult{IsError: got.IsError,
 			Content: []sdk.Content{&sdk.TextContent{Text: "The result is too large to be shown here."}}})
 		if err != nil { // a text always encodes
@@ -144,6 +148,43 @@ func handed(got *sdk.CallToolResult, clean func(string) string) json.RawMessage 
 		}
 	}
 	return raw
+}
+
+// cleaned is JSON whose texts and names were cleaned one by one: in the encoded form a text may look different, and what
+// takes its place might end it.
+func cleaned(raw []byte, clean func(string) string) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("decode a result: %w", err)
+	}
+	return agent.Encode(cleanedValue(v, clean))
+}
+
+func cleanedValue(v any, clean func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return clean(v)
+	case json.Number: // a secret may be made of digits
+		if s := clean(v.String()); s != v.String() {
+			return s
+		}
+	case []any:
+		for i := range v {
+			v[i] = cleanedValue(v[i], clean)
+		}
+	case map[string]any:
+		for _, key := range slices.Collect(maps.Keys(v)) {
+			one := cleanedValue(v[key], clean)
+			name := clean(key)
+			if name != key {
+				delete(v, key)
+			}
+			v[name] = one
+		}
+	}
+	return v
 }
 
 // AppPage is the page of an app, and the addresses its server says that it needs.
@@ -192,8 +233,8 @@ func isApp(kind string) bool {
 	return err == nil && base == "text/html" && params["profile"] == "mcp-app"
 }
 
-// domain is an origin as a policy of a page may name it: one of TLS, or of this machine.
-var domain = regexp.MustCompile(`^(?:(?:https|wss)://(?:\*\.)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|(?:http|ws)://(?:localhost|127\.0\.0\.1))(?::[0-9]{1,5})?$`)
+// domain is an origin as a policy of a page may name it, with the host and "*." before it.
+var domain = regexp.MustCompile(`^(?:https|wss)://(\*\.)?([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(?::[0-9]{1,5})?$`)
 
 // allow takes the addresses that a server declares.
 func (p *AppPage) allow(meta sdk.Meta) {
@@ -202,13 +243,46 @@ func (p *AppPage) allow(meta sdk.Meta) {
 	list := func(key string) (out []string) {
 		all, _ := csp[key].([]any)
 		for _, one := range all[:min(len(all), maxAppDomains)] {
-			if s, ok := one.(string); ok && domain.MatchString(strings.TrimSuffix(s, "/")) {
+			if s, ok := one.(string); ok && reachable(strings.TrimSuffix(s, "/")) {
 				out = append(out, strings.TrimSuffix(s, "/"))
 			}
 		}
 		return out
 	}
 	p.Connect, p.Load, p.Frame, p.Base = list("connectDomains"), list("resourceDomains"), list("frameDomains"), list("baseUriDomains")
+}
+
+// reachable reports whether an app may name an origin: not one of the reader's own machine, or of the link it is at.
+func reachable(origin string) bool {
+	m := domain.FindStringSubmatch(origin)
+	if m == nil {
+		return false
+	}
+	host, err := netguard.Host(m[2])
+	if err != nil {
+		return false
+	}
+	for _, zone := range []string{"localhost", "localdomain", "local"} {
+		if host == zone || strings.HasSuffix(host, "."+zone) {
+			return false
+		}
+	}
+	addr, err := netip.ParseAddr(host)
+	return err != nil || m[1] == "" && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() && !addr.IsUnspecified() && !addr.IsMulticast()
+}
+
+// Without takes away the addresses of hosts, such as those that this server has.
+func (p *AppPage) Without(hosts ...string) {
+	for _, list := range []*[]string{&p.Connect, &p.Load, &p.Frame, &p.Base} {
+		*list = slices.DeleteFunc(*list, func(origin string) bool {
+			m := domain.FindStringSubmatch(origin)
+			return m == nil || slices.ContainsFunc(hosts, func(host string) bool {
+				host = strings.ToLower(strings.TrimSuffix(host, "."))
+				own := strings.ToLower(m[2])
+				return host == own || m[1] != "" && strings.HasSuffix(host, "."+own)
+			})
+		})
+	}
 }
 
 // AppTool is a tool that an app of a server asks for, which must be one of that server. Errors: ErrUnknown, ErrGone.

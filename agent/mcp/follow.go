@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +24,7 @@ const (
 	answerTime  = 30 * time.Second // for one answer about a task
 	resultTime  = time.Minute      // for the result of a task that is over
 	cancelTime  = 10 * time.Second // for a request to cancel
+	wishEvery   = time.Second      // between two looks, while a question is open, whether the task is to be cancelled
 	noteEvery   = 30 * time.Second // the time of the last answer is stored so often
 	refusedMost = 3                // answers without a task in a row, after which it is lost
 )
@@ -36,7 +36,7 @@ const TypeTask = "mcp_task"
 type Following struct {
 	Book  tasks.Book
 	Every time.Duration // between two questions, where a server does not say; 0 = five seconds
-	Most  int           // questions at the same time; 0 = eight
+	Most  int           // questions to one server at the same time; 0 = eight
 	// Leaves tells whether a call ends because another one goes on with it later, for which its task is left alone.
 	Leaves func(cause error) bool
 	// Ended tells whether a run has ended, so that nobody follows its tasks any more.
@@ -47,22 +47,32 @@ type Following struct {
 // follows are the tasks followed here.
 type follows struct {
 	Following
-	slots chan struct{}
 
-	mu   sync.Mutex
-	wake map[string]chan struct{} // by the id of the task: somebody wants it cancelled
+	mu     sync.Mutex
+	places map[string]chan struct{} // by server: one for each question
+	wake   map[string]chan struct{} // by the id of the task: somebody wants it cancelled
 }
 
 func newFollows(f *Following) *follows {
 	if f == nil {
 		return nil
 	}
-	out := &follows{Following: *f, slots: make(chan struct{}, cmp.Or(f.Most, 8)), wake: map[string]chan struct{}{}}
-	out.Every = cmp.Or(out.Every, 5*time.Second)
+	out := &follows{Following: *f, places: map[string]chan struct{}{}, wake: map[string]chan struct{}{}}
+	out.Every, out.Most = cmp.Or(out.Every, 5*time.Second), cmp.Or(out.Most, 8)
 	if out.Now == nil {
 		out.Now = time.Now
 	}
 	return out
+}
+
+// placesOf are those for questions to a server: one that is silent holds up nobody else's tasks.
+func (f *follows) placesOf(server string) chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.places[server] == nil {
+		f.places[server] = make(chan struct{}, f.Most)
+	}
+	return f.places[server]
 }
 
 // CancelTask wants a task of a thread to be cancelled, wherever it is followed. Errors: tasks.ErrNotFound.
@@ -125,7 +135,7 @@ type follower struct {
 func (s *server) begun(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string, state *taskState) (agent.Result, error) {
 	f := s.pool.follows
 	now := f.Now().UTC()
-	task := tasks.Task{ID: rand.Text(), Thread: t.ThreadID, Run: t.RunID, Call: c.ID, Server: s.name, Tool: tool,
+	task := tasks.Task{ID: tasks.NewID(now), Thread: t.ThreadID, Run: t.RunID, Call: c.ID, Server: s.name, Tool: tool,
 		Remote: state.ID, Status: statusOf(state.Status), Created: now, Updated: now, Every: state.every(),
 		Message: s.quoted(state.Message)}
 	return s.pool.follow(ctx, t, c, task, true)
@@ -292,16 +302,23 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 
 // look asks for the state of the task. An error that refused its result ends it, once it is over.
 func (f *follower) look(ctx context.Context, s *server, e *session, refused *int, why error) (r agent.Result, ended bool, err error) {
-	select {
-	case f.slots <- struct{}{}:
-	case <-ctx.Done():
-		r, err = f.stopped(ctx)
+	var state *taskState
+	places := f.placesOf(s.name)
+	if f.unlessCancelled(ctx, func(ctx context.Context) {
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		case <-ctx.Done():
+			err = ctx.Err()
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		state, err = sdk.CallCustomMethod[*ofTask, *taskState](ctx, e.client, getTask, &ofTask{ID: f.task.Remote})
+	}) {
+		r, err = f.cancel(ctx, s, e)
 		return r, true, err
 	}
-	asking, cancel := context.WithTimeout(ctx, answerTime)
-	state, err := sdk.CallCustomMethod[*ofTask, *taskState](asking, e.client, getTask, &ofTask{ID: f.task.Remote})
-	cancel()
-	<-f.slots
 	switch {
 	case ctx.Err() != nil:
 		r, err = f.stopped(ctx)
@@ -347,6 +364,37 @@ func (f *follower) look(ctx context.Context, s *server, e *session, refused *int
 		f.tell()
 	}
 	return r, false, nil
+}
+
+// unlessCancelled asks a question, which ends when somebody wants the task to be cancelled meanwhile, and tells whether
+// that is so.
+func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Context)) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ask(ctx)
+	}()
+	stop := func() bool {
+		cancel()
+		<-done
+		return true
+	}
+	tick := time.NewTicker(wishEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return false
+		case <-f.wake:
+			return stop()
+		case <-tick.C: // it may be wanted at another server
+			if at, err := f.Book.Wish(ctx, f.task.Thread, f.task.ID); err == nil && !at.IsZero() {
+				return stop()
+			}
+		}
+	}
 }
 
 // every is how long to wait before the next question.
@@ -538,6 +586,7 @@ func (p *Pool) tidyOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed []error // one task that can't be judged keeps no other
 	for _, t := range list {
 		p.follows.mu.Lock()
 		here := p.follows.wake[t.ID] != nil
@@ -546,20 +595,18 @@ func (p *Pool) tidyOnce(ctx context.Context) error {
 			continue
 		}
 		over, err := p.follows.Ended(ctx, t.Run)
-		if err != nil {
-			return err
-		}
-		if !over {
+		if err != nil || !over {
+			failed = append(failed, err)
 			continue
 		}
 		// Tasks before it took time to end.
 		switch now, err := p.follows.Book.Get(ctx, t.Thread, t.ID); {
 		case errors.Is(err, tasks.ErrNotFound):
 		case err != nil:
-			return err
+			failed = append(failed, err)
 		case !now.Over():
 			p.endTask(ctx, now, "its run ended before it did")
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }

@@ -39,9 +39,8 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, to
 		if err != nil {
 			return agent.Result{}, fmt.Errorf("encode a structured result: %w", err)
 		}
-		data = []byte(w.clean(string(data)))
-		if !json.Valid(data) {
-			data = nil // a masked value was part of the notation
+		if data, err = cleaned(data, w.clean); err != nil {
+			return agent.Result{}, err
 		}
 		if text := w.text.String(); len(data) > 0 && !saysAll(text, data) { // servers put a summary beside it
 			if text != "" {

@@ -134,7 +134,8 @@ func samePreference(a, b *agent.Preference) bool {
 
 // tool is what models call.
 func (s *server) tool(name string, l listed, r Routing) *agent.Tool {
-	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Deferred: true, Server: s.name, Native: l.Name}
+	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Deferred: true, Server: s.name, MCP: true,
+		Native: l.Name}
 	if r.Prefer {
 		t.Prefer = &agent.Preference{Priority: max(-1000, min(r.Priority, 1000)), Keywords: r.Keywords}
 	}

@@ -3,6 +3,7 @@ package projects
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"mime/multipart"
 	"net/url"
@@ -27,7 +28,7 @@ func (s *Service) Save(ctx context.Context, person, id string, form *multipart.R
 	if err != nil {
 		return out, err
 	}
-	if err := s.Dirs.Save(ctx, shelf); err != nil {
+	if err := s.saved(ctx, id); err != nil {
 		return out, err
 	}
 	names := make([]string, 0, len(out.Files))
@@ -36,6 +37,34 @@ func (s *Service) Save(ctx context.Context, person, id string, form *multipart.R
 		out.Files[i] = shown(id, f)
 	}
 	return out, s.Documents.Add(ctx, shelf, names...)
+}
+
+// saved stores a changed shelf. Where its project was deleted meanwhile nothing of it stays, and the error is
+// store.ErrNotFound.
+func (s *Service) saved(ctx context.Context, id string) error {
+	err := s.Dirs.Save(ctx, store.ShelfOf(id))
+	gone, failed := Settle(ctx, s.DB, s.Dirs, id)
+	if gone {
+		return errors.Join(fmt.Errorf("project %s: %w", id, store.ErrNotFound), failed)
+	}
+	return errors.Join(err, failed)
+}
+
+// Settle removes what was written into a project's files while it was deleted, and tells whether it is gone.
+func Settle(ctx context.Context, db *store.DB, dirs files.Dirs, id string) (gone bool, err error) {
+	gone, err = db.SettleShelf(ctx, id)
+	if gone {
+		err = errors.Join(err, dirs.Remove(store.ShelfOf(id)))
+	}
+	return gone, err
+}
+
+// Shelved tells whether the project of a shelf is there, for [files.Dirs].
+func Shelved(db *store.DB) func(shelf string) (bool, error) {
+	return func(shelf string) (bool, error) {
+		id, _ := store.ShelfProject(shelf)
+		return db.HasProject(context.Background(), id)
+	}
 }
 
 // Files lists the files of a project. Errors: store.ErrNotFound.
@@ -69,7 +98,7 @@ func (s *Service) Remove(ctx context.Context, person, id, name string) error {
 	if err := uploads.Delete(dir, name); err != nil {
 		return err
 	}
-	return errors.Join(s.Documents.Remove(ctx, dir, shelf, name), s.Dirs.Save(ctx, shelf))
+	return errors.Join(s.Documents.Remove(ctx, dir, shelf, name), s.saved(ctx, id))
 }
 
 // open opens the files of a project for whoever may read it, or write it.
@@ -87,6 +116,9 @@ func (s *Service) open(ctx context.Context, person, id string, write bool) (*fil
 		if err = s.Dirs.Create(shelf); err == nil {
 			dir, err = s.Dirs.Open(shelf)
 		}
+	}
+	if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
+		err = fmt.Errorf("files of project %s: %w", id, store.ErrNotFound)
 	}
 	return dir, shelf, err
 }

@@ -55,7 +55,10 @@ type Config struct {
 }
 
 // Service changes projects.
-type Service struct{ Config }
+type Service struct {
+	Config
+	misses misses
+}
 
 // New makes a Service.
 func New(c Config) *Service {
@@ -68,7 +71,7 @@ func New(c Config) *Service {
 	if c.Discarded == nil {
 		c.Discarded = func() {}
 	}
-	return &Service{c}
+	return &Service{Config: c}
 }
 
 // Check tidies the name and settings of a project. The error is an *Invalid.
@@ -184,13 +187,10 @@ func (s *Service) Delete(ctx context.Context, owner, id string, chats bool) (at 
 			return at, fmt.Errorf("end the chats of project %s: %w", id, err)
 		}
 	}
-	inside, err := s.DB.ThreadsIn(ctx, "", id)
-	if err != nil {
-		return at, err
-	}
 	at = s.DB.Now().Truncate(time.Millisecond)
 	shelf := store.ShelfOf(id)
-	if err := s.DB.DeleteProject(ctx, owner, id, chats, at, runs.RemovedFiles(shelf)); err != nil {
+	inside, err := s.DB.DeleteProject(ctx, owner, id, chats, at, runs.RemovedFiles(shelf))
+	if err != nil {
 		return at, err
 	}
 	if chats {

@@ -9,13 +9,17 @@ import (
 	"fawn/store"
 )
 
-// Share gives the person whose account has an address a role in a project of p's owner. Errors: *Invalid.
+// Share gives the person whose account has an address a role in a project of p's owner. Errors: *Invalid, *TooMany.
 func (s *Service) Share(ctx context.Context, p store.Project, email string, role store.Role) error {
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
 	}
+	if err := s.misses.check(p.Owner, s.DB.Now()); err != nil {
+		return err
+	}
 	u, err := s.DB.UserByEmail(ctx, strings.TrimSpace(email))
 	if errors.Is(err, store.ErrNotFound) {
+		s.misses.count(p.Owner, s.DB.Now())
 		return &Invalid{"email", "there is no account with this address"}
 	}
 	if err != nil {

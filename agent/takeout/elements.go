@@ -115,14 +115,11 @@ func (v *value) take(p []byte) (n int, done bool) {
 			v.backslash = false
 			continue
 		}
-		if v.text {
-			end := bytes.IndexByte(p[i:], '"')
-			if end < 0 {
-				end = len(p) - i
-			}
-			if at := bytes.IndexByte(p[i:i+end], '\\'); at >= 0 {
-				i, v.backslash = i+at, true
-			} else if i += end; i < len(p) {
+		if v.text { // byte by byte: looking far ahead for its end would read the rest again behind each backslash
+			switch p[i] {
+			case '\\':
+				v.backslash = true
+			case '"':
 				if v.text = false; v.depth == 0 {
 					return i + 1, true
 				}

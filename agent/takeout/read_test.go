@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/agent/takeout"
 )
@@ -221,5 +222,38 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 	_, err := takeout.Read(ctx, strings.NewReader(claude), int64(len(claude)), func(*takeout.Conversation) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// lines is JSON of a conversation that is one long text of line ends.
+type lines struct{ size int64 }
+
+func (l lines) ReadAt(p []byte, at int64) (int, error) {
+	if at >= l.size {
+		return 0, io.EOF
+	}
+	n := min(int64(len(p)), l.size-at)
+	for i := range n {
+		switch at := at + i; {
+		case at < 2:
+			p[i] = "[\""[at]
+		case at >= l.size-2:
+			p[i] = "\"]"[at-l.size+2]
+		default:
+			p[i] = `\n`[at%2]
+		}
+	}
+	return int(n), nil
+}
+
+// TestLongTextsAreReadOnce: each byte is looked at once, whatever is escaped. Reading ahead to the end of a text behind every
+// escape would take minutes.
+func TestLongTextsAreReadOnce(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	long := lines{48 << 20}
+	bad, err := takeout.Read(ctx, long, long.size, func(*takeout.Conversation) error { return nil })
+	if ctx.Err() != nil || bad.Large != 1 && !errors.Is(err, takeout.ErrTooLarge) {
+		t.Errorf("%+v, %v", bad, err)
 	}
 }

@@ -25,6 +25,8 @@ type Dirs struct {
 	Mounts []Mount
 	// Shelf tells where the files are of the project that a thread is in; nil has no projects.
 	Shelf func(thread string) (Shelf, error)
+	// Shelved tells whether the project of a shelf is still there; nil says yes.
+	Shelved func(shelf string) (bool, error)
 	// Limits bounds walks and searches; zero fields mean [DefaultSearchLimits].
 	Limits SearchLimits
 	// Quota refuses to write more than a thread may have; nil refuses nothing.
@@ -41,7 +43,9 @@ type Mount struct {
 }
 
 // Create makes the folders of a thread, readable by this user only. Folders
-// that exist already are kept. It returns ErrThread for an invalid id.
+// that exist already are kept. It returns ErrThread for an invalid id, and an error that
+// matches fs.ErrNotExist for the shelf of a project that is gone: whoever deletes a project
+// removes its row first and its folders then, so none of them stays behind.
 func (d Dirs) Create(thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -52,8 +56,17 @@ func (d Dirs) Create(thread string) error {
 			return OpError("create folder of thread", thread, err)
 		}
 	}
-	return nil
+	if d.Shelved == nil || !strings.HasPrefix(thread, shelfPrefix) {
+		return nil
+	}
+	if there, err := d.Shelved(thread); there || err != nil {
+		return err
+	}
+	return errors.Join(OpError("create folder of project", thread, fs.ErrNotExist), d.Remove(thread))
 }
+
+// removals is how often a folder is removed into which somebody writes.
+const removals = 5
 
 // Remove deletes every file of a thread, also those that its programs made
 // unreadable or nested beyond the limits of a path. A thread without folders is
@@ -71,8 +84,10 @@ func (d Dirs) Remove(thread string) error {
 			return err
 		}
 	}
-	if os.RemoveAll(base) == nil {
-		return nil
+	for range removals { // somebody may write there at this moment
+		if os.RemoveAll(base) == nil {
+			return nil
+		}
 	}
 	if err := Loosen(base); err != nil {
 		return OpError("remove files of thread", thread, err)

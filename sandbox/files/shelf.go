@@ -153,7 +153,9 @@ func (d Dirs) ProjectFolder(thread string) (dir string, write bool, err error) {
 	if err != nil || shelf.ID == "" {
 		return "", false, err
 	}
-	if err := d.Create(shelf.ID); err != nil {
+	if err := d.Create(shelf.ID); errors.Is(err, fs.ErrNotExist) { // its project was deleted just now
+		return "", false, nil
+	} else if err != nil {
 		return "", false, err
 	}
 	if d.Keeper != nil {

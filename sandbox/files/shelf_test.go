@@ -162,3 +162,33 @@ func TestAProjectHasItsOwnQuota(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestNoFolderOfADeletedProjectIsMade, by whichever way: a thread that still believes in it is told that there is none.
+func TestNoFolderOfADeletedProjectIsMade(t *testing.T) {
+	write := true
+	dirs := inProject(t, &write)
+	there := true
+	dirs.Shelved = func(shelf string) (bool, error) { return there, nil }
+	f, _ := openIn(t, dirs)
+	put(t, f, files.Project+"/plan.md", "the plan")
+	there = false
+	if err := dirs.Remove("project.p"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteFile(t.Context(), files.Project+"/more.md", []byte("x"), false); err == nil {
+		t.Error("a file was written to a folder that was removed")
+	}
+	late, _ := openIn(t, dirs)
+	if err := late.WriteFile(t.Context(), files.Project+"/more.md", []byte("x"), false); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file of a deleted project: %v", err)
+	}
+	if err := dirs.Create("project.p"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder of a deleted project: %v", err)
+	}
+	if dir, _, err := dirs.ProjectFolder("a"); dir != "" || err != nil {
+		t.Errorf("commands see %q, %v", dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(dirs.Root, "projects", "p")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+}

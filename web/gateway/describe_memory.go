@@ -23,7 +23,7 @@ func describeMemory() []o.Op {
 		{ID: "reloadMemory", Tag: tag, Text: "Import memory.json if it has changed",
 			More: "It replaces what is remembered. A file that can't be read is a 500, and changes nothing.",
 			Out:  one, Fail: []int{409}},
-		{ID: "clearMemory", Tag: tag, Text: "Forget everything", More: "Facts of custom agents too.", Query: at,
+		{ID: "clearMemory", Tag: tag, Text: "Forget everything", More: "Facts of custom agents too. Memories of projects stay.", Query: at,
 			Out: one, Fail: []int{409}},
 		{ID: "exportMemory", Tag: tag, Text: "Export the memory", Out: one},
 		{ID: "importMemory", Tag: tag, Text: "Replace the memory by a document",

@@ -15,6 +15,7 @@ func describeProjects() []o.Op {
 	parts := []o.Prop{o.Is("color", o.Enum(append([]string{""}, projects.Colors()...)...)), o.Is("agent_name", o.String()),
 		o.Is("model_name", o.String()), o.Is("skills", names), o.Is("mcp_servers", names), o.Is("memory", o.Enum(projects.Memories()...))}
 	one := route.Answered("The project", o.Ref("Project"))
+	mine := route.Answered("The project", o.Ref("OneProject"))
 	files := o.List(o.Ref("ProjectFile"))
 	members := route.Answered("The owner, then the others", o.Object(o.Req("members",
 		o.List(o.Of[memberJSON](o.Is("role", o.Enum("owner", "editor", "viewer")))))))
@@ -25,7 +26,7 @@ func describeProjects() []o.Op {
 		{ID: "createProject", Example: `{"name": "Deer", "instructions": "Answer with sources."}`, Tag: tag, Text: "Create a project", Need: true,
 			Body: o.Reads[projectBody](append(parts, o.Req("name", o.String()))...),
 			Out:  []o.Answer{{Status: 201, Text: "The project", Schema: o.Ref("Project")}}},
-		{ID: "getProject", Tag: tag, Text: "Get a project", Out: one},
+		{ID: "getProject", Tag: tag, Text: "Get a project", Out: mine},
 		{ID: "changeProject", Tag: tag, Text: "Change a project; absent fields stay, null clears",
 			Body: o.Reads[projectBody](parts...), Out: one},
 		{ID: "deleteProject", Tag: tag, Text: "Delete a project and its files",
@@ -45,11 +46,14 @@ func describeProjects() []o.Op {
 		{ID: "addProjectThread", Tag: tag, Text: "Move a thread into a project", Out: route.Emptied("Moved")},
 		{ID: "removeProjectThread", Tag: tag, Text: "Move a thread out of a project", Out: route.Emptied("Moved")},
 		{ID: "getProjectMemory", Tag: tag, Text: "Get what your chats in a project have taught", Out: facts},
-		{ID: "clearProjectMemory", Tag: tag, Text: "Forget what your chats in a project have taught", Out: facts},
+		{ID: "putProjectMemory", Tag: tag, Text: "Let your chats in a shared project read your own memory, or not", Need: true,
+			Body: o.Body(o.Req("personal_memory", o.Bool())), Out: mine},
+		{ID: "clearProjectMemory", Tag: tag, Text: "Forget what your chats in a project have taught",
+			More: "Also what waits to be learned from them. Your own memory and those of other members stay.", Out: facts},
 		{ID: "listProjectMembers", Tag: tag, Text: "List who can use a project", Out: members},
 		{ID: "shareProject", Tag: tag, Text: "Share a project, or change somebody's role", Need: true,
 			More: "Only its owner can. Viewers have chats in it, editors change its files and settings, too.",
-			Body: o.Reads[memberBody](o.Req("email", o.String()), o.Req("role", o.Enum("viewer", "editor"))), Out: members},
+			Body: o.Reads[memberBody](o.Req("email", o.String()), o.Req("role", o.Enum("viewer", "editor"))), Out: members, Fail: []int{429}},
 		{ID: "unshareProject", Tag: tag, Text: "Stop sharing a project with somebody, or leave it",
 			More: "Their chats leave the project.", Out: route.Emptied("Done")},
 	}
@@ -62,6 +66,7 @@ func projectSchemas() map[string]o.Schema {
 		o.Is("role", o.Enum("owner", "editor", "viewer"))}
 	return map[string]o.Schema{
 		"Project":       o.Of[projectJSON](project...),
+		"OneProject":    o.Of[oneProject](project...),
 		"ListedProject": o.Of[listedProject](project...),
 		"ProjectFile":   o.Of[uploads.File](),
 	}

@@ -33,6 +33,7 @@ func (g *Gateway) projectRoutes() []route.Route {
 		route.On("PUT", "/projects/{project_id}/threads/{thread_id}", user, "addProjectThread", g.OnThread(g.putProjectThread)),
 		route.On("DELETE", "/projects/{project_id}/threads/{thread_id}", user, "removeProjectThread", g.OnThread(g.takeProjectThread)),
 		route.On("GET", "/projects/{project_id}/memory", user, "getProjectMemory", g.onProject(g.projectMemory)),
+		route.On("PUT", "/projects/{project_id}/memory", user, "putProjectMemory", g.onProject(g.putProjectMemory)),
 		route.On("DELETE", "/projects/{project_id}/memory", user, "clearProjectMemory", g.onProject(g.clearProjectMemory)),
 		route.On("GET", "/projects/{project_id}/members", user, "listProjectMembers", g.onProject(g.projectMembers)),
 		route.On("POST", "/projects/{project_id}/members", user, "shareProject", g.onProject(g.shareProject)),
@@ -125,6 +126,9 @@ func projectError(err error) error {
 	if errors.As(err, &bad) {
 		return httpx.Invalid("body", bad.Field, "%s", bad.Why)
 	}
+	if many := new(projects.TooMany); errors.As(err, &many) {
+		return httpx.Errorf(http.StatusTooManyRequests, "%s", many)
+	}
 	return err
 }
 
@@ -164,6 +168,12 @@ func owning(p store.Project) error {
 	return nil
 }
 
+// oneProject is a project with the asker's own settings for it.
+type oneProject struct {
+	projectJSON
+	Personal bool `json:"personal_memory"`
+}
+
 // listedProject is a project in the list of all.
 type listedProject struct {
 	projectJSON
@@ -198,8 +208,30 @@ func (g *Gateway) createProject(c echo.Context) error {
 	return httpx.JSON(c, http.StatusCreated, projectOf(p))
 }
 
+// project is a project with what the asker has allowed in it.
 func (g *Gateway) project(c echo.Context, p store.Project) error {
-	return httpx.JSON(c, http.StatusOK, projectOf(p))
+	allowed, _, err := g.DB.PersonalMemory(c.Request().Context(), g.Owner(c), p.ID)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, oneProject{projectOf(p), allowed})
+}
+
+// putProjectMemory says whether the asker's chats in a shared project may read the asker's own memory.
+func (g *Gateway) putProjectMemory(c echo.Context, p store.Project) error {
+	var body struct {
+		Personal *bool `json:"personal_memory"`
+	}
+	if err := g.BindStrict(c, &body); err != nil {
+		return err
+	}
+	if body.Personal == nil {
+		return httpx.Invalid("body", "personal_memory", "want true or false")
+	}
+	if err := g.DB.AllowPersonalMemory(c.Request().Context(), g.Owner(c), p.ID, *body.Personal); err != nil {
+		return err
+	}
+	return g.project(c, p)
 }
 
 func (g *Gateway) changeProject(c echo.Context, p store.Project) error {

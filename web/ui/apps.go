@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -32,6 +34,25 @@ func appPolicy(p mcp.AppPage) string {
 		with("img-src", "data: blob:", p.Load) + with("media-src", "data: blob:", p.Load) + with("font-src", "data:", p.Load) +
 		with("worker-src", "blob:", nil) + with("connect-src", "", p.Connect) + with("frame-src", "", p.Frame) +
 		with("base-uri", "", p.Base) + "; form-action 'none'; object-src 'none'; frame-ancestors 'self'"
+}
+
+// ownHosts are the names and addresses under which this server may be found.
+func (u *UI) ownHosts(r *http.Request) []string {
+	conf := u.Config.Current().File.Server
+	hosts := slices.Concat(conf.Hosts, conf.TLS.Domains)
+	for _, at := range []string{r.Host, u.Addr} {
+		if host, _, err := net.SplitHostPort(at); err == nil {
+			at = host
+		}
+		hosts = append(hosts, at)
+	}
+	list, _ := net.InterfaceAddrs() // where they can't be read, names remain
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok {
+			hosts = append(hosts, n.IP.String())
+		}
+	}
+	return hosts
 }
 
 // onApp finds the app of a step.
@@ -83,6 +104,7 @@ func (u *UI) app(c echo.Context, t store.Thread, a *mcp.App) error {
 	case err != nil:
 		return err
 	}
+	p.Without(u.ownHosts(c.Request())...)
 	h := c.Response().Header()
 	h.Set("Content-Security-Policy", appPolicy(p))
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -15,6 +15,7 @@ type Tasks struct {
 	list  []*serverTask
 	sent  []string // methods about tasks, in order
 	plain int      // calls of dig that were no tasks
+	mute  bool     // questions about states have no answer
 }
 
 type serverTask struct {
@@ -47,6 +48,13 @@ func (s *Tasks) Status(i int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.list[i].status
+}
+
+// Mute has questions about the states of tasks wait until whoever asks gives up.
+func (s *Tasks) Mute() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = true
 }
 
 // Say changes what is said about task i.
@@ -168,6 +176,11 @@ func (s *Tasks) answer(r *http.Request, method, name, id string, asTask bool) (a
 	}
 	switch method {
 	case "tasks/get":
+		if s.mute {
+			s.mu.Unlock()
+			<-r.Context().Done()
+			s.mu.Lock()
+		}
 		return t.state(), nil
 	case "tasks/cancel":
 		if t.status != "working" {

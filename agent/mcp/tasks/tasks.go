@@ -3,12 +3,11 @@
 package tasks
 
 import (
-	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +77,17 @@ func Over(status string) bool {
 }
 
 // Book has the tasks of all threads.
-type Book struct{ DB *store.DB }
+type Book struct {
+	DB *store.DB
+	// Bad is told of a row that can't be read and is passed over; nil tells nobody.
+	Bad func(thread, id string, err error)
+}
+
+// errBad means that a row can't be read.
+var errBad = errors.New("the row can't be read")
+
+// NewID makes the id of a task. Those of later ones come behind it.
+func NewID(now time.Time) string { return fmt.Sprintf("t%012x%s", now.UnixMilli(), rand.Text()) }
 
 func key(thread, id string) string { return thread + " " + id }
 
@@ -110,12 +119,27 @@ func (b Book) Get(ctx context.Context, thread, id string) (t Task, err error) {
 		return Task{}, ErrNotFound
 	}
 	if err == nil {
-		err = json.Unmarshal(body, &t)
+		t, err = read(body)
 	}
 	if err != nil {
 		return Task{}, fmt.Errorf("read a task of an MCP server: %w", err)
 	}
 	return b.wished(ctx, t)
+}
+
+func read(body []byte) (t Task, err error) {
+	if err = json.Unmarshal(body, &t); err != nil {
+		err = fmt.Errorf("%w: %w", errBad, err)
+	}
+	return t, err
+}
+
+// bad reports a row that is passed over.
+func (b Book) bad(key string, err error) {
+	if b.Bad != nil {
+		thread, id, _ := strings.Cut(key, " ")
+		b.Bad(thread, id, err)
+	}
 }
 
 // wished adds that somebody wants the task to be cancelled.
@@ -128,61 +152,90 @@ func (b Book) wished(ctx context.Context, t Task) (Task, error) {
 	return t, err
 }
 
+// pageRows is how many rows are read at a time.
+const pageRows = 50
+
+// each calls visit with the tasks of a thread, the newest first, until it returns false.
+func (b Book) each(ctx context.Context, thread string, visit func(Task) bool) error {
+	for before := ""; ; {
+		list, err := b.DB.LastKVs(ctx, store.Global, space, thread+" ", before, pageRows)
+		if err != nil {
+			return fmt.Errorf("list the tasks of MCP servers: %w", err)
+		}
+		for _, kv := range list {
+			before = kv.Key
+			if t, err := read(kv.Body); err != nil {
+				b.bad(kv.Key, err)
+			} else if !visit(t) {
+				return nil
+			}
+		}
+		if len(list) < pageRows {
+			return nil
+		}
+	}
+}
+
 // List reads the tasks of a thread, the newest first, limit of them at most.
 func (b Book) List(ctx context.Context, thread string, limit int) ([]Task, error) {
-	list, err := b.DB.KVs(ctx, store.Global, space, thread+" ")
-	if err != nil {
-		return nil, fmt.Errorf("list the tasks of MCP servers: %w", err)
-	}
-	out := make([]Task, 0, len(list))
-	for _, kv := range list {
-		var t Task
-		if err := json.Unmarshal(kv.Body, &t); err != nil {
-			return nil, fmt.Errorf("read a task of an MCP server: %w", err)
-		}
+	out := []Task{}
+	err := b.each(ctx, thread, func(t Task) bool {
 		out = append(out, t)
+		return len(out) < limit
+	})
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(out, func(a, b Task) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
-	if out = out[:min(limit, len(out))]; len(out) == 0 {
-		return out, nil
-	}
-	for i := range out {
-		if out[i], err = b.wished(ctx, out[i]); err != nil {
+	for i, t := range out {
+		wished, err := b.wished(ctx, t)
+		switch {
+		case errors.Is(err, errBad):
+			b.bad(key(t.Thread, t.ID), err)
+		case err != nil:
 			return nil, err
+		default:
+			out[i] = wished
 		}
 	}
 	return out, nil
 }
 
 // OfCall reads the newest task of a call of a run, or gives ErrNotFound.
-func (b Book) OfCall(ctx context.Context, thread, run, call string) (Task, error) {
-	list, err := b.List(ctx, thread, int(^uint(0)>>1))
+func (b Book) OfCall(ctx context.Context, thread, run, call string) (found Task, err error) {
+	err = ErrNotFound
+	if failed := b.each(ctx, thread, func(t Task) bool {
+		if t.Run == run && t.Call == call {
+			found, err = t, nil
+		}
+		return err != nil
+	}); failed != nil {
+		return Task{}, failed
+	}
 	if err != nil {
 		return Task{}, err
 	}
-	if i := slices.IndexFunc(list, func(t Task) bool { return t.Run == run && t.Call == call }); i >= 0 {
-		return list[i], nil
-	}
-	return Task{}, ErrNotFound
+	return b.wished(ctx, found)
 }
 
 // Open reads the tasks of all threads that are not over.
 func (b Book) Open(ctx context.Context) ([]Task, error) {
-	list, err := b.DB.KVs(ctx, store.Global, openSpace, "")
+	keys, err := b.DB.Keys(ctx, store.Global, openSpace)
 	if err != nil {
 		return nil, fmt.Errorf("list the open tasks of MCP servers: %w", err)
 	}
 	var out []Task
-	for _, kv := range list {
-		thread, id, _ := strings.Cut(kv.Key, " ")
+	for _, key := range keys {
+		thread, id, _ := strings.Cut(key, " ")
 		t, err := b.Get(ctx, thread, id)
-		if errors.Is(err, ErrNotFound) { // it has been deleted since
-			continue
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrNotFound): // it has been deleted since
+		case errors.Is(err, errBad):
+			b.bad(key, err)
+		case err != nil:
 			return nil, err
+		default:
+			out = append(out, t)
 		}
-		out = append(out, t)
 	}
 	return out, nil
 }
@@ -211,7 +264,9 @@ func (b Book) Wish(ctx context.Context, thread, id string) (at time.Time, err er
 		return time.Time{}, nil
 	}
 	if err == nil {
-		err = at.UnmarshalText(body)
+		if err = at.UnmarshalText(body); err != nil {
+			err = fmt.Errorf("%w: %w", errBad, err)
+		}
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read whether a task of an MCP server is to be cancelled: %w", err)

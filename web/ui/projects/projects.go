@@ -71,7 +71,11 @@ func (h *Handlers) project(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.page(c, http.StatusOK, p, nil)
+	var notice *views.Notice
+	if c.QueryParam("forgotten") != "" {
+		notice = &views.Notice{Kind: views.NoticeInfo, Text: page.Say(c, "projects.facts.forgotten")}
+	}
+	return h.page(c, http.StatusOK, p, notice)
 }
 
 // found is the project of the address, for whoever may read it.
@@ -112,6 +116,11 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 		if err != nil {
 			return err
 		}
+		allowed, shared, err := h.DB.PersonalMemory(ctx, me, p.ID)
+		if err != nil {
+			return err
+		}
+		v.Asks, v.Personal = shared && p.Settings.Memory != store.MemoryIsolated, allowed
 		for _, f := range facts {
 			v.Facts = append(v.Facts, views.MemoryFact{ID: f.ID, Text: f.Content})
 		}
@@ -229,9 +238,14 @@ func (h *Handlers) change(c echo.Context) error {
 	case "remove":
 		err = h.Projects.Remove(ctx, me, p.ID, form.Get("name"))
 	case "forget":
-		if h.Memory != nil {
-			_, err = h.Memory.Clear(ctx, store.ProjectMemory(me, p.ID), 0)
+		if h.Memory == nil {
+			break
 		}
+		if _, err = h.Memory.Clear(ctx, store.ProjectMemory(me, p.ID), 0); err == nil {
+			return c.Redirect(http.StatusSeeOther, views.ProjectURL(p.ID)+"?forgotten=1")
+		}
+	case "personal":
+		err = h.DB.AllowPersonalMemory(ctx, me, p.ID, form.Get("on") != "")
 	case "share", "unshare":
 		return h.share(c, p, action, form)
 	case "delete":
@@ -251,6 +265,8 @@ func (h *Handlers) changed(c echo.Context, p store.Project, err error) error {
 		return c.Redirect(http.StatusSeeOther, views.ProjectURL(p.ID))
 	case errors.Is(err, uploads.ErrTooLarge):
 		status, text = http.StatusRequestEntityTooLarge, page.Say(c, "projects.files.large")
+	case errors.As(err, new(*projects.TooMany)):
+		status, text = http.StatusTooManyRequests, page.Say(c, "projects.members.wait")
 	case errors.As(err, &bad) && bad.Field == "email":
 		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.members.unknown")
 	case errors.As(err, &bad):

@@ -91,12 +91,19 @@ func (h *Handlers) saveService(c echo.Context, form func(string) string, s views
 	case s.Own:
 		e.SearXNG = new(form("address"))
 		e.Judge = func(at string) error { return h.Outward.Address(c.Request().Context(), at) }
+		e.PublicOnly = h.publicOnly(c)
 	case form("forget") != "":
 		e.Keys = map[string]config.Secret{s.Key: ""}
 	case key != "" && s.Key != "":
 		e.Keys = map[string]config.Secret{s.Key: config.Secret(key)}
 	}
 	return h.changeWeb(c, s.Name, e)
+}
+
+// publicOnly tells whether addresses of the user of a request are only reached where the owner lets administrators.
+func (h *Handlers) publicOnly(c echo.Context) bool {
+	g := h.Outward.Guard(c.Request().Context())
+	return g != nil && !g.Private
 }
 
 // moveService is POST /ui/web/by-name/:name/move.
@@ -162,7 +169,8 @@ func (h *Handlers) tryService(c echo.Context, form func(string) string, s views.
 		trial.Problem, trial.Detail = "models.wrong."+string(config.PrivateAddress), refused.Error()
 		return h.tried(c, trial)
 	}
-	got, err := h.Web.Try(c.Request().Context(), s.Name, form("key"), form("address"), page.Say(c, "web.try.query"))
+	got, err := h.Web.Try(c.Request().Context(), s.Name, form("key"), form("address"), page.Say(c, "web.try.query"),
+		h.publicOnly(c))
 	var p *community.Problem
 	switch {
 	case err == nil:

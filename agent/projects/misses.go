@@ -1,0 +1,59 @@
+package projects
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// How many addresses without an account a person may try to share with, so that nobody finds out whose accounts there
+// are by trying them.
+const (
+	maxMisses  = 20
+	missTime   = time.Hour
+	maxMissers = 10_000 // people who are counted; then all begin anew
+)
+
+// TooMany means that a person has tried too many addresses.
+type TooMany struct{ Wait time.Duration }
+
+// Error says how long to wait.
+func (e *TooMany) Error() string {
+	return fmt.Sprintf("too many addresses without an account; try again in %d minutes", int(e.Wait.Minutes())+1)
+}
+
+// misses counts by person.
+type misses struct {
+	mu sync.Mutex
+	by map[string]*missed
+}
+
+type missed struct {
+	n     int
+	until time.Time
+}
+
+// check is *TooMany for a person who has to wait.
+func (m *misses) check(person string, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if one := m.by[person]; one != nil && one.n >= maxMisses && now.Before(one.until) {
+		return &TooMany{one.until.Sub(now)}
+	}
+	return nil
+}
+
+// count adds one.
+func (m *misses) count(person string, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.by == nil || len(m.by) >= maxMissers {
+		m.by = map[string]*missed{}
+	}
+	one := m.by[person]
+	if one == nil || !now.Before(one.until) {
+		one = &missed{until: now.Add(missTime)}
+		m.by[person] = one
+	}
+	one.n++
+}
