@@ -12,7 +12,7 @@ func describeProfiles() []o.Op {
 	const off = "403 unless agents_api.enabled is set in the configuration."
 	parts := []o.Prop{o.Opt("description", o.Nullable(o.String())), o.Opt("model", o.Nullable(o.String())),
 		o.Opt("tool_groups", o.Nullable(o.List(o.String()))),
-		o.Opt("skills", o.Nullable(o.List(o.String()))), o.Opt("model_settings", o.Nullable(o.Map(nil))),
+		o.Opt("skills", o.Nullable(o.List(o.String()))), o.Opt("knowledge", o.Nullable(o.List(o.String()))), o.Opt("model_settings", o.Nullable(o.Map(nil))),
 		o.Opt("thinking_enabled", o.Nullable(o.Bool())),
 		o.Opt("reasoning_effort", o.Nullable(o.Enum("low", "medium", "high"))), o.Opt("soul", o.Nullable(o.String()))}
 	one := route.Answered("The agent", o.Ref("CustomAgent"))
@@ -49,7 +49,7 @@ func profileSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
 		"CustomAgent": o.Object(o.Req("name", o.String()), o.Req("description", o.String()),
 			o.Req("model", o.Nullable(o.String())),
-			o.Req("tool_groups", o.Nullable(o.List(o.String()))), o.Req("skills", o.Nullable(o.List(o.String()))),
+			o.Req("tool_groups", o.Nullable(o.List(o.String()))), o.Req("skills", o.Nullable(o.List(o.String()))), o.Req("knowledge", o.Nullable(o.List(o.String()))),
 			o.Req("model_settings", o.Nullable(o.Object(o.Req("temperature", o.Nullable(o.Number())),
 				o.Req("max_tokens", o.Nullable(number))))),
 			o.Req("thinking_enabled", o.Nullable(o.Bool())), o.Req("reasoning_effort", o.Nullable(o.String())),

@@ -13,7 +13,7 @@ func describeProjects() []o.Op {
 	parts := []o.Prop{o.Opt("icon", o.String()), o.Opt("color", o.Enum(append([]string{""}, projects.Colors()...)...)),
 		o.Opt("instructions", o.String()), o.Opt("agent_name", o.Nullable(o.String())),
 		o.Opt("model_name", o.Nullable(o.String())), o.Opt("skills", o.Nullable(o.List(o.String()))),
-		o.Opt("mcp_servers", o.Nullable(o.List(o.String()))), o.Opt("memory", o.Enum(projects.Memories()...)),
+		o.Opt("mcp_servers", o.Nullable(o.List(o.String()))), o.Opt("knowledge", o.Nullable(o.List(o.String()))), o.Opt("memory", o.Enum(projects.Memories()...)),
 		o.Opt("writable", o.Bool())}
 	one := route.Answered("The project", o.Ref("Project"))
 	files := o.List(o.Ref("ProjectFile"))
@@ -62,7 +62,7 @@ func projectSchemas() map[string]o.Schema {
 	project := []o.Prop{o.Req("project_id", o.String()), o.Req("name", o.String()), o.Req("icon", o.String()),
 		o.Req("color", o.String()), o.Req("instructions", o.String()), o.Req("agent_name", o.Nullable(o.String())),
 		o.Req("model_name", o.Nullable(o.String())), o.Req("skills", o.Nullable(o.List(o.String()))),
-		o.Req("mcp_servers", o.Nullable(o.List(o.String()))), o.Req("memory", o.Enum(projects.Memories()...)),
+		o.Req("mcp_servers", o.Nullable(o.List(o.String()))), o.Req("knowledge", o.List(o.String())), o.Req("memory", o.Enum(projects.Memories()...)),
 		o.Req("writable", o.Bool()), o.Req("role", o.Enum("owner", "editor", "viewer")),
 		o.Req("created_at", o.Time()), o.Req("updated_at", o.Time())}
 	return map[string]o.Schema{
