@@ -208,7 +208,7 @@ func (db *DB) DocumentsByFile(ctx context.Context, collection string, files []st
 	if err != nil {
 		return nil, err
 	}
-	list, err := db.documents(ctx, `d.knowledge = ? AND `+living+` AND d.id IN (SELECT CAST(value AS bigint) FROM {values})`,
+	list, err := db.documents(ctx, `{unindexed}d.knowledge = ? AND `+living+` AND d.id IN (SELECT CAST(value AS bigint) FROM {values})`,
 		collection, string(names))
 	all := make(map[string]Document, len(list))
 	for _, d := range list {

@@ -31,7 +31,7 @@ func (db *DB) PassagesByID(ctx context.Context, thread string, ids []int64) (map
 	}
 	found := map[int64]Passage{}
 	err = db.each(ctx, `SELECT p.id, p.file, p.kind, p.page, p.first, p.last, p.heading, p.body FROM passage p
-		WHERE p.id IN (SELECT CAST(value AS bigint) FROM {values}) AND p.thread = ?`, []any{string(list), thread},
+		WHERE p.id IN (SELECT CAST(value AS bigint) FROM {values}) AND {unindexed}p.thread = ?`, []any{string(list), thread},
 		func(rows *sql.Rows) (bool, error) {
 			var id int64
 			var p Passage

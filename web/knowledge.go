@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"fawn/agent"
+	"fawn/agent/community"
 	"fawn/agent/config"
 	"fawn/agent/knowledge"
 	"fawn/agent/lead"
@@ -30,7 +32,10 @@ func (a *App) openKnowledge() *knowledge.Service {
 	return knowledge.New(knowledge.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Convert: a.converter.Convert,
 		Page: func(ctx context.Context, address string) (knowledge.Page, error) {
 			title, at, text, err := a.web.Page(ctx, address)
-			return knowledge.Page{Title: title, Address: at, Text: text}, err
+			if err != nil { // a person is told, who knows nothing of tools
+				return knowledge.Page{}, errors.New(strings.TrimPrefix(err.Error(), community.WebFetch+": "))
+			}
+			return knowledge.Page{Title: title, Address: at, Text: text}, nil
 		},
 		Git:      a.repositories,
 		Folders:  func() []string { return a.config.Current().File.Knowledge.Folders },
