@@ -124,6 +124,8 @@ bench: build ## cost per token, start, memory and disk, next to a bare relay; th
 	./bin/load -bin bin/fawn $(BENCHFLAGS)
 	go test -run '^$$' -bench '^BenchmarkChats$$' -benchtime 1x ./agent/channels # how soon chats are answered, and what bots take
 	go test -run '^$$' -bench '^BenchmarkRecall$$' ./memory # what a turn waits for with 10,000 facts: 2 ms at most
+	go test -run '^$$' -bench '^BenchmarkCollection$$' ./agent/knowledge # 10,000 documents: read, memory, searched
+	go test -count=1 -run '^TestSearchingByMeaningFindsOtherWords$$' -v ./agent/knowledge # how well 200 questions find 500 documents
 	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 5000x ./agent/runs # token to reader, on the server of the run and on another
 
 bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite and, with AEGRA=1, next to aegra

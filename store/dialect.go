@@ -11,6 +11,7 @@ import (
 var sqliteWords = strings.NewReplacer(
 	"{greatest}", "max", // of its arguments, not of rows
 	"{list}", "(SELECT value FROM json_each(?))", // the strings of a JSON array
+	"{values}", "json_each(?)", // the strings of a JSON array as rows with a value
 	"{object}", "json_group_object", // of the names and values of rows
 	"{array}", "json_array", // of its arguments
 	"{json}", "", "{json end}", "", // text that is read as JSON
@@ -45,6 +46,7 @@ const noLimit = math.MaxInt
 var postgresWords = strings.NewReplacer(
 	"{greatest}", "greatest",
 	"{list}", "(SELECT json_array_elements_text(as_json(?)))",
+	"{values}", "json_array_elements_text(as_json(?))",
 	"{object}", "json_object_agg",
 	"{array}", "json_build_array",
 	"{json}", "as_json(", "{json end}", ")",

@@ -369,7 +369,7 @@ func (m *mover) number(tables []movable) error {
 	}
 	for _, t := range tables {
 		key := strings.Trim(t.columns[0], `"`)
-		if !slices.Contains([]string{"audit", "spending", "passage", "fact", "channel_in"}, t.name) {
+		if !slices.Contains([]string{"audit", "spending", "passage", "knowledge_doc", "fact", "channel_in"}, t.name) {
 			continue
 		}
 		if err := to.advanceSequence(t.name, key); err != nil {

@@ -13,13 +13,16 @@ type Owned struct {
 	Facts   int // those of their projects, too
 	// Projects go with their owner, the chats of others in them don't.
 	Projects int
+	// Collections of documents go with their owner.
+	Collections int
 }
 
 // Owned counts the rows of an owner.
 func (db *DB) Owned(ctx context.Context, owner string) (o Owned, err error) {
 	err = db.queryRow(ctx, `SELECT (SELECT count(*) FROM thread WHERE owner = ?1), (SELECT count(*) FROM cron WHERE owner = ?1),
 		(SELECT count(*) FROM fact WHERE owner = ?1 OR substr(owner, 1, length(?1) + 1) = ?1 || '/'),
-		(SELECT count(*) FROM project WHERE owner = ?1)`, []any{owner}, &o.Threads, &o.Crons, &o.Facts, &o.Projects)
+		(SELECT count(*) FROM project WHERE owner = ?1), (SELECT count(*) FROM knowledge WHERE owner = ?1)`, []any{owner},
+		&o.Threads, &o.Crons, &o.Facts, &o.Projects, &o.Collections)
 	if err != nil {
 		return Owned{}, fmt.Errorf("count rows of %s: %w", owner, err)
 	}
@@ -68,7 +71,7 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM comparison WHERE owner = ?`,
 		`DELETE FROM kv WHERE owner = '' AND space = '` + personalSpace + `' AND key IN
 			(SELECT project || ' ' || member FROM project_member WHERE member = ?)`,
-		`DELETE FROM project_member WHERE member = ?`,
+		`DELETE FROM project_member WHERE member = ?`, `DELETE FROM knowledge_member WHERE member = ?`,
 		`DELETE FROM fact WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 		`DELETE FROM memory WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 	} {

@@ -25,6 +25,18 @@ const (
 // FindPassages returns the passages of a thread that fit a query best, the best first. Files,
 // if there are any, limit it to these.
 func (db *DB) FindPassages(ctx context.Context, thread, query string, files []string, limit int) ([]Passage, error) {
+	found, err := db.findPassages(ctx, thread, query, files, limit)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	list := make([]Passage, 0, len(found))
+	for _, r := range found {
+		list = append(list, r.Passage)
+	}
+	return list, nil
+}
+
+func (db *DB) findPassages(ctx context.Context, thread, query string, files []string, limit int) ([]Ranked, error) {
 	query = clipped(query, 4096)
 	words := telling(terms(query, false), names(query))
 	wanted, err := db.rank(ctx, thread, words)
@@ -45,16 +57,12 @@ func (db *DB) FindPassages(ctx context.Context, thread, query string, files []st
 			WHERE thread = ? AND file IN {list})`
 		args = append(args, thread, string(names))
 	}
-	type candidate struct {
-		Passage
-		rank float64
-	}
-	var found []candidate
-	err = db.each(ctx, `SELECT p.file, p.kind, p.page, p.first, p.last, p.heading, p.body, m.rank
+	var found []Ranked
+	err = db.each(ctx, `SELECT p.id, p.file, p.kind, p.page, p.first, p.last, p.heading, p.body, m.rank
 		FROM (`+matches+` ORDER BY rank LIMIT ?) m JOIN passage p ON p.id = m.rowid WHERE p.thread = ?`,
 		append(args, max(limit, maxCandidates), thread), func(rows *sql.Rows) (bool, error) {
-			var c candidate
-			err := rows.Scan(&c.File, &c.Kind, &c.Page, &c.First, &c.Last, &c.Heading, &c.Text, &c.rank)
+			var c Ranked
+			err := rows.Scan(&c.ID, &c.File, &c.Kind, &c.Page, &c.First, &c.Last, &c.Heading, &c.Text, &c.Rank)
 			found = append(found, c)
 			return true, err
 		})
@@ -62,14 +70,10 @@ func (db *DB) FindPassages(ctx context.Context, thread, query string, files []st
 		return nil, fmt.Errorf("search thread %s: %w", thread, err)
 	}
 	for i := range found {
-		found[i].rank *= 1 + 2*inOrder(words, found[i].Heading+"\n"+found[i].Text)
+		found[i].Rank *= 1 + 2*inOrder(words, found[i].Heading+"\n"+found[i].Text)
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
-	list := make([]Passage, 0, min(len(found), limit))
-	for _, c := range found[:min(len(found), limit)] {
-		list = append(list, c.Passage)
-	}
-	return list, nil
+	slices.SortStableFunc(found, func(a, b Ranked) int { return cmp.Compare(a.Rank, b.Rank) })
+	return found[:min(len(found), limit)], nil
 }
 
 // rank chooses the words of a query that tell passages of the thread from each other, and

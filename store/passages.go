@@ -56,35 +56,36 @@ func (db *DB) PassageThreads(ctx context.Context) (threads []string, err error) 
 // AddPassages puts passages of a file into the index, in one commit. The last call for a file
 // has the stamp of its text; until then the file is there in part.
 func (db *DB) AddPassages(ctx context.Context, thread, file, stamp string, list []Passage) error {
-	in := scope(thread)
-	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		size := 0
-		for _, p := range list {
-			size += len(p.Text)
-			s, err := w.stmt(`INSERT INTO passage(thread, file, kind, page, first, last, heading, body)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
-			if err != nil {
-				return err
-			}
-			var id int64
-			row := s.QueryRowContext(context.Background(), thread, file, p.Kind, p.Page, p.First, p.Last,
-				p.Heading, p.Text)
-			if err := row.Scan(&id); err != nil {
-				return err
-			}
-			if err := w.exec(`INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`, id,
-				indexed(in, p.Heading+"\n"+p.Text)); err != nil {
-				return err
-			}
-		}
-		return w.exec(`INSERT INTO passage_file(thread, file, stamp, bytes) VALUES (?, ?, ?, ?)
-			ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = passage_file.bytes + excluded.bytes`,
-			thread, file, stamp, size)
-	}})
+	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.addPassages(thread, file, stamp, list) }})
 	if err != nil {
 		return fmt.Errorf("index %s of thread %s: %w", file, thread, translate(err))
 	}
 	return nil
+}
+
+func (w *writer) addPassages(thread, file, stamp string, list []Passage) error {
+	in, size := scope(thread), 0
+	for _, p := range list {
+		size += len(p.Text)
+		s, err := w.stmt(`INSERT INTO passage(thread, file, kind, page, first, last, heading, body)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+		if err != nil {
+			return err
+		}
+		var id int64
+		row := s.QueryRowContext(context.Background(), thread, file, p.Kind, p.Page, p.First, p.Last,
+			p.Heading, p.Text)
+		if err := row.Scan(&id); err != nil {
+			return err
+		}
+		if err := w.exec(`INSERT INTO passage_word(rowid, words) VALUES (?, {words}?{words end})`, id,
+			indexed(in, p.Heading+"\n"+p.Text)); err != nil {
+			return err
+		}
+	}
+	return w.exec(`INSERT INTO passage_file(thread, file, stamp, bytes) VALUES (?, ?, ?, ?)
+		ON CONFLICT (thread, file) DO UPDATE SET stamp = excluded.stamp, bytes = passage_file.bytes + excluded.bytes`,
+		thread, file, stamp, size)
 }
 
 // RemovePassages takes a file out of the index, in small commits.
@@ -134,6 +135,9 @@ func (w *writer) removePassages(thread, file string) (more bool, err error) {
 				return err
 			}
 			if err := w.exec(`DELETE FROM passage WHERE id = ?`, id); err != nil {
+				return err
+			}
+			if err := w.exec(`DELETE FROM knowledge_vector WHERE passage = ?`, id); err != nil {
 				return err
 			}
 		}

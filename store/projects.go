@@ -51,8 +51,9 @@ type ProjectSettings struct {
 	Instructions string   `json:"instructions,omitempty"`
 	Agent        string   `json:"agent,omitempty"`
 	Model        string   `json:"model,omitempty"`
-	Skills       []string `json:"skills"`      // nil has all
-	Servers      []string `json:"mcp_servers"` // nil has all
+	Skills       []string `json:"skills"`              // nil has all
+	Servers      []string `json:"mcp_servers"`         // nil has all
+	Knowledge    []string `json:"knowledge,omitempty"` // names of collections of documents
 	Memory       string   `json:"memory,omitempty"`
 	Writable     bool     `json:"writable,omitempty"` // chats may change the files
 }

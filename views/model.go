@@ -59,14 +59,15 @@ type Nav string
 
 // The entries of the side bar; NavNone stands for a thread or an error page.
 const (
-	NavNone     Nav = ""
-	NavNew      Nav = "new"
-	NavChats    Nav = "chats"
-	NavAgents   Nav = "agents"
-	NavSkills   Nav = "skills"
-	NavTasks    Nav = "tasks"
-	NavSettings Nav = "settings"
-	NavProjects Nav = "projects"
+	NavNone      Nav = ""
+	NavNew       Nav = "new"
+	NavChats     Nav = "chats"
+	NavAgents    Nav = "agents"
+	NavSkills    Nav = "skills"
+	NavTasks     Nav = "tasks"
+	NavSettings  Nav = "settings"
+	NavProjects  Nav = "projects"
+	NavKnowledge Nav = "knowledge"
 )
 
 // ThreadState is what the dot beside a chat says.

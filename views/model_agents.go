@@ -57,8 +57,9 @@ type AgentForm struct {
 	Models      []ModelChoice
 	AllTools    bool
 	Groups      []AgentGroup
-	Thinking    string // "", on or off
-	Effort      string // "", low, medium or high
+	Knowledge   []ProjectChoice // collections of documents
+	Thinking    string          // "", on or off
+	Effort      string          // "", low, medium or high
 	Temperature string
 	MaxTokens   string
 	Wrong       string // the field that is wrong

@@ -18,6 +18,7 @@ type File struct {
 	New      bool   // made in this turn (as opposed to changed)
 	Share    string // token of the link it is read through; empty on its owner's pages
 	Unseen   string // the format of a picture that no model is shown; empty for all else
+	Raw      string // where it is read as it is, in place of the files of a thread; empty for a file of these
 }
 
 // PageURL is the page of the file.
@@ -38,6 +39,9 @@ func (f File) ViewURL() string {
 
 // RawURL is the file itself.
 func (f File) RawURL() string {
+	if f.Raw != "" {
+		return f.Raw
+	}
 	if f.Share != "" {
 		return SharedViewURL(f.Share, f.Path)
 	}

@@ -59,9 +59,10 @@ type ProjectSettings struct {
 	Writable              bool
 	AllSkills, AllServers bool
 	Skills, Servers       []ProjectChoice
+	Knowledge             []ProjectChoice
 }
 
-// ProjectChoice is one of the skills or servers.
+// ProjectChoice is one of the skills, servers or collections.
 type ProjectChoice struct {
 	Name string
 	On   bool

@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -225,6 +226,25 @@ const ProjectActionsURL = "/ui/projects"
 
 // ProjectURL is the page of a project.
 func ProjectURL(id string) string { return ProjectsURL + "/" + url.PathEscape(id) }
+
+// CollectionURL is the page of a collection of documents.
+func CollectionURL(id string) string { return KnowledgeURL + "/" + url.PathEscape(id) }
+
+// CollectionActionURL is an action on a collection: settings, upload, source, update, unsource, remove, share, unshare,
+// delete.
+func CollectionActionURL(id, action string) string {
+	return KnowledgeActionsURL + "/" + url.PathEscape(id) + "/" + action
+}
+
+// CollectionDocumentURL is the page of a document of a collection.
+func CollectionDocumentURL(id string, document int64) string {
+	return CollectionURL(id) + "/documents/" + strconv.FormatInt(document, 10)
+}
+
+// CollectionTextURL is the text of a document of a collection.
+func CollectionTextURL(id string, document int64) string {
+	return KnowledgeActionsURL + "/" + url.PathEscape(id) + "/documents/" + strconv.FormatInt(document, 10) + "/text"
+}
 
 // ProjectChatURL is a new chat in a project.
 func ProjectChatURL(id string) string { return NewChatURL + "?project=" + url.QueryEscape(id) }

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fawn/store"
@@ -41,7 +42,10 @@ func (x index) Files(ctx context.Context, thread string) (map[string]string, int
 	return x.db.PassageFiles(ctx, thread)
 }
 
-func (x index) Threads(ctx context.Context) ([]string, error) { return x.db.PassageThreads(ctx) }
+func (x index) Threads(ctx context.Context) ([]string, error) {
+	list, err := x.db.PassageThreads(ctx)
+	return slices.DeleteFunc(list, store.IsCollectionShelf), err // whose passages package knowledge keeps
+}
 
 func (x index) Add(ctx context.Context, thread, file, stamp string, list []uploads.Passage) error {
 	rows := make([]store.Passage, 0, len(list))

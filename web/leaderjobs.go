@@ -25,7 +25,7 @@ const (
 
 // openDuties starts the jobs of the leader.
 func (a *App) openDuties(snap *config.Snapshot) {
-	jobs := []func(context.Context){a.sweepUploads, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks,
+	jobs := []func(context.Context){a.sweepUploads, a.knowledge.Run, a.memory.Run, a.retain, a.pages.EmptyTrash, a.api.TellWebhooks,
 		a.deleteLeft(a.db.Now())}
 	if snap.File.Scheduler.Enabled {
 		jobs = append(jobs, a.schedule.Run)
@@ -217,7 +217,7 @@ func (a *App) sweep(ctx context.Context, before time.Time) {
 		if _, err := uploads.Sweep(ctx, tree, before); err != nil && ctx.Err() == nil {
 			a.opts.Log.Warn("couldn't remove leftover uploads", "thread", thread, "err", err)
 		}
-		if a.trees != nil { // it would get the files of every thread
+		if a.trees != nil || store.IsCollectionShelf(thread) { // it would get the files of every thread
 			return nil
 		}
 		if err := a.documents.Adopt(ctx, thread); err != nil && ctx.Err() == nil {

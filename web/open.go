@@ -25,6 +25,7 @@ import (
 	"fawn/agent/clusterstate"
 	"fawn/agent/community"
 	"fawn/agent/config"
+	"fawn/agent/knowledge"
 	"fawn/agent/lead"
 	"fawn/agent/mcp"
 	"fawn/agent/mcp/switches"
@@ -133,6 +134,7 @@ type App struct {
 	pictures    *pictures.Service
 	memory      *memory.Service
 	projects    *projects.Service
+	knowledge   *knowledge.Service
 	web         *community.Service
 	browser     render.Browser
 	browsers    *browser.Browsers
@@ -276,12 +278,14 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 			Documents: a.documents, Pictures: a.pictures, Sandbox: a.sandbox,
 			Tools: append(a.web.Tools(), browsing.Tools()...), Browser: a.browsers.Ready,
 			Audit: a.trail.Judged, Retitle: a.retitle, Titles: keptTitles{a.db, a.opts.Log}, Spent: a.book,
-			Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt, Project: a.projectOf, Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
+			Spawn: a.spawn, Agents: a.agents, Skills: a.skills, SkillsAt: a.skillsAt, Project: a.projectOf, Knowledge: known{a}, Collections: known{a}.named,
+			Memory: a.recall, Learn: a.learn, More: a.mcp.Tools,
 			Client: a.clientTools.Tool, Await: a.mcp.Await, Withdraw: a.mcp.Withdraw, Without: a.switchedOff, Access: a.access})
 	a.runs = runs.New(runs.Config{DB: a.db, Watch: changes.New(a.dirs), Files: a.versions(), Build: a.builder.Build, Admit: a.builder.Admit,
 		Remove: a.removeThread, Ending: a.memory.Ending, Observe: a.observer(),
 		Mark: snap.File.Runs.Resume == "mark", Slots: snap.File.Cluster.Slots, Steps: a.steps, Log: o.Log})
 	a.projects = a.openProjects()
+	a.knowledge = a.openKnowledge()
 	a.copier = &threads.Copier{DB: a.db, Files: a.copyFiles, FilesAt: a.copyVersion(), Remove: a.removeThread,
 		Log: o.Log}
 	if err := a.runs.Recover(ctx); err != nil {

@@ -40,7 +40,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 	}
 	s := p.Settings
 	out := &lead.Project{Name: p.Name, Instructions: s.Instructions, Agent: s.Agent, Model: s.Model, Skills: s.Skills,
-		Servers: s.Servers, Write: s.Writable && p.Role.Writes()}
+		Servers: s.Servers, Knowledge: s.Knowledge, Write: s.Writable && p.Role.Writes()}
 	shelf := store.ShelfOf(p.ID)
 	dir, err := a.dirs.Open(shelf)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,7 @@ func (a *App) routes() error {
 
 	spec, document := a.describe()
 	site := &page.Site{DB: a.db, Runs: a.runs, Dirs: a.dirs, Config: a.config, Accounts: a.accounts, Access: a.access, Network: a.network,
-		Sandbox: a.report, Browsers: a.browsers, Addr: a.Addr(), Log: a.opts.Log}
+		Sandbox: a.report, Browsers: a.browsers, Known: a.knowledge.Has, Addr: a.Addr(), Log: a.opts.Log}
 	chatApps := a.chatApps()
 	steps, err := a.signInSteps()
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *App) routes() error {
 	}
 	tasks := route.NewTasks(route.TaskParts{DB: a.db, Scheduler: a.schedule, Config: a.config.Current, Agents: a.agents,
 		Bots: chatApps})
-	pages, err := ui.New(ui.Deps{Site: site, Projects: a.projects, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
+	pages, err := ui.New(ui.Deps{Site: site, Projects: a.projects, Knowledge: a.knowledge, Steps: steps, Copier: a.copier, Bots: chatApps, Restart: a.restartSandbox,
 		Backups: a.backupState, Web: a.web, Apps: a.builder.CallForApp, AppServer: a.builder.AppServer, Print: a.browser.Print,
 		Uploads: a.uploadLimits, Documents: a.documents, Pictures: a.pictures, Version: a.opts.Version, Spec: spec,
 		Tasks: tasks, Agents: a.agents, Skills: a.skills, MCP: a.mcp, Switches: a.switches, Memory: a.memory,
@@ -74,7 +74,7 @@ func (a *App) routes() error {
 		Window: a.builder.WindowOf, Compact: a.builder.Compact, Aside: a.builder, Agents: a.agents, Skills: a.skills,
 		MCP: a.mcp, Access: a.access, ClientTools: a.clientTools, Switches: a.switches, Memory: a.memory, Inspect: a.inspect, Export: pages.Export(), Imports: pages.Imports(),
 		Draining: a.draining.ctx, Readers: &a.readers, Accounts: a.accounts, Providers: pages.Providers,
-		Projects: a.projects, Channels: chatApps, Browsers: a.browsers, Outward: a.outward})
+		Projects: a.projects, Knowledge: a.knowledge, Channels: chatApps, Browsers: a.browsers, Outward: a.outward})
 	a.api = api.New(parts)
 	a.gateway = gateway.New(parts, a.api)
 	a.api.Routes(e.Group(""), false)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"fawn/agent/knowledge"
 	"fawn/agent/profile"
 	"fawn/agent/projects"
 	"fawn/agent/runs"
@@ -25,7 +26,8 @@ type belongings struct {
 	agents *profile.Library
 	memory *memory.Service
 
-	projects *projects.Service
+	projects  *projects.Service
+	knowledge *knowledge.Service
 }
 
 // offlineBelongings opens the belongings in a data folder that no server uses. The caller calls done.
@@ -42,6 +44,7 @@ func offlineBelongings(dirs files.Dirs, db *store.DB, log *slog.Logger) (b belon
 		memory: memory.New(memory.Config{DB: db, Rules: func() memory.Rules { return memory.Rules{} }}),
 		runs:   runs.New(runs.Config{DB: db, Remove: a.forgetThread, Offline: true, Log: log})}
 	b.projects = projects.New(projects.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
+	b.knowledge = knowledge.New(knowledge.Config{DB: db, Runs: b.runs, Dirs: dirs, Log: log})
 	return b, func() error {
 		b.runs.Close()
 		return agents.Close()
@@ -57,7 +60,7 @@ func (b belongings) remove(ctx context.Context, user string) error {
 	if err := b.removeThreads(ctx, user); err != nil {
 		return err
 	}
-	if err := b.projects.DeleteOwned(ctx, user); err != nil {
+	if err := errors.Join(b.projects.DeleteOwned(ctx, user), b.knowledge.DeleteOwned(ctx, user)); err != nil {
 		return err
 	}
 	if _, err := b.memory.Clear(ctx, user, 0); err != nil { // also what it has yet to learn
@@ -126,7 +129,7 @@ func (b belongings) tell(ctx context.Context, user string) (string, error) {
 	for _, one := range []struct {
 		n         int
 		one, many string
-	}{{o.Threads, "chat", "chats"}, {o.Projects, "project", "projects"}, {o.Crons, "scheduled task", "scheduled tasks"}, {len(agents), "agent", "agents"},
+	}{{o.Threads, "chat", "chats"}, {o.Projects, "project", "projects"}, {o.Collections, "collection", "collections"}, {o.Crons, "scheduled task", "scheduled tasks"}, {len(agents), "agent", "agents"},
 		{o.Facts, "memory", "memories"}} {
 		switch one.n {
 		case 0:

@@ -68,6 +68,23 @@ func (s *Service) fetch(ctx context.Context, thread string, a fetchArgs) (p page
 	return p, false, nil
 }
 
+// Page reads a page for nobody's conversation, afresh. at is the address that it was found at.
+func (s *Service) Page(ctx context.Context, page string) (title, at, text string, err error) {
+	set := s.cfg.Settings()
+	u, err := s.target(page, set)
+	if err != nil {
+		return "", "", "", err
+	}
+	p, err := s.read(ctx, u, set)
+	if err != nil {
+		return "", "", "", err
+	}
+	if at = address(p.address); at == "" {
+		at = u.String()
+	}
+	return line(p.title, maxTitle), at, strings.TrimSpace(strings.ToValidUTF8(p.text, "\uFFFD")), nil
+}
+
 // target is the address to read. It is judged here as well as when it is dialled, since services
 // that read for us would not care.
 func (s *Service) target(raw string, set Settings) (*url.URL, error) {

@@ -32,6 +32,7 @@ func Default() File {
 			MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20,
 			AutoConvertDocuments: true, PDFConverter: "auto",
 		},
+		Knowledge:      Knowledge{MaxBytes: 1 << 30},
 		Skills:         Skills{ContainerPath: "/mnt/skills"},
 		SkillScan:      Switch{Enabled: true},
 		SkillEvolution: SkillEvolution{SecurityFailClosed: true},

@@ -57,6 +57,8 @@ type File struct {
 	InputPolish   InputPolish                  `yaml:"input_polish"`
 	AgentsAPI     Switch                       `yaml:"agents_api"`
 	OpenAIAPI     OpenAIAPI                    `yaml:"openai_api"`
+	Knowledge     Knowledge                    `yaml:"knowledge"`
+	Embeddings    Endpoint                     `yaml:"embeddings"`    // makes vectors of texts, for searching by meaning
 	Images        Endpoint                     `yaml:"images"`        // makes and edits pictures
 	Speech        Speech                       `yaml:"speech"`        // reads aloud
 	Transcription Endpoint                     `yaml:"transcription"` // writes down what is said
@@ -103,6 +105,12 @@ type OpenAIAPI struct {
 	Enabled bool   `yaml:"enabled"`
 	Models  bool   `yaml:"models"`                        // offer the models beside the agents: the built-in agent answers with them
 	Steps   string `yaml:"steps" enum:"reasoning|hidden"` // how clients see thoughts and tool calls
+}
+
+// Knowledge bounds collections of documents.
+type Knowledge struct {
+	Folders  []string `yaml:"folders"`                           // of the server that may be sources, with all in them
+	MaxBytes int64    `yaml:"max_bytes" unit:"bytes" min:"1024"` // of text in a collection
 }
 
 // Endpoint is a model of an OpenAI-compatible API beside chat.

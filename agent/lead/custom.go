@@ -24,6 +24,7 @@ type custom struct {
 	user          string   // USER.md
 	making        bool     // the conversation is about making the agent of that name
 	project       *Project // that the thread is in; nil for none
+	collections   []Collection
 }
 
 // BrokenAgentError ends a run whose agent has files that cannot be read.

@@ -50,6 +50,7 @@ type Builder struct {
 	late     func(ctx context.Context, thread, from, to string)
 	found    TitleKeeper
 	project  func(ctx context.Context, thread string) (*Project, error)
+	named    func(ctx context.Context, owner string, names []string) ([]Collection, error) // nil has none
 	memory   middleware.Remember
 	learn    middleware.Learn
 	spent    func(context.Context, SideCall)
@@ -114,6 +115,10 @@ type Options struct {
 	// Project gives the project that a thread is in, nil for none; it is asked at the start of each run. Without it no
 	// thread is in one.
 	Project func(ctx context.Context, thread string) (*Project, error)
+	// Knowledge searches collections of documents; nil has none. Collections are those of some names that a person may
+	// read.
+	Knowledge   tools.Knowledge
+	Collections func(ctx context.Context, owner string, names []string) ([]Collection, error)
 	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
 	Memory middleware.Remember
 	// Learn takes what a turn said, to be remembered; nil learns nothing.
@@ -174,7 +179,8 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	if b.show = o.Pictures; b.show == nil {
 		b.show = uploads.NoPictures{}
 	}
-	b.tools = append(tools.Builtin(open, limits, b.docs), tools.Media(open, b.Media())...)
+	b.named = o.Collections
+	b.tools = append(tools.BuiltinWith(open, limits, b.docs, o.Knowledge), tools.Media(open, b.Media())...)
 	if b.guard = o.Guard; b.guard == nil {
 		b.guard = func() *netguard.Guard { return &netguard.Guard{} }
 	}
@@ -266,6 +272,11 @@ func (b *Builder) Build(ctx context.Context, s runs.Spec) (*agent.Agent, error) 
 		return nil, err
 	}
 	c.Skills = may.Narrow(access.Skill, c.Skills)
+	if !s.Options.Guest {
+		if c.collections, err = b.collections(ctx, s.Owner, c); err != nil {
+			return nil, err
+		}
+	}
 	model, entry, err := b.model(snap, s, c, may)
 	if err != nil {
 		return nil, err

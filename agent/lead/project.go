@@ -14,6 +14,7 @@ type Project struct {
 	Agent, Model string
 	Skills       []string // nil has all
 	Servers      []string // of tools; nil has all
+	Knowledge    []string // names of collections of documents
 	Files        []string // names of its files, or the first of them
 	More         int      // how many there are beside these
 	Write        bool     // the chat may change them

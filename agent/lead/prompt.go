@@ -53,9 +53,9 @@ func system(f config.File, e equipment) string {
 		return making(e)
 	}
 	if e.brief != "" {
-		return string(join(append([]safe{safe(e.brief)}, append(e.about(), e.who.project.about(true)...)...)))
+		return string(join(append([]safe{safe(e.brief)}, append(append(e.about(), e.who.project.about(true)...), e.known()...)...)))
 	}
-	parts := append([]safe{e.who.named(ours("lead"))}, append(e.about(), e.who.project.about(false)...)...)
+	parts := append([]safe{e.who.named(ours("lead"))}, append(append(e.about(), e.who.project.about(false)...), e.known()...)...)
 	has := func(name string) bool {
 		for _, t := range e.tools {
 			if t.Name == name {

@@ -20,6 +20,8 @@ const (
 	MaxAgents      = 500      // of one owner
 	maxList        = 100      // names in tool_groups or skills
 	maxWord        = 128      // bytes of such a name, and of a model's
+	maxKnowledge   = 20       // collections of documents
+	maxCollection  = 400      // bytes of the name of one
 	maxTokens      = 200_000
 	maxTemperature = 2.0
 )
@@ -51,6 +53,7 @@ type Agent struct {
 	Model       string
 	ToolGroups  []string // nil = all tools; empty = only those without a group
 	Skills      []string // nil = all, empty = none
+	Knowledge   []string // names of collections of documents
 	Temperature *float64
 	MaxTokens   *int
 	Thinking    *bool
@@ -119,6 +122,14 @@ func (a Agent) Check() error {
 				strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 				return invalid(field, "a name has 1 to %d bytes and no spaces", maxWord)
 			}
+		}
+	}
+	if len(a.Knowledge) > maxKnowledge {
+		return invalid("knowledge", "use at most %d names", maxKnowledge)
+	}
+	for _, s := range a.Knowledge {
+		if strings.TrimSpace(s) == "" || len(s) > maxCollection || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return invalid("knowledge", "a name has 1 to %d bytes, in one line", maxCollection)
 		}
 	}
 	return checkText("soul", a.Soul)

@@ -33,6 +33,8 @@ func parse(data []byte) (Agent, error) {
 			a.ToolGroups = r.list(key, v)
 		case "skills":
 			a.Skills = r.list(key, v)
+		case "knowledge":
+			a.Knowledge = r.list(key, v)
 		case "thinking_enabled":
 			a.Thinking = scalar[bool](&r, key, v, "true or false")
 		case "model_settings":
@@ -174,6 +176,7 @@ func encode(old []byte, a Agent) ([]byte, error) {
 	put(top, "model", text(a.Model))
 	put(top, "tool_groups", names(a.ToolGroups))
 	put(top, "skills", names(a.Skills))
+	put(top, "knowledge", names(a.Knowledge))
 	settings := get(top, "model_settings")
 	if settings == nil || settings.Kind != yaml.MappingNode {
 		settings = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}

@@ -105,7 +105,7 @@ func Check(p *store.Project) error {
 			return &Invalid{field, "is no name"}
 		}
 	}
-	for field, list := range map[string][]string{"skills": s.Skills, "mcp_servers": s.Servers} {
+	for field, list := range map[string][]string{"skills": s.Skills, "mcp_servers": s.Servers, "knowledge": s.Knowledge} {
 		if len(list) > MaxChosen {
 			return &Invalid{field, fmt.Sprintf("has more than %d names", MaxChosen)}
 		}

@@ -37,7 +37,12 @@ func DefaultLimits() Limits {
 // once and share it between all runs: the locks that keep two changes of one file apart
 // live in it. Offer [ViewImage] only to models that read images.
 func Builtin(open Files, limits Limits, documents uploads.Documents) []*agent.Tool {
-	s := &set{open: open, limits: limits, documents: documents, locks: NewLocks()}
+	return BuiltinWith(open, limits, documents, nil)
+}
+
+// BuiltinWith is Builtin for runs that search and read collections of documents, too; nil has none.
+func BuiltinWith(open Files, limits Limits, documents uploads.Documents, knowledge Knowledge) []*agent.Tool {
+	s := &set{open: open, limits: limits, documents: documents, knowledge: knowledge, locks: NewLocks()}
 	return []*agent.Tool{
 		reading(New("ls", GroupRead, lsText, s.ls)),
 		reading(New("glob", GroupRead, globText, s.glob)),

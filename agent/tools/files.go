@@ -25,6 +25,7 @@ type set struct {
 	open      Files
 	limits    Limits
 	documents uploads.Documents
+	knowledge Knowledge // nil has none
 	locks     *Locks
 }
 

@@ -44,6 +44,9 @@ func (s *set) readFile(ctx context.Context, t *agent.Turn, a readFileArgs) (agen
 	case a.EndLine != nil && first > last:
 		return agent.TextResult("(start_line > end_line — no lines in range)"), nil
 	}
+	if s.knowledge != nil && strings.HasPrefix(a.Path, KnowledgeFolder+"/") {
+		return s.readKnowledge(ctx, t, a.Path, first, last, a.Page)
+	}
 	return s.with(t, func(f *files.Files) (agent.Result, error) {
 		file, _, err := f.Open(a.Path)
 		if err != nil {

@@ -67,29 +67,32 @@ func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocume
 		return agent.Result{}, fmt.Errorf("search documents: %w", err)
 	}
 	out := struct {
-		Passages []foundPassage `json:"passages"`
-		Searched int            `json:"files_searched"`
-		Left     []unsearched   `json:"files_not_searched,omitempty"`
+		Passages    []foundPassage `json:"passages"`
+		Searched    int            `json:"files_searched"`
+		Collections int            `json:"collections_searched,omitempty"`
+		Left        []unsearched   `json:"files_not_searched,omitempty"`
 	}{Passages: []foundPassage{}, Searched: found.Searched}
 	shared, err := s.searchProject(ctx, t, q)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	out.Searched += shared.Searched
-	size, folder := 0, files.Uploads
-	for i, p := range slices.Concat(found.Passages, shared.Passages) {
-		if i >= len(found.Passages) {
-			folder = files.Project
+	known, collections := []uploads.Passage(nil), 0
+	if s.knowledge != nil {
+		k := q
+		k.Files = a.Files
+		if known, collections, err = s.knowledge.Search(ctx, t, k); err != nil {
+			return agent.Result{}, fmt.Errorf("search collections of documents: %w", err)
 		}
-		if i >= len(found.Passages) && len(out.Passages) >= q.Limit {
+	}
+	out.Collections = collections
+	size := 0
+	for _, p := range between(slices.Concat(placed(files.Uploads, found.Passages), placed(files.Project, shared.Passages)),
+		placed(KnowledgeFolder, known)) {
+		if size += len(p.Text); size > maxFoundBytes || len(out.Passages) >= q.Limit {
 			break
 		}
-		if size += len(p.Text); size > maxFoundBytes {
-			break
-		}
-		out.Passages = append(out.Passages,
-			foundPassage{Cite: p.Cite(), File: p.File, Path: folder + "/" + p.File, Kind: p.Kind,
-				Page: p.Page, First: p.First, Last: p.Last, Heading: p.Heading, Text: p.Text})
+		out.Passages = append(out.Passages, p)
 	}
 	for i, l := range slices.Concat(found.Left, shared.Left) {
 		if i == 20 {
@@ -99,6 +102,16 @@ func (s *set) searchDocuments(ctx context.Context, t *agent.Turn, a searchDocume
 	}
 	b, err := json.Marshal(out)
 	return agent.TextResult(string(b)), err
+}
+
+// placed are passages as the model sees them, of files in a folder.
+func placed(folder string, list []uploads.Passage) []foundPassage {
+	out := make([]foundPassage, 0, len(list))
+	for _, p := range list {
+		out = append(out, foundPassage{Cite: p.Cite(), File: p.File, Path: folder + "/" + p.File, Kind: p.Kind,
+			Page: p.Page, First: p.First, Last: p.Last, Heading: p.Heading, Text: p.Text})
+	}
+	return out
 }
 
 // searchProject looks into the files of the project that the thread is in.

@@ -37,6 +37,12 @@ type cutter struct {
 	above       string // the heading where the passage began
 }
 
+// Cut cuts the text of a file into passages, which have its name, and gives each to take.
+func Cut(file string, text io.Reader, take func(uploads.Passage) error) error {
+	c := cutter{file: file, take: take}
+	return c.read(bufio.NewReaderSize(text, 64<<10))
+}
+
 // anchors are the lines that begin pages.
 var anchors = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^<!-- (page|slide|sheet|chapter) (\d{1,9}) -->`)

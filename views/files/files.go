@@ -22,6 +22,11 @@ func Panel(p views.Panel) templ.Component {
 	return panel(normal(views.FilePage{Panel: p}).Panel)
 }
 
+// Content is one file of a panel without the bar above it, for pages that have one of their own.
+func Content(p views.Panel) templ.Component {
+	return body(normal(views.FilePage{Panel: p}).Panel, true)
+}
+
 // normal fills in the kind of the file.
 func normal(p views.FilePage) views.FilePage {
 	if p.Panel.File != nil && p.Panel.File.Kind == "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A reference names a place in a file of the reader's: [file.pdf, p. 7] or (file.pdf, p. 7).
-// It becomes a link where there is such an upload.
+// A reference names a place in a file of the reader's: [file.pdf, p. 7] or (file.pdf, p. 7), or in a document of a
+// collection: [Handbook/guide.pdf, p. 7]. It becomes a link where there is such an upload or document.
 
 // Limits of references. What is over them is plain text.
 const (
@@ -27,6 +27,9 @@ const (
 
 // uploadsFolder is where files named in references are.
 const uploadsFolder = filesRoot + "uploads/"
+
+// knowledgeFolder is where documents of collections are shown that are named in references.
+const knowledgeFolder = filesRoot + "knowledge/"
 
 var kindReference = ast.NewNodeKind("Reference")
 
@@ -78,7 +81,7 @@ func (referenceParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) as
 func citedIn(s string) (citedPlace, bool) {
 	file, place, ok := cutLast(s, ", ")
 	at := PlaceOf(place)
-	return citedPlace{s, file, at}, ok && at != "" && isFileName(file)
+	return citedPlace{s, file, at}, ok && at != "" && (isFileName(file) || isDocumentPath(file))
 }
 
 // citedPlaces are several places with semicolons between them. One that names no file is in
@@ -136,6 +139,13 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 func isFileName(s string) bool {
 	return s == strings.TrimSpace(s) && strings.LastIndexByte(s, '.') > 0 && len(s) <= 255 && SafeText(s) == s &&
 		!strings.ContainsAny(s, "/\\\x00\n") && !strings.HasPrefix(s, ".")
+}
+
+// isDocumentPath says whether a text can be the path of a document of a collection: Handbook/guide.md.
+func isDocumentPath(s string) bool {
+	name, doc, ok := strings.Cut(s, "/")
+	return ok && name != "" && doc != "" && s == strings.TrimSpace(s) && SafeText(s) == s &&
+		!strings.ContainsAny(s, "\\\x00\n") && !strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "http:") && !strings.HasPrefix(s, "https:")
 }
 
 // PlaceOf is the place in a file that words name, such as page-7 for "p. 7" or "pp. 7–9", in
@@ -216,7 +226,14 @@ func (w *writer) cited(p citedPlace) target {
 		return target{}
 	}
 	w.looked++
-	t := w.resolveFile(uploadsFolder + url.PathEscape(p.file))
+	folder, parts := uploadsFolder, strings.Split(p.file, "/")
+	if len(parts) > 1 {
+		folder = knowledgeFolder
+	}
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	t := w.resolveFile(folder + strings.Join(parts, "/"))
 	if t.href == "" || !w.o.Uploaded(p.file) {
 		return target{}
 	}
@@ -256,7 +273,7 @@ func (w *writer) mark(src string) bool {
 type uploadsKey struct{}
 
 // WithUploads is a context in which references to uploads become links: has says whether a
-// thread has an upload of a name.
+// thread has an upload of a name, or its reader a document of a path.
 func WithUploads(ctx context.Context, has func(thread, name string) bool) context.Context {
 	return context.WithValue(ctx, uploadsKey{}, has)
 }

@@ -125,6 +125,9 @@ func (f fsck) lost(ctx context.Context) ([]string, error) {
 	if err := f.db.AllProjects(ctx, func(id string) error { known[store.ShelfOf(id)] = true; return nil }); err != nil {
 		return lost, err
 	}
+	if err := f.db.AllCollections(ctx, func(id string) error { known[store.CollectionShelf(id)] = true; return nil }); err != nil {
+		return lost, err
+	}
 	err = f.dirs.Shelves(func(shelf string) error {
 		if !known[shelf] {
 			lost = append(lost, shelf)

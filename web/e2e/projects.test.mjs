@@ -85,7 +85,7 @@ test('a project is made, used by its chats and deleted', { skip }, async () => {
   assert.equal(await list.evaluate((d) => d.open), false);
   await list.locator('summary').focus();
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Agents');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Knowledge');
   await list.locator('summary').focus();
   await page.keyboard.press('Enter');
   await looks(page, 'project-side');

@@ -23,6 +23,7 @@ type agentJSON struct {
 	Model       *string            `json:"model"`
 	ToolGroups  []string           `json:"tool_groups"`
 	Skills      []string           `json:"skills"`
+	Knowledge   []string           `json:"knowledge"`
 	Settings    *agentSettingsJSON `json:"model_settings"`
 	Thinking    *bool              `json:"thinking_enabled"`
 	Effort      *string            `json:"reasoning_effort"`
@@ -37,7 +38,7 @@ type agentSettingsJSON struct {
 
 func agentOf(a profile.Agent, soul bool) agentJSON {
 	out := agentJSON{Name: a.Name, Description: a.Description, Model: route.TextOrNull(a.Model),
-		ToolGroups: a.ToolGroups, Skills: a.Skills,
+		ToolGroups: a.ToolGroups, Skills: a.Skills, Knowledge: a.Knowledge,
 		Thinking: a.Thinking, Effort: route.TextOrNull(a.Effort)}
 	if a.Temperature != nil || a.MaxTokens != nil {
 		out.Settings = &agentSettingsJSON{a.Temperature, a.MaxTokens}
@@ -140,6 +141,7 @@ type agentBody struct {
 	Model       json.RawMessage `json:"model"`
 	ToolGroups  json.RawMessage `json:"tool_groups"`
 	Skills      json.RawMessage `json:"skills"`
+	Knowledge   json.RawMessage `json:"knowledge"`
 	Settings    json.RawMessage `json:"model_settings"`
 	Thinking    json.RawMessage `json:"thinking_enabled"`
 	Effort      json.RawMessage `json:"reasoning_effort"`
@@ -159,6 +161,7 @@ func (b agentBody) apply(a *profile.Agent, snap *config.Snapshot) error {
 		{"model", "the name of a model", b.Model, func() { a.Model = "" }, &a.Model},
 		{"tool_groups", "a list of names", b.ToolGroups, func() { a.ToolGroups = nil }, &a.ToolGroups},
 		{"skills", "a list of names", b.Skills, func() { a.Skills = nil }, &a.Skills},
+		{"knowledge", "a list of names", b.Knowledge, func() { a.Knowledge = nil }, &a.Knowledge},
 		{"model_settings", "temperature and max_tokens", b.Settings, func() {}, &settings},
 		{"thinking_enabled", "true or false", b.Thinking, func() { a.Thinking = nil }, &a.Thinking},
 		{"reasoning_effort", "low, medium or high", b.Effort, func() { a.Effort = "" }, &a.Effort},

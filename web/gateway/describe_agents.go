@@ -12,8 +12,8 @@ func describeProfiles() []o.Op {
 	const off = "403 unless agents_api.enabled is set in the configuration."
 	effort := o.Enum("low", "medium", "high")
 	parts := []o.Prop{o.Is("description", o.String()), o.Is("model", o.String()), o.Is("tool_groups", o.List(o.String())),
-		o.Is("skills", o.List(o.String())), o.Is("model_settings", o.Map(nil)), o.Is("thinking_enabled", o.Bool()),
-		o.Is("reasoning_effort", effort), o.Is("soul", o.String())}
+		o.Is("skills", o.List(o.String())), o.Is("knowledge", o.List(o.String())), o.Is("model_settings", o.Map(nil)),
+		o.Is("thinking_enabled", o.Bool()), o.Is("reasoning_effort", effort), o.Is("soul", o.String())}
 	one := route.Answered("The agent", o.Ref("CustomAgent"))
 	text := o.Object(o.Req("content", o.String()))
 	return []o.Op{
@@ -45,6 +45,7 @@ func describeProfiles() []o.Op {
 // profileSchemas are the shapes of describeProfiles.
 func profileSchemas() map[string]o.Schema {
 	return map[string]o.Schema{
-		"CustomAgent": o.Of[agentJSON](o.Is("tool_groups", o.Nullable(o.List(o.String()))), o.Is("skills", o.Nullable(o.List(o.String())))),
+		"CustomAgent": o.Of[agentJSON](o.Is("tool_groups", o.Nullable(o.List(o.String()))), o.Is("skills", o.Nullable(o.List(o.String()))),
+			o.Is("knowledge", o.Nullable(o.List(o.String())))),
 	}
 }

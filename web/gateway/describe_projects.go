@@ -13,7 +13,8 @@ func describeProjects() []o.Op {
 	const tag = "Projects"
 	names := o.List(o.String())
 	parts := []o.Prop{o.Is("color", o.Enum(append([]string{""}, projects.Colors()...)...)), o.Is("agent_name", o.String()),
-		o.Is("model_name", o.String()), o.Is("skills", names), o.Is("mcp_servers", names), o.Is("memory", o.Enum(projects.Memories()...))}
+		o.Is("model_name", o.String()), o.Is("skills", names), o.Is("mcp_servers", names), o.Is("knowledge", names),
+		o.Is("memory", o.Enum(projects.Memories()...))}
 	one := route.Answered("The project", o.Ref("Project"))
 	mine := route.Answered("The project", o.Ref("OneProject"))
 	files := o.List(o.Ref("ProjectFile"))
@@ -62,8 +63,8 @@ func describeProjects() []o.Op {
 // projectSchemas are the shapes of describeProjects.
 func projectSchemas() map[string]o.Schema {
 	names := o.Nullable(o.List(o.String()))
-	project := []o.Prop{o.Is("skills", names), o.Is("mcp_servers", names), o.Is("memory", o.Enum(projects.Memories()...)),
-		o.Is("role", o.Enum("owner", "editor", "viewer"))}
+	project := []o.Prop{o.Is("skills", names), o.Is("mcp_servers", names), o.Is("knowledge", o.List(o.String())),
+		o.Is("memory", o.Enum(projects.Memories()...)), o.Is("role", o.Enum("owner", "editor", "viewer"))}
 	return map[string]o.Schema{
 		"Project":       o.Of[projectJSON](project...),
 		"OneProject":    o.Of[oneProject](project...),

@@ -39,6 +39,7 @@ func Operations() []openapi.Op {
 		describeImports(),
 		describeMCP(),
 		describeProjects(),
+		describeKnowledge(),
 		describeFeatures(),
 		describeBrowser(),
 		describeAuth(),
@@ -72,5 +73,6 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, mcpSchemas())
 	maps.Copy(all, channelSchemas())
 	maps.Copy(all, projectSchemas())
+	maps.Copy(all, knowledgeSchemas())
 	return all
 }

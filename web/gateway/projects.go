@@ -52,6 +52,7 @@ type projectJSON struct {
 	Model        *string  `json:"model_name"`
 	Skills       []string `json:"skills"`
 	Servers      []string `json:"mcp_servers"`
+	Knowledge    []string `json:"knowledge"`
 	Memory       string   `json:"memory"`
 	Writable     bool     `json:"writable"`
 	Role         string   `json:"role"`
@@ -63,7 +64,7 @@ func projectOf(p store.Project) projectJSON {
 	s := p.Settings
 	return projectJSON{ID: p.ID, Name: p.Name, Icon: s.Icon, Color: s.Color, Instructions: s.Instructions,
 		Agent: route.TextOrNull(s.Agent), Model: route.TextOrNull(s.Model), Skills: s.Skills, Servers: s.Servers,
-		Memory: s.Memory, Writable: s.Writable, Role: string(p.Role), CreatedAt: wire.Stamp(p.CreatedAt),
+		Knowledge: append([]string{}, s.Knowledge...), Memory: s.Memory, Writable: s.Writable, Role: string(p.Role), CreatedAt: wire.Stamp(p.CreatedAt),
 		UpdatedAt: wire.Stamp(p.UpdatedAt)}
 }
 
@@ -77,6 +78,7 @@ type projectBody struct {
 	Model        json.RawMessage `json:"model_name"`
 	Skills       json.RawMessage `json:"skills"`
 	Servers      json.RawMessage `json:"mcp_servers"`
+	Knowledge    json.RawMessage `json:"knowledge"`
 	Memory       *string         `json:"memory"`
 	Writable     *bool           `json:"writable"`
 }
@@ -105,6 +107,7 @@ func (b projectBody) apply(p *store.Project) error {
 		{"agent_name", "text or null", b.Agent, func() { s.Agent = "" }, &s.Agent},
 		{"model_name", "text or null", b.Model, func() { s.Model = "" }, &s.Model},
 		{"skills", "a list of names or null", b.Skills, func() { s.Skills = nil }, &s.Skills},
+		{"knowledge", "a list of names or null", b.Knowledge, func() { s.Knowledge = nil }, &s.Knowledge},
 		{"mcp_servers", "a list of names or null", b.Servers, func() { s.Servers = nil }, &s.Servers},
 	} {
 		switch raw := bytes.TrimSpace(f.raw); {

@@ -23,7 +23,7 @@ func (g *Gateway) Routes(group *echo.Group) { route.Add(group, g.table()) }
 
 // table are all routes.
 func (g *Gateway) table() []route.Route {
-	return slices.Concat(g.routes(), g.accounts(), g.groupRoutes(), g.comparisonRoutes(), g.projectRoutes(), g.channelRoutes(), g.unavailable())
+	return slices.Concat(g.routes(), g.accounts(), g.groupRoutes(), g.comparisonRoutes(), g.projectRoutes(), g.knowledgeRoutes(), g.channelRoutes(), g.unavailable())
 }
 
 // routes are the routes besides those of accounts.

@@ -10,6 +10,7 @@ import (
 	"fawn/agent/access"
 	"fawn/agent/clienttool"
 	"fawn/agent/config"
+	"fawn/agent/knowledge"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
@@ -84,6 +85,8 @@ type Deps struct {
 	// Browsers are those that agents use; nil has none.
 	Browsers *browser.Browsers
 
+	// Knowledge keeps collections of documents; nil makes one that reads no web pages and converts nothing.
+	Knowledge *knowledge.Service
 	// Projects changes projects; nil makes one.
 	Projects *projects.Service
 
@@ -159,6 +162,9 @@ func NewParts(d Deps) *Parts {
 	if d.Memory == nil {
 		d.Memory = memory.New(memory.Config{DB: d.DB, Rules: func() memory.Rules { return memory.Rules{} },
 			Escape: agent.Escape, Log: d.Log})
+	}
+	if d.Knowledge == nil {
+		d.Knowledge = knowledge.New(knowledge.Config{DB: d.DB, Runs: d.Runs, Dirs: d.Dirs, Log: d.Log})
 	}
 	if d.Projects == nil {
 		d.Projects = projects.New(projects.Config{DB: d.DB, Runs: d.Runs, Dirs: d.Dirs, Documents: d.Documents, Log: d.Log})

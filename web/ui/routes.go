@@ -9,7 +9,7 @@ import (
 // Routes adds the pages and their actions to g, which is mounted at the root.
 func (u *UI) Routes(g *echo.Group) {
 	for _, table := range [][]page.Route{u.routes(), u.Handlers.Routes(), u.account.Routes(),
-		u.agents.Routes(), u.chats.Routes(), u.export.Routes(), u.files.Routes(), u.insight.Routes(), u.projects.Routes(),
+		u.agents.Routes(), u.chats.Routes(), u.export.Routes(), u.files.Routes(), u.insight.Routes(), u.projects.Routes(), u.knowledge.Routes(),
 		u.settings.Routes(), u.share.Routes(), u.tasks.Routes()} {
 		page.Add(g, table)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"fawn/agent"
 	"fawn/agent/community"
+	collections "fawn/agent/knowledge"
 	"fawn/agent/lead"
 	"fawn/agent/llm"
 	"fawn/agent/mcp"
@@ -46,6 +47,7 @@ import (
 	"fawn/web/ui/export"
 	"fawn/web/ui/files"
 	"fawn/web/ui/insight"
+	"fawn/web/ui/knowledge"
 	"fawn/web/ui/page"
 	"fawn/web/ui/projects"
 	"fawn/web/ui/settings"
@@ -72,11 +74,13 @@ type Deps struct {
 	Tasks    *schedule.Tasks     // scheduled tasks; nil means no such page
 	Agents   *profile.Library    // the custom agents; nil has none
 	Projects *service.Service    // changes projects; nil makes one
-	Skills   *skills.Library     // nil has no skills
-	Fetch    *http.Client        // for skills at an address; nil reaches the public internet only
-	Web      *community.Service  // searches the web for agents; nil has none
-	MCP      *mcp.Pool           // nil has no MCP servers
-	Bots     *bots.Service       // of chat apps; nil has none
+	// Knowledge keeps collections of documents; nil makes one that reads no web pages and converts nothing.
+	Knowledge *collections.Service
+	Skills    *skills.Library    // nil has no skills
+	Fetch     *http.Client       // for skills at an address; nil reaches the public internet only
+	Web       *community.Service // searches the web for agents; nil has none
+	MCP       *mcp.Pool          // nil has no MCP servers
+	Bots      *bots.Service      // of chat apps; nil has none
 	// AppServer reports whether the apps of a server may be shown in a thread.
 	AppServer func(ctx context.Context, owner, thread, server string) (bool, error)
 	Apps      AppCalls                        // makes the calls of apps of MCP servers; nil with MCP
@@ -106,18 +110,19 @@ type AppCalls func(ctx context.Context, t *agent.Turn, tool *agent.Tool, c agent
 type UI struct {
 	Deps
 	*conversation.Handlers
-	speeches speeches
-	account  *account.Handlers
-	settings *settings.Handlers
-	imports  *imports.Service
-	agents   *agents.Handlers
-	chats    *chats.Handlers
-	projects *projects.Handlers
-	export   *export.Handlers
-	files    *files.Handlers
-	insight  *insight.Handlers
-	share    *share.Handlers
-	tasks    *tasks.Handlers
+	speeches  speeches
+	account   *account.Handlers
+	settings  *settings.Handlers
+	imports   *imports.Service
+	agents    *agents.Handlers
+	chats     *chats.Handlers
+	projects  *projects.Handlers
+	knowledge *knowledge.Handlers
+	export    *export.Handlers
+	files     *files.Handlers
+	insight   *insight.Handlers
+	share     *share.Handlers
+	tasks     *tasks.Handlers
 
 	keys       *once.Keys // of messages that may be sent again
 	suggesting turnstile  // threads whose follow-ups are being made
@@ -171,7 +176,11 @@ func New(d Deps) (*UI, error) {
 		Deps: agents.Deps{Agents: d.Agents, Skills: d.Skills, Fetch: d.Fetch, Talk: u.beginMaking}}
 	u.export = export.New(u.Handlers, d.Memory, d.Agents)
 	u.export.Print = d.Print
-	u.files = &files.Handlers{Handlers: u.Handlers, Archives: u.export, Uploads: d.Uploads, Documents: d.Documents,
+	if d.Knowledge == nil {
+		d.Knowledge = collections.New(collections.Config{DB: d.Site.DB, Runs: d.Site.Runs, Dirs: d.Site.Dirs, Log: d.Site.Log})
+	}
+	u.knowledge = &knowledge.Handlers{Site: d.Site, Knowledge: d.Knowledge, Uploads: d.Uploads}
+	u.files = &files.Handlers{Handlers: u.Handlers, Archives: u.export, Uploads: d.Uploads, Documents: d.Documents, Knowledge: d.Knowledge,
 		Pictures: d.Pictures, BackToBox: u.backToBox, Key: d.Steps.Key}
 	u.share = &share.Handlers{Handlers: u.Handlers, Files: u.files}
 	if d.Projects == nil {

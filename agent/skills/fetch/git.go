@@ -42,40 +42,101 @@ func (s Source) clone(ctx context.Context, client *http.Client, temp string, out
 }
 
 func (s Source) cloneIn(ctx context.Context, client *http.Client, dir string, out io.Writer) error {
-	at, err := transport.NewEndpoint(s.Repo)
-	if err != nil {
-		return refuse("the address of the repository is not valid")
-	}
-	session, err := githttp.NewClient(client).NewUploadPackSession(at, nil)
-	if err != nil {
-		return unreachable(err)
-	}
-	refs, err := session.AdvertisedReferencesContext(ctx)
-	if err != nil {
-		return notRepository(err)
-	}
-	commit, folder, err := s.find(refs)
+	c, err := s.checkOut(ctx, client, dir, "")
 	if err != nil {
 		return err
 	}
-	pack, err := fetchPack(ctx, session, refs, commit, dir)
+	defer c.close()
+	tree, err := skillIn(c.tree, c.folder)
 	if err != nil {
-		return err
-	}
-	defer pack.Close()
-	store := filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(objectCache))
-	defer store.Close()
-	if err := packfile.UpdateObjectStorage(store, pack); err != nil {
-		return refuse("the repository cannot be read: %s", shorten(err.Error()))
-	}
-	tree, err := treeOf(store, commit)
-	if err != nil {
-		return refuse("the repository cannot be read: %s", shorten(err.Error()))
-	}
-	if tree, err = skillIn(tree, folder); err != nil {
 		return err
 	}
 	return archiveTree(tree, out)
+}
+
+// checkout is a commit with its objects.
+type checkout struct {
+	commit plumbing.Hash
+	folder string       // that the source names
+	tree   *object.Tree // nil where the commit is known
+	close  func()
+}
+
+// checkOut fetches the objects of the commit that a source names into a folder, unless it is the known one.
+func (s Source) checkOut(ctx context.Context, client *http.Client, dir, known string) (c checkout, err error) {
+	c.close = func() {}
+	at, err := transport.NewEndpoint(s.Repo)
+	if err != nil {
+		return c, refuse("the address of the repository is not valid")
+	}
+	session, err := githttp.NewClient(client).NewUploadPackSession(at, nil)
+	if err != nil {
+		return c, unreachable(err)
+	}
+	refs, err := session.AdvertisedReferencesContext(ctx)
+	if err != nil {
+		return c, notRepository(err)
+	}
+	if c.commit, c.folder, err = s.find(refs); err != nil || c.commit.String() == known {
+		return c, err
+	}
+	pack, err := fetchPack(ctx, session, refs, c.commit, dir)
+	if err != nil {
+		return c, err
+	}
+	store := filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(objectCache))
+	c.close = func() {
+		store.Close()
+		pack.Close()
+	}
+	if err = packfile.UpdateObjectStorage(store, pack); err == nil {
+		c.tree, err = treeOf(store, c.commit)
+	}
+	if err != nil {
+		c.close()
+		return c, refuse("the repository cannot be read: %s", shorten(err.Error()))
+	}
+	return c, nil
+}
+
+// File is a file of a repository.
+type File struct {
+	Name string // below the folder that the source names, with slashes
+	Size int64
+	Hash string // of its content
+	Open func() (io.ReadCloser, error)
+}
+
+// Files calls visit with each plain file of the commit that a source names, and returns the commit. Nothing is fetched
+// and visited where that is the known one.
+func (s Source) Files(ctx context.Context, client *http.Client, temp, known string, visit func(File) error) (
+	commit string, err error) {
+	dir, err := os.MkdirTemp(temp, ".git-*")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for a repository: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	c, err := s.checkOut(ctx, client, dir, known)
+	if err != nil {
+		return "", err
+	}
+	defer c.close()
+	tree := c.tree
+	if tree == nil {
+		return known, nil
+	}
+	if c.folder != "" {
+		if tree, err = tree.Tree(c.folder); err != nil {
+			return "", refuse("the repository has no folder %s", shorten(c.folder))
+		}
+	}
+	err = tree.Files().ForEach(func(f *object.File) error {
+		if f.Mode == filemode.Symlink || f.Mode == filemode.Submodule {
+			return ctx.Err()
+		}
+		return visit(File{Name: f.Name, Size: f.Size, Hash: f.Hash.String(), Open: f.Reader})
+	})
+	return c.commit.String(), err
 }
 
 // notRepository words why a repository does not answer.

@@ -54,6 +54,16 @@ func (h *Handlers) agentForm(ctx context.Context, a profile.Agent) views.AgentFo
 				views.AgentGroup{Name: g, On: a.ToolGroups == nil || slices.Contains(a.ToolGroups, g)})
 		}
 	}
+	names := slices.Clone(a.Knowledge)
+	if list, err := h.DB.Collections(ctx, principal.Owner(ctx)); err == nil { // else those chosen stay
+		for _, c := range list {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		f.Knowledge = append(f.Knowledge, views.ProjectChoice{Name: name, On: slices.Contains(a.Knowledge, name)})
+	}
 	if a.Thinking != nil {
 		f.Thinking = map[bool]string{true: "on", false: "off"}[*a.Thinking]
 	}
@@ -78,6 +88,9 @@ func (h *Handlers) fill(a *profile.Agent, form url.Values) error {
 	a.Model, a.Effort, a.ToolGroups = form.Get("model"), form.Get("effort"), nil
 	if form.Get("all_tools") == "" {
 		a.ToolGroups = append([]string{}, form["group"]...)
+	}
+	if form.Has("shownknowledge") {
+		a.Knowledge = form["knowledge"]
 	}
 	a.Thinking, a.Temperature, a.MaxTokens = nil, nil, nil
 	if v := form.Get("thinking"); v != "" {

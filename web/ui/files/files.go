@@ -79,6 +79,10 @@ func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (v
 		p.Zip, p.ZipAll, err = h.Archives.ZipOffers(c.Request().Context(), v.Thread.ID)
 		return p, err
 	}
+	if at, ok := strings.CutPrefix(page.TrimSlash(file), collected); ok {
+		err := h.collected(c, &p, at)
+		return p, err
+	}
 	view, err := h.FileView(page.Localized(c), v, file)
 	if at := c.QueryParam("at"); err == nil && markdown.IsPlace(at) {
 		view.At = at

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/knowledge"
 	"fawn/uploads"
 	"fawn/web/ui/conversation"
 	"fawn/web/ui/export"
@@ -17,6 +18,7 @@ type Handlers struct {
 	Archives  *export.Handlers
 	Uploads   func() uploads.Config // the limits of this moment
 	Documents uploads.Documents
+	Knowledge *knowledge.Service // nil has no collections
 	Pictures  uploads.Pictures
 	// BackToBox goes back to the page whose message box a plain form came from, with its text.
 	BackToBox func(c echo.Context, thread, text string) error

@@ -98,6 +98,9 @@ func IsThreadID(id string) bool {
 // KnowingUploads is a context in which references to uploads become links.
 func (s *Site) KnowingUploads(ctx context.Context) context.Context {
 	return markdown.WithUploads(ctx, func(thread, name string) bool {
+		if strings.Contains(name, "/") {
+			return s.Known != nil && s.Known(ctx, principal.Owner(ctx), name)
+		}
 		dir, err := s.Dirs.Open(thread)
 		if err != nil {
 			return false

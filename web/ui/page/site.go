@@ -5,6 +5,7 @@
 package page
 
 import (
+	"context"
 	"log/slog"
 
 	"fawn/agent/access"
@@ -28,7 +29,9 @@ type Site struct {
 	Access   *access.Service       // knows what people may use; nil limits nobody
 	Network  *hostrules.Decisions  // hosts that agents want to reach
 	Sandbox  func() sandbox.Report // what runs commands
-	Browsers *browser.Browsers     // those that agents use; nil has none
-	Addr     string                // where the server listens
+	// Known tells whether a person may read a document of a collection, by its path; nil has no collections.
+	Known    func(ctx context.Context, person, path string) bool
+	Browsers *browser.Browsers // those that agents use; nil has none
+	Addr     string            // where the server listens
 	Log      *slog.Logger
 }

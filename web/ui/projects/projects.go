@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"context"
 	"errors"
 	"mime/multipart"
 	"net/http"
@@ -108,7 +109,7 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 		at, _ := time.Parse(time.RFC3339, f.Modified) // none where it can't be read
 		v.Files = append(v.Files, views.ProjectFile{Name: f.Filename, URL: f.ArtifactURL, Bytes: f.Size, Modified: at})
 	}
-	if v.Settings, err = h.settings(me, p); err != nil {
+	if v.Settings, err = h.settings(ctx, me, p); err != nil {
 		return err
 	}
 	if h.Memory != nil {
@@ -134,7 +135,7 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 }
 
 // settings are the choices of a project beside all there are.
-func (h *Handlers) settings(me string, p store.Project) (views.ProjectSettings, error) {
+func (h *Handlers) settings(ctx context.Context, me string, p store.Project) (views.ProjectSettings, error) {
 	s := p.Settings
 	v := views.ProjectSettings{Agent: s.Agent, Model: s.Model, Memory: s.Memory, Writable: s.Writable,
 		AllSkills: s.Skills == nil, AllServers: s.Servers == nil}
@@ -171,6 +172,15 @@ func (h *Handlers) settings(me string, p store.Project) (views.ProjectSettings, 
 		all = append(all, name)
 	}
 	v.Servers = offered(all, s.Servers)
+	collections, err := h.DB.Collections(ctx, me)
+	if err != nil {
+		return v, err
+	}
+	all = nil
+	for _, c := range collections {
+		all = append(all, c.Name)
+	}
+	v.Knowledge = offered(all, s.Knowledge)
 	for _, one := range []struct {
 		chosen string
 		among  *[]string
@@ -287,6 +297,9 @@ func set(p *store.Project, form url.Values) error {
 	p.Name, s.Icon, s.Color = page.PlainText(form.Get("name")), page.PlainText(form.Get("icon")), form.Get("color")
 	s.Agent, s.Model, s.Memory = form.Get("agent"), form.Get("model"), form.Get("memory")
 	s.Writable = form.Get("writable") != ""
+	if form.Has("shownknowledge") {
+		s.Knowledge = form["knowledge"]
+	}
 	for _, f := range []struct {
 		name string
 		into *[]string

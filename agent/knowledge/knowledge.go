@@ -1,0 +1,336 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"fawn/agent/runs"
+	"fawn/sandbox/files"
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/uploads/documents"
+)
+
+// Bounds of what a collection is made of.
+const (
+	MaxName    = 100 // characters
+	MaxAbout   = 500 // characters
+	MaxSources = 50
+	MaxChosen  = 20 // collections that a project or an agent refers to
+)
+
+// Invalid is something that no collection can have.
+type Invalid struct{ Field, Why string }
+
+// Error says which, and why.
+func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
+
+// Page is a web page as text.
+type Page struct {
+	Title, Address, Text string
+}
+
+// Embedder makes vectors of texts. Vectors of different models can't be compared.
+type Embedder interface {
+	Model() string
+	// Embed returns a vector for each text, all of one length.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Config are the parts a Service needs.
+type Config struct {
+	DB   *store.DB
+	Runs *runs.Manager
+	Dirs files.Dirs
+	// Convert converts one document apart from this process.
+	Convert func(ctx context.Context, j documents.Job) (documents.Outcome, error)
+	// Page reads a web page; nil reads none. Its error is told to people.
+	Page func(ctx context.Context, address string) (Page, error)
+	// Git makes a client for repositories; nil reads none.
+	Git func() *http.Client
+	// Folders are those of the server that may be sources, as the configuration has them now.
+	Folders func() []string
+	// Most is how many bytes of text a collection may have now.
+	Most func() int64
+	// Temp is a folder for what is fetched.
+	Temp string
+	// Embedder is the one that is configured now; nil, or one that gives nil, searches by words only.
+	Embedder func() Embedder
+	Log      *slog.Logger
+}
+
+// Service keeps collections.
+type Service struct {
+	cfg Config
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when there may be something to do; guarded by mu
+
+	vectors vectors
+}
+
+// New makes a Service. [Service.Run] does its work.
+func New(c Config) *Service {
+	if c.Embedder == nil {
+		c.Embedder = func() Embedder { return nil }
+	}
+	if c.Folders == nil {
+		c.Folders = func() []string { return nil }
+	}
+	if c.Most == nil {
+		c.Most = func() int64 { return 1 << 30 }
+	}
+	return &Service{cfg: c, changed: make(chan struct{})}
+}
+
+// wake has Run look what there is to do.
+func (s *Service) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *Service) awaited() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// check tidies the name and description of a collection. The error is an *Invalid.
+func check(c *store.Collection) error {
+	c.Name = strings.Join(strings.Fields(c.Name), " ")
+	c.About = strings.TrimSpace(c.About)
+	switch {
+	case c.Name == "":
+		return &Invalid{"name", "must not be empty"}
+	case utf8.RuneCountInString(c.Name) > MaxName:
+		return &Invalid{"name", fmt.Sprintf("has more than %d characters", MaxName)}
+	case !utf8.ValidString(c.Name) || strings.ContainsFunc(c.Name, unicode.IsControl):
+		return &Invalid{"name", "has characters that can't be shown"}
+	case strings.ContainsAny(c.Name, `/\[];`), strings.HasPrefix(c.Name, "."): // it is part of citations and paths
+		return &Invalid{"name", `must not begin with a dot, and has no / \ [ ] or ;`}
+	case utf8.RuneCountInString(c.About) > MaxAbout || !utf8.ValidString(c.About):
+		return &Invalid{"description", fmt.Sprintf("has more than %d characters", MaxAbout)}
+	}
+	return nil
+}
+
+// taken words that a name is not free.
+func taken(err error) error {
+	if errors.Is(err, store.ErrExists) {
+		return &Invalid{"name", "there is a collection of that name"}
+	}
+	return err
+}
+
+// Create makes a collection of owner's. Errors: *Invalid.
+func (s *Service) Create(ctx context.Context, owner, name, about string) (store.Collection, error) {
+	c := store.Collection{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner, Name: name, About: about}
+	if err := check(&c); err != nil {
+		return c, err
+	}
+	if err := s.cfg.DB.CreateCollection(ctx, c, uuid.Must(uuid.NewV7()).String()); err != nil {
+		return c, taken(err)
+	}
+	return s.cfg.DB.CollectionFor(ctx, owner, c.ID)
+}
+
+// Change changes the name and description of a collection. Errors: *Invalid, store.ErrNotFound for who may not write it,
+// what change returns.
+func (s *Service) Change(ctx context.Context, person, id string, change func(*store.Collection) error) (store.Collection, error) {
+	c, err := s.cfg.DB.ChangeCollection(ctx, person, id, func(c *store.Collection) error {
+		if err := change(c); err != nil {
+			return err
+		}
+		return check(c)
+	})
+	return c, taken(err)
+}
+
+// Delete deletes a collection of owner's. Its documents are found no more at once, and removed soon, after a crash in
+// between by the next start. Errors: store.ErrNotFound.
+func (s *Service) Delete(ctx context.Context, owner, id string) error {
+	ctx = context.WithoutCancel(ctx)
+	shelf := store.CollectionShelf(id)
+	if err := s.cfg.DB.DeleteCollection(ctx, owner, id, runs.RemovedFiles(shelf)); err != nil {
+		return err
+	}
+	s.wake()
+	if err := s.cfg.Runs.ForgetFiles(ctx, shelf); err != nil { // the next start tries again
+		s.cfg.Log.Error("the files of a deleted collection could not be removed", "collection", id, "err", err)
+	}
+	return nil
+}
+
+// DeleteOwned deletes all collections of an owner.
+func (s *Service) DeleteOwned(ctx context.Context, owner string) error {
+	list, err := s.cfg.DB.Collections(ctx, owner)
+	for _, c := range list {
+		if c.Role != store.ProjectOwner {
+			continue
+		}
+		if gone := s.Delete(ctx, owner, c.ID); gone != nil && !errors.Is(gone, store.ErrNotFound) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// Share gives the person whose account has an address, or the group of that name, a role in a collection of c's owner.
+// Errors: *Invalid.
+func (s *Service) Share(ctx context.Context, c store.Collection, email, group string, role store.Role) error {
+	if role != store.Viewer && role != store.Editor {
+		return &Invalid{"role", "want viewer or editor"}
+	}
+	member := ""
+	if group != "" {
+		teams, err := s.cfg.DB.Teams(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range teams {
+			if strings.EqualFold(t.Name, strings.TrimSpace(group)) {
+				member = store.GroupMember(t.ID)
+			}
+		}
+		if member == "" {
+			return &Invalid{"group", "there is no group of this name"}
+		}
+	} else {
+		u, err := s.cfg.DB.UserByEmail(ctx, strings.TrimSpace(email))
+		if errors.Is(err, store.ErrNotFound) {
+			return &Invalid{"email", "there is no account with this address"}
+		}
+		if err != nil {
+			return err
+		}
+		if member = u.ID; member == c.Owner {
+			return &Invalid{"email", "this is the collection's owner"}
+		}
+	}
+	return s.cfg.DB.ShareCollection(ctx, c.Owner, c.ID, member, role)
+}
+
+// writing is the collection for whoever may write it. Errors: store.ErrNotFound.
+func (s *Service) writing(ctx context.Context, person, id string) (store.Collection, error) {
+	c, err := s.cfg.DB.CollectionFor(ctx, person, id)
+	if err == nil && !c.Role.Writes() {
+		err = fmt.Errorf("collection %s: %w", id, store.ErrNotFound)
+	}
+	return c, err
+}
+
+// Save stores the files of a form among the documents of a collection, as [uploads.Save] does for a thread: all of them,
+// or none. Files of the same names are replaced. Errors: store.ErrNotFound for who may not write the collection, those
+// of uploads.Save.
+func (s *Service) Save(ctx context.Context, person, id string, form *multipart.Reader, cfg uploads.Config) (uploads.Result, error) {
+	c, err := s.writing(ctx, person, id)
+	if err != nil {
+		return uploads.Result{}, err
+	}
+	shelf := store.CollectionShelf(c.ID)
+	if err := s.cfg.Dirs.Create(shelf); err != nil {
+		return uploads.Result{}, err
+	}
+	dir, err := s.cfg.Dirs.Open(shelf)
+	if err != nil {
+		return uploads.Result{}, err
+	}
+	defer dir.Close()
+	out, err := uploads.Save(ctx, dir, shelf, form, cfg)
+	if err != nil {
+		return out, err
+	}
+	if err := s.cfg.Dirs.Save(ctx, shelf); err != nil {
+		return out, err
+	}
+	return out, s.askUploads(ctx, c.ID)
+}
+
+// askUploads has what was uploaded to a collection read.
+func (s *Service) askUploads(ctx context.Context, id string) error {
+	list, err := s.cfg.DB.Sources(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, src := range list {
+		if src.Kind == store.UploadSource {
+			err = errors.Join(err, s.cfg.DB.AskSource(ctx, id, src.ID))
+		}
+	}
+	s.wake()
+	return err
+}
+
+// Remove deletes an uploaded document with its file. Errors: store.ErrNotFound for who may not write the collection, and
+// for a document that was not uploaded.
+func (s *Service) Remove(ctx context.Context, person, id string, doc int64) error {
+	c, err := s.writing(ctx, person, id)
+	if err != nil {
+		return err
+	}
+	d, err := s.cfg.DB.CollectionDocument(ctx, c.ID, doc)
+	if err != nil {
+		return err
+	}
+	sources, err := s.cfg.DB.Sources(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, src := range sources {
+		if src.ID != d.Source || src.Kind != store.UploadSource {
+			continue
+		}
+		shelf := store.CollectionShelf(c.ID)
+		dir, err := s.cfg.Dirs.Open(shelf)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if err := uploads.Delete(dir, d.Name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
+			return err
+		}
+		if err := s.cfg.Dirs.Save(ctx, shelf); err != nil {
+			return err
+		}
+		return s.cfg.DB.RemoveDocument(context.WithoutCancel(ctx), d)
+	}
+	return fmt.Errorf("document %d was not uploaded: %w", doc, store.ErrNotFound)
+}
+
+// Update has a source of a collection read again, all of them for "". Errors: store.ErrNotFound.
+func (s *Service) Update(ctx context.Context, person, id, source string) error {
+	c, err := s.writing(ctx, person, id)
+	if err == nil {
+		err = s.cfg.DB.AskSource(ctx, c.ID, source)
+	}
+	s.wake()
+	return err
+}
+
+// RemoveSource removes a source with its documents. Errors: store.ErrNotFound.
+func (s *Service) RemoveSource(ctx context.Context, person, id, source string) error {
+	c, err := s.writing(ctx, person, id)
+	if err == nil {
+		err = s.cfg.DB.RemoveSource(ctx, c.ID, source)
+	}
+	s.wake()
+	return err
+}
+
+// Intervals are how often a source can be read again; 0 is when it is asked for only.
+func Intervals() []time.Duration {
+	return []time.Duration{0, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
+}

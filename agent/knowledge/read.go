@@ -1,0 +1,367 @@
+package knowledge
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fawn/store"
+	"fawn/uploads"
+	"fawn/uploads/convert"
+	"fawn/uploads/documents"
+)
+
+// What is read at most.
+const (
+	maxDocuments = 20_000   // of a source
+	maxInput     = 64 << 20 // bytes of a file
+	maxText      = 8 << 20  // bytes of a text
+	maxDocName   = 500      // bytes
+	maxTries     = 3        // conversions of a document in a row that end the server
+
+	together  = 64          // passages that are written in one commit
+	notedEach = time.Second // how far a source is read
+)
+
+// Reasons of documents that failed, beside those of conversions.
+const (
+	Full  = "full"  // the collection has as much text as it may
+	Large = "large" // the file is larger than is read
+)
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// reading is a source that is being read.
+type reading struct {
+	*Service
+	src   store.Source
+	known map[string]store.Document
+	seen  map[string]bool
+	room  int64 // bytes of text that the collection may still take
+
+	batch    []store.Indexed
+	passages int // in batch
+	skipped  int
+	noted    time.Time
+}
+
+// read reads a source once and writes down what came of it. Nothing is written down when ctx ends: it is read again.
+func (s *Service) read(ctx context.Context, src store.Source) error {
+	r := &reading{Service: s, src: src, seen: map[string]bool{}}
+	stamp, unchanged, err := r.all(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	src.Done, src.Total, src.Skipped = len(r.seen), len(r.seen), r.skipped
+	if unchanged {
+		src.Done, src.Total, src.Skipped = len(r.known), len(r.known), r.src.Skipped
+	}
+	src.State, src.Problem, src.NextAt = store.SourceReady, "", time.Time{}
+	if src.Every > 0 {
+		src.NextAt = s.cfg.DB.Now().Add(src.Every)
+	}
+	var failed *failure
+	switch {
+	case err == nil:
+		src.Stamp = stamp
+	case errors.As(err, &failed):
+		src.State, src.Problem = store.SourceFailed, cut(failed.Error(), 500)
+		if failed.word == NotAllowed { // what may not be read is not to be found either
+			err = r.removeUnseen(ctx)
+		} else {
+			err = nil
+		}
+	default:
+		s.cfg.Log.Error("couldn't read a source of a collection", "collection", src.Collection, "source", src.ID, "err", err)
+		src.State, src.Problem, err = store.SourceFailed, Internal, nil
+	}
+	return errors.Join(err, s.cfg.DB.EndSource(ctx, src))
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+func (r *reading) all(ctx context.Context) (stamp string, unchanged bool, err error) {
+	if r.known, err = r.cfg.DB.SourceDocuments(ctx, r.src.ID); err != nil {
+		return "", false, err
+	}
+	size, err := r.cfg.DB.CollectionBytes(ctx, r.src.Collection)
+	if err != nil {
+		return "", false, err
+	}
+	r.room = r.cfg.Most() - size
+	src := r.src
+	for _, d := range r.known {
+		if d.State == uploads.Pending { // a killed server has left it unfinished
+			src.Stamp = ""
+		}
+	}
+	stamp, unchanged, err = r.items(ctx, src, func(it item) error { return r.take(ctx, it) })
+	if err == nil {
+		err = r.flush(ctx)
+	}
+	if err == nil && !unchanged {
+		err = r.removeUnseen(ctx)
+	}
+	return stamp, unchanged, err
+}
+
+// removeUnseen removes documents that the source doesn't have any more.
+func (r *reading) removeUnseen(ctx context.Context) error {
+	for name, d := range r.known {
+		if r.seen[name] {
+			continue
+		}
+		if err := r.cfg.DB.RemoveDocument(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take makes a document what the source has.
+func (r *reading) take(ctx context.Context, it item) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(it.name) > maxDocName || !utf8.ValidString(it.name) || strings.ContainsFunc(it.name, func(c rune) bool { return c < ' ' }) {
+		r.skipped++
+		return nil
+	}
+	if len(r.seen) >= maxDocuments {
+		return &failure{TooMany, fmt.Sprint(maxDocuments)}
+	}
+	if err := r.note(ctx); err != nil {
+		return err
+	}
+	old, had := r.known[it.name]
+	ended := had && old.State != uploads.Pending
+	if ended && old.Stamp == it.stamp {
+		r.seen[it.name] = true
+		return nil
+	}
+	d := store.Document{ID: old.ID, Collection: r.src.Collection, Source: r.src.ID, Name: it.name, Title: it.title,
+		Address: it.address, Stamp: it.stamp}
+	if it.size > maxInput {
+		r.seen[it.name] = true
+		return r.fail(ctx, had, d, Large)
+	}
+	if it.open == nil {
+		r.seen[it.name] = true
+		d.Hash = it.stamp
+		return r.keep(ctx, had, d, it.text, "")
+	}
+	file, err := it.open()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		file.Close()
+		if r.src.Kind == store.GitSource {
+			os.Remove(file.Name())
+		}
+	}()
+	head := make([]byte, uploads.HeadBytes)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	head = head[:n]
+	converted := convert.Wants(it.name, head)
+	if !converted && !isText(head) {
+		if r.src.Kind == store.UploadSource {
+			r.seen[it.name] = true
+			return r.fail(ctx, had, d, string(convert.Unsupported))
+		}
+		r.skipped++
+		return nil
+	}
+	r.seen[it.name] = true
+	sum := sha256.New()
+	sum.Write(head)
+	if _, err := io.Copy(sum, io.LimitReader(file, maxInput)); err != nil {
+		return err
+	}
+	d.Hash = hex.EncodeToString(sum.Sum(nil))
+	if ended && old.Hash == d.Hash { // only its stamp is another
+		old.Stamp = it.stamp
+		_, err := r.cfg.DB.PutDocument(ctx, old)
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if converted {
+		return r.convert(ctx, had, old, d, file)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxText+1))
+	if err != nil {
+		return err
+	}
+	reason := convert.Reason("")
+	if len(text) > maxText {
+		text, reason = text[:maxText], convert.Long
+	}
+	return r.keep(ctx, had, d, strings.ToValidUTF8(string(text), "\uFFFD"), reason)
+}
+
+// isText says whether a file begins as text, of which there is some.
+func isText(head []byte) bool {
+	for i := 0; i < utf8.UTFMax-1 && len(head) == uploads.HeadBytes-i && !utf8.Valid(head); i++ {
+		head = head[:len(head)-1] // the last character may be cut in half
+	}
+	return len(head) > 0 && utf8.Valid(head) && !slices.Contains(head, 0)
+}
+
+// convert keeps the text that a document is converted to. One that ends the server again and again is given up.
+func (r *reading) convert(ctx context.Context, had bool, old, d store.Document, file *os.File) error {
+	tries := 0
+	if had && old.State == uploads.Pending && old.Stamp == d.Stamp {
+		tries = old.Tries
+	}
+	if tries >= maxTries {
+		return r.fail(ctx, had, d, string(convert.Crashed))
+	}
+	d.State, d.Tries = uploads.Pending, tries+1
+	d, err := r.cfg.DB.PutDocument(ctx, d)
+	if err != nil {
+		return err
+	}
+	out, err := r.cfg.Convert(ctx, documents.Job{Name: d.Name, File: file, Progress: func(int, int) {}})
+	if ctx.Err() != nil { // that the server was told to stop is not the document's fault
+		d.Tries = tries
+		_, err := r.cfg.DB.PutDocument(context.WithoutCancel(ctx), d)
+		return cmp.Or(ctx.Err(), err)
+	}
+	d.Tries = 0
+	switch {
+	case err != nil:
+		r.cfg.Log.Warn("couldn't convert a document", "collection", d.Collection, "file", d.Name, "err", err)
+		return r.fail(ctx, true, d, string(convert.Crashed))
+	case len(out.Text) == 0:
+		return r.fail(ctx, true, d, string(out.Reason))
+	}
+	return r.keep(ctx, true, d, string(out.Text), out.Reason)
+}
+
+// fail keeps a document without a text.
+func (r *reading) fail(ctx context.Context, had bool, d store.Document, reason string) error {
+	d.State, d.Reason = uploads.Failed, reason
+	if err := r.clear(ctx, had, d); err != nil {
+		return err
+	}
+	return r.add(ctx, store.Indexed{Document: d})
+}
+
+// clear takes what a document was out of the index.
+func (r *reading) clear(ctx context.Context, had bool, d store.Document) error {
+	if !had {
+		return nil
+	}
+	d.State = uploads.Pending
+	if _, err := r.cfg.DB.PutDocument(ctx, d); err != nil {
+		return err
+	}
+	return r.cfg.DB.RemovePassages(ctx, store.CollectionShelf(d.Collection), d.File())
+}
+
+// keep keeps the text of a document and indexes it.
+func (r *reading) keep(ctx context.Context, had bool, d store.Document, text string, lack convert.Reason) error {
+	if strings.TrimSpace(text) == "" {
+		return r.fail(ctx, had, d, string(convert.Empty))
+	}
+	r.room += r.known[d.Name].Bytes
+	if r.room -= int64(len(text)); r.room < 0 {
+		r.room += int64(len(text))
+		return r.fail(ctx, had, d, Full)
+	}
+	if err := r.clear(ctx, had, d); err != nil {
+		return err
+	}
+	one := store.Indexed{Document: d, Text: text}
+	one.State, one.Reason = uploads.Converted, string(lack)
+	if lack != "" {
+		one.State = uploads.Partial
+	}
+	err := documents.Cut(d.Name, strings.NewReader(text), func(p uploads.Passage) error {
+		one.Passages = append(one.Passages, store.Passage(p))
+		if len(one.Passages) < together {
+			return nil
+		}
+		// A long text goes into the index in several commits, as others want to write too.
+		if one.ID == 0 {
+			d.State = uploads.Pending
+			put, err := r.cfg.DB.PutDocument(ctx, d)
+			if err != nil {
+				return err
+			}
+			one.ID = put.ID
+		}
+		err := r.cfg.DB.AddPassages(ctx, store.CollectionShelf(d.Collection), one.File(), "", filed(one.File(), one.Passages))
+		one.Passages = one.Passages[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.add(ctx, one)
+}
+
+// filed are passages under the name that a document has in the index.
+func filed(name string, list []store.Passage) []store.Passage {
+	for i := range list {
+		list[i].File = name
+	}
+	return list
+}
+
+// add writes a document with others in one commit.
+func (r *reading) add(ctx context.Context, d store.Indexed) error {
+	r.batch = append(r.batch, d)
+	r.passages += len(d.Passages)
+	if r.passages < together && len(r.batch) < together {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+func (r *reading) flush(ctx context.Context) error {
+	if len(r.batch) == 0 {
+		return nil
+	}
+	err := r.cfg.DB.PutDocuments(ctx, r.batch)
+	r.batch, r.passages = nil, 0
+	return err
+}
+
+// note tells how far the source is read, and ends the reading when it is gone.
+func (r *reading) note(ctx context.Context) error {
+	if time.Since(r.noted) < notedEach {
+		return nil
+	}
+	r.noted = time.Now()
+	if _, err := r.cfg.DB.SourceAsked(ctx, r.src.ID); err != nil {
+		return err
+	}
+	return r.cfg.DB.NoteSource(ctx, r.src.ID, len(r.seen), max(len(r.known), len(r.seen)))
+}

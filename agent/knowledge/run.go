@@ -1,0 +1,101 @@
+package knowledge
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"fawn/store"
+)
+
+// How long Run waits where nobody tells it that there is something to do.
+const (
+	lookAlone  = 10 * time.Minute
+	lookShared = 5 * time.Second // another server may have been asked
+	afterError = 15 * time.Second
+	strays     = 100 // documents that are removed at a time
+)
+
+// Run reads sources as they become due, what is on this machine beside what is elsewhere, removes documents whose source
+// is gone, and makes vectors, until ctx ends. One of the servers of a database runs it.
+func (s *Service) Run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { s.lane(ctx, [2]string{store.UploadSource, store.FolderSource}) })
+	work.Go(func() { s.lane(ctx, [2]string{store.WebSource, store.GitSource}) })
+	work.Go(func() { s.tidy(ctx) })
+	work.Wait()
+}
+
+// look is how long to wait for news.
+func (s *Service) look() time.Duration {
+	if s.cfg.DB.Clustered() {
+		return lookShared
+	}
+	return lookAlone
+}
+
+// lane reads sources of two kinds, one after the other.
+func (s *Service) lane(ctx context.Context, kinds [2]string) {
+	for ctx.Err() == nil {
+		changed := s.awaited()
+		due, next, err := s.cfg.DB.DueSources(ctx, kinds, 1)
+		if err == nil && len(due) > 0 {
+			if err = s.read(ctx, due[0]); err == nil {
+				s.wake() // for vectors
+				continue
+			}
+		}
+		wait := s.look()
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.Error("couldn't read the sources of collections", "err", err)
+			wait, changed = afterError, nil
+		} else if !next.IsZero() {
+			wait = min(wait, max(next.Sub(s.cfg.DB.Now()), time.Second))
+		}
+		pause(ctx, wait, changed)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration, changed <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-changed:
+	case <-ctx.Done():
+	}
+}
+
+// tidy removes documents whose source is gone and makes vectors of those that are there.
+func (s *Service) tidy(ctx context.Context) {
+	for wait := s.look(); ctx.Err() == nil; {
+		changed := s.awaited()
+		err := s.removeStrays(ctx)
+		if err == nil {
+			err = s.embedAll(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.Warn("couldn't bring collections up to date", "err", err)
+			wait = min(max(afterError, 2*wait), lookAlone)
+			pause(ctx, wait, nil)
+			continue
+		}
+		wait = max(s.look(), afterError)
+		pause(ctx, wait, changed)
+		wait = 0
+	}
+}
+
+func (s *Service) removeStrays(ctx context.Context) error {
+	for {
+		list, err := s.cfg.DB.StrayDocuments(ctx, strays)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, d := range list {
+			if err := s.cfg.DB.RemoveDocument(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+// Package embed makes vectors of texts by models behind OpenAI-compatible APIs (/embeddings).
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	client "github.com/sashabaranov/go-openai"
+
+	"fawn/agent/llm/llmerr"
+	"fawn/agent/llm/openai"
+	"fawn/agent/llm/wire"
+)
+
+// Limits of one call.
+const (
+	callTime  = 2 * time.Minute
+	maxAnswer = 64 << 20 // bytes
+)
+
+// Config says which model and where it is.
+type Config struct {
+	Model   string // required
+	BaseURL string // root, or root + /v1; empty is OpenAI's
+	APIKey  string
+	HTTP    *http.Client // nil is one shared with chat models
+}
+
+// Client calls one model. Its methods may be called from any goroutine; their errors are of [llmerr.Error] where the
+// provider refused.
+type Client struct {
+	model string
+	api   *client.Client
+}
+
+// New checks the configuration without a request.
+func New(cfg Config) (*Client, error) {
+	if cfg.Model == "" {
+		return nil, errors.New("no model is set")
+	}
+	base, query, err := openai.Endpoint(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	h := wire.Client(cfg.HTTP)
+	h.Transport = &transport{below: h.Transport, query: query, secrets: wire.Secrets(cfg.APIKey, nil)}
+	cc := client.DefaultConfig(cfg.APIKey)
+	cc.BaseURL, cc.HTTPClient = base, h
+	return &Client{model: cfg.Model, api: client.NewClientWithConfig(cc)}, nil
+}
+
+// Model is the provider's name of the model.
+func (c *Client) Model() string { return c.model }
+
+// Embed returns a vector for each text, all of one length.
+func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	answer, err := c.api.CreateEmbeddings(ctx, client.EmbeddingRequestStrings{Input: texts,
+		Model: client.EmbeddingModel(c.model)})
+	if err != nil {
+		return nil, plain(ctx, err)
+	}
+	out := make([][]float32, len(texts))
+	for _, e := range answer.Data {
+		if e.Index < 0 || e.Index >= len(out) || len(e.Embedding) == 0 || out[e.Index] != nil {
+			return nil, fmt.Errorf("the model %s answered with vectors that don't belong to the texts", c.model)
+		}
+		out[e.Index] = e.Embedding
+	}
+	for _, v := range out {
+		if len(v) == 0 || len(v) != len(out[0]) {
+			return nil, fmt.Errorf("the model %s answered with vectors of different lengths, or too few", c.model)
+		}
+	}
+	return out, nil
+}
+
+func plain(ctx context.Context, err error) error {
+	var refused *llmerr.Error
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &llmerr.Error{Class: llmerr.ClassNetwork, Message: fmt.Sprintf("no answer within %v", callTime)}
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &refused):
+		return refused
+	}
+	var u *url.Error
+	if errors.As(err, &u) { // without the address, which may hold a key
+		err = u.Err
+	}
+	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: err.Error(), Err: err}
+}
+
+// transport bounds what comes back, and keeps what providers refuse with.
+type transport struct {
+	below   http.RoundTripper
+	query   string
+	secrets []string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	out.URL.RawQuery = t.query
+	resp, err := t.below.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	if failed := wire.Refused(resp); failed != nil {
+		failed.Redact(t.secrets)
+		return nil, failed
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	return resp, nil
+}

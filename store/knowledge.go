@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Collection is a collection of documents that projects and agents refer to by its name.
+type Collection struct {
+	ID        string
+	Owner     string // "" is written as [DefaultOwner]
+	Name      string
+	About     string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Role      Role // of who asked; not written
+	Documents int  // not written
+}
+
+// collectionPrefix begins the names of the shelves of collections, see [ShelfOf].
+const collectionPrefix = shelfPrefix + "knowledge-"
+
+// groupPrefix begins what stands for a group where somebody is named whom a collection is shared with.
+const groupPrefix = "group:"
+
+// CollectionShelf is the name under which the uploaded files of a collection are kept and its passages are indexed. No
+// thread and no project can have it.
+func CollectionShelf(id string) string { return collectionPrefix + id }
+
+// IsCollectionShelf tells whether the name of a shelf or a thread is that of a collection.
+func IsCollectionShelf(name string) bool { return strings.HasPrefix(name, collectionPrefix) }
+
+// GroupMember is how a member row of a collection names a group.
+func GroupMember(id string) string { return groupPrefix + id }
+
+// MemberGroup is the group that a member row names; false where it names an account.
+func MemberGroup(member string) (id string, ok bool) { return strings.CutPrefix(member, groupPrefix) }
+
+const collectionColumns = `k.id, k.owner, k.name, k.about, k.created_at, k.updated_at`
+
+// namedFor are the members by whose names the person ?1 has a role.
+const namedFor = `(m.member = ?1 OR m.member IN (SELECT 'group:' || t.team FROM team_member t WHERE t.member = ?1
+	OR t.member = 'role:' || (SELECT u.role FROM "user" u WHERE u.id = ?1)))`
+
+// roleInCollection is the role in the collection k of the person ?1, the greatest of what they and their groups have.
+const roleInCollection = `CASE WHEN k.owner = ?1 THEN 'owner' ELSE coalesce((SELECT min(m.role) FROM knowledge_member m
+	WHERE m.knowledge = k.id AND ` + namedFor + `), '') END`
+
+const documentsIn = `(SELECT count(*) FROM knowledge_doc d WHERE d.knowledge = k.id)`
+
+func scanCollection(row interface{ Scan(...any) error }) (c Collection, err error) {
+	var created, updated int64
+	err = translate(row.Scan(&c.ID, &c.Owner, &c.Name, &c.About, &created, &updated, &c.Role, &c.Documents))
+	c.CreatedAt, c.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return c, err
+}
+
+// CollectionFor returns a collection with the role that a person has in it, or ErrNotFound if they have none. Whatever
+// shows, searches or changes a collection asks here whether the person may.
+func (db *DB) CollectionFor(ctx context.Context, person, id string) (Collection, error) {
+	c, err := scanCollection(db.one(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection+`, `+documentsIn+`
+		FROM knowledge k WHERE k.id = ?2`, orDefault(person, DefaultOwner), id))
+	if err == nil && c.Role == NoRole {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Collection{}, fmt.Errorf("collection %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// Collections returns what a person owns or shares, by name.
+func (db *DB) Collections(ctx context.Context, person string) ([]Collection, error) {
+	list := []Collection{}
+	err := db.each(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection+`, `+documentsIn+` FROM knowledge k
+		WHERE k.owner = ?1 OR k.id IN (SELECT m.knowledge FROM knowledge_member m WHERE `+namedFor+`)
+		ORDER BY lower(k.name), k.id`, []any{orDefault(person, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
+		c, err := scanCollection(rows)
+		list = append(list, c)
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the collections of %s: %w", person, err)
+	}
+	return list, nil
+}
+
+// AllCollections calls visit with the id of every collection until it returns an error.
+func (db *DB) AllCollections(ctx context.Context, visit func(id string) error) error {
+	err := db.each(ctx, `SELECT id FROM knowledge ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
+		var id string
+		err := rows.Scan(&id)
+		if err == nil {
+			err = visit(id)
+		}
+		return true, err
+	})
+	if err != nil {
+		return fmt.Errorf("list all collections: %w", err)
+	}
+	return nil
+}
+
+// CreateCollection writes a new collection with the source of what is uploaded to it. ErrExists when its id is taken, or
+// its owner has another one of its name.
+func (db *DB) CreateCollection(ctx context.Context, c Collection, uploads string) error {
+	owner, now := orDefault(c.Owner, DefaultOwner), db.Now().UnixMilli()
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.nameFree(owner, c.Name, c.ID); err != nil {
+			return err
+		}
+		n, err := w.change(`INSERT INTO knowledge(id, owner, name, about, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`, c.ID, owner, c.Name, c.About, now, now)
+		if err == nil && n == 0 {
+			err = ErrExists
+		}
+		if err != nil {
+			return err
+		}
+		return w.addSource(Source{ID: uploads, Collection: c.ID, Kind: UploadSource, State: SourceReady})
+	}})
+	if err != nil {
+		return fmt.Errorf("create collection %s: %w", c.ID, err)
+	}
+	return nil
+}
+
+// nameFree is ErrExists when an owner has another collection of a name.
+func (w *writer) nameFree(owner, name, id string) error {
+	s, err := w.stmt(`SELECT count(*) FROM knowledge WHERE owner = ? AND lower(name) = lower(?) AND id <> ?`)
+	if err != nil {
+		return err
+	}
+	var n int
+	if err := s.QueryRowContext(context.Background(), owner, name, id).Scan(&n); err != nil {
+		return err
+	}
+	if n > 0 {
+		return ErrExists
+	}
+	return nil
+}
+
+// ChangeCollection changes name and description of a collection as it is at that moment. ErrNotFound when the person may
+// not write it, ErrExists when its owner has another one of the new name; what else change returns comes back.
+func (db *DB) ChangeCollection(ctx context.Context, person, id string, change func(*Collection) error) (c Collection, err error) {
+	person = orDefault(person, DefaultOwner)
+	err = db.w.do(ctx, &job{apply: func(w *writer) error {
+		s, err := w.stmt(`SELECT ` + collectionColumns + `, ` + roleInCollection + `, ` + documentsIn + `
+			FROM knowledge k WHERE k.id = ?2{lock}`)
+		if err != nil {
+			return err
+		}
+		c, err = scanCollection(s.QueryRowContext(context.Background(), person, id))
+		if err == nil && !c.Role.Writes() {
+			err = ErrNotFound
+		}
+		if err == nil {
+			err = change(&c)
+		}
+		if err == nil {
+			err = w.nameFree(c.Owner, c.Name, id)
+		}
+		if err != nil {
+			return err
+		}
+		c.UpdatedAt = db.Now().UTC().Truncate(time.Millisecond)
+		return w.exec(`UPDATE knowledge SET name = ?, about = ?, updated_at = ? WHERE id = ?`, c.Name, c.About,
+			c.UpdatedAt.UnixMilli(), id)
+	}})
+	if err != nil {
+		return Collection{}, fmt.Errorf("change collection %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// DeleteCollection deletes a collection of its owner's. Its documents belong to no source then and are found no more;
+// [DB.StrayDocuments] finds them for removal. also is written in the same commit, so that files can be removed after a
+// crash, too. ErrNotFound when the person doesn't own the collection.
+func (db *DB) DeleteCollection(ctx context.Context, owner, id string, also ...KV) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM knowledge WHERE id = ? AND owner = ?`, id, orDefault(owner, DefaultOwner))
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		shelf := CollectionShelf(id)
+		for _, q := range []struct{ query, arg string }{
+			{`DELETE FROM knowledge_member WHERE knowledge = ?`, id},
+			{`DELETE FROM knowledge_source WHERE knowledge = ?`, id},
+			{`DELETE FROM tree WHERE thread = ?`, shelf},
+			{`DELETE FROM object_use WHERE thread = ?`, shelf},
+		} {
+			if err := w.exec(q.query, q.arg); err != nil {
+				return err
+			}
+		}
+		return w.putKV(also)
+	}})
+	if err != nil {
+		return fmt.Errorf("delete collection %s: %w", id, err)
+	}
+	return nil
+}
+
+// CollectionMembers returns whom a collection is shared with.
+func (db *DB) CollectionMembers(ctx context.Context, id string) (list []Member, err error) {
+	err = db.each(ctx, `SELECT member, role FROM knowledge_member WHERE knowledge = ? ORDER BY member`, []any{id},
+		func(rows *sql.Rows) (bool, error) {
+			var m Member
+			err := rows.Scan(&m.ID, &m.Role)
+			list = append(list, m)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list who has collection %s: %w", id, err)
+	}
+	return list, nil
+}
+
+// ShareCollection gives an account, or a group as [GroupMember] names it, a role in a collection of its owner's; [NoRole]
+// takes it back. ErrNotFound when the owner has no such collection.
+func (db *DB) ShareCollection(ctx context.Context, owner, id, member string, role Role) error {
+	owner = orDefault(owner, DefaultOwner)
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		s, err := w.stmt(`SELECT 1 FROM knowledge WHERE id = ? AND owner = ?{lock}`)
+		if err != nil {
+			return err
+		}
+		var one int
+		if err := s.QueryRowContext(context.Background(), id, owner).Scan(&one); err != nil {
+			return translate(err)
+		}
+		if member == owner {
+			return nil
+		}
+		if role == NoRole {
+			return w.exec(`DELETE FROM knowledge_member WHERE knowledge = ? AND member = ?`, id, member)
+		}
+		return w.exec(`INSERT INTO knowledge_member(knowledge, member, role) VALUES (?, ?, ?)
+			ON CONFLICT(knowledge, member) DO UPDATE SET role = excluded.role`, id, member, string(role))
+	}})
+	if err != nil {
+		return fmt.Errorf("share collection %s: %w", id, err)
+	}
+	return nil
+}
+
+// LeaveCollection ends the role that somebody has by themselves in a collection of somebody else's. ErrNotFound when
+// they have none.
+func (db *DB) LeaveCollection(ctx context.Context, member, id string) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		n, err := w.change(`DELETE FROM knowledge_member WHERE knowledge = ? AND member = ?`, id, member)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("leave collection %s: %w", id, err)
+	}
+	return nil
+}

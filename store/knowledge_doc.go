@@ -1,0 +1,218 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Document is one of a collection.
+type Document struct {
+	ID         int64 // 0 for one that is not there yet
+	Collection string
+	Source     string
+	Name       string // unique in its source
+	Title      string
+	Address    string // of a web page
+	Stamp      string // of what was read, as its source tells it
+	Hash       string // of its content
+	State      string
+	Reason     string // in a word, why it failed or what is missing
+	Tries      int    // conversions in a row that came to no end, with the one under way
+	Bytes      int64  // of its text
+	UpdatedAt  time.Time
+}
+
+// File is the name of its passages in the index.
+func (d Document) File() string { return strconv.FormatInt(d.ID, 10) }
+
+const docColumns = `d.id, d.knowledge, d.source, d.name, d.title, d.address, d.stamp, d.hash, d.state, d.reason,
+	d.tries, d.bytes, d.updated_at`
+
+func scanDoc(row interface{ Scan(...any) error }) (d Document, err error) {
+	var updated int64
+	err = translate(row.Scan(&d.ID, &d.Collection, &d.Source, &d.Name, &d.Title, &d.Address, &d.Stamp, &d.Hash, &d.State,
+		&d.Reason, &d.Tries, &d.Bytes, &updated))
+	d.UpdatedAt = fromMillis(updated)
+	return d, err
+}
+
+func (db *DB) documents(ctx context.Context, where string, args ...any) (list []Document, err error) {
+	err = db.each(ctx, `SELECT `+docColumns+` FROM knowledge_doc d WHERE `+where, args,
+		func(rows *sql.Rows) (bool, error) {
+			d, err := scanDoc(rows)
+			list = append(list, d)
+			return true, err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	return list, nil
+}
+
+// living are the documents whose source is there.
+const living = `EXISTS (SELECT 1 FROM knowledge_source s WHERE s.id = d.source)`
+
+// CollectionDocuments returns documents of a collection by name, those that failed first, from an offset on.
+func (db *DB) CollectionDocuments(ctx context.Context, collection string, offset, limit int) ([]Document, error) {
+	return db.documents(ctx, `d.knowledge = ? AND `+living+` ORDER BY CASE WHEN d.state = 'failed' THEN 0 ELSE 1 END,
+		d.name, d.id LIMIT ? OFFSET ?`, collection, limit, offset)
+}
+
+// CollectionDocument returns a document of a collection by its number, or ErrNotFound.
+func (db *DB) CollectionDocument(ctx context.Context, collection string, id int64) (Document, error) {
+	return db.oneDocument(ctx, `d.knowledge = ? AND d.id = ? AND `+living, collection, id)
+}
+
+// CollectionDocumentNamed returns a document of a collection by its name, or ErrNotFound.
+func (db *DB) CollectionDocumentNamed(ctx context.Context, collection, name string) (Document, error) {
+	return db.oneDocument(ctx, `d.knowledge = ? AND d.name = ? AND `+living+` ORDER BY d.id LIMIT 1`, collection, name)
+}
+
+func (db *DB) oneDocument(ctx context.Context, where string, args ...any) (Document, error) {
+	list, err := db.documents(db.brief(ctx), where, args...)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("document: %w", ErrNotFound)
+	}
+	if err != nil {
+		return Document{}, err
+	}
+	return list[0], nil
+}
+
+// DocumentText returns the text of a document, "" where there is none.
+func (db *DB) DocumentText(ctx context.Context, id int64) (text string, err error) {
+	err = db.each(ctx, `SELECT body FROM knowledge_text WHERE doc = ?`, []any{id}, func(rows *sql.Rows) (bool, error) {
+		return false, rows.Scan(&text)
+	})
+	if err != nil {
+		return "", fmt.Errorf("text of document %d: %w", id, err)
+	}
+	return text, nil
+}
+
+// SourceDocuments returns the documents of a source by name.
+func (db *DB) SourceDocuments(ctx context.Context, source string) (map[string]Document, error) {
+	list, err := db.documents(ctx, `d.source = ?`, source)
+	all := make(map[string]Document, len(list))
+	for _, d := range list {
+		all[d.Name] = d
+	}
+	return all, err
+}
+
+// StrayDocuments returns documents whose source is gone.
+func (db *DB) StrayDocuments(ctx context.Context, limit int) ([]Document, error) {
+	return db.documents(ctx, `NOT `+living+` ORDER BY d.id LIMIT ?`, limit)
+}
+
+// CollectionBytes is how much text a collection has.
+func (db *DB) CollectionBytes(ctx context.Context, collection string) (n int64, err error) {
+	var sum sql.NullInt64
+	if err := db.queryRow(ctx, `SELECT CAST(sum(bytes) AS bigint) FROM knowledge_doc WHERE knowledge = ?`, []any{collection},
+		&sum); err != nil {
+		return 0, fmt.Errorf("size of collection %s: %w", collection, err)
+	}
+	return sum.Int64, nil
+}
+
+// PutDocument writes a document without its text, a new one where its ID is 0, and returns it with its ID.
+func (db *DB) PutDocument(ctx context.Context, d Document) (Document, error) {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.putDocument(&d, db.Now()) }})
+	if err != nil {
+		return d, fmt.Errorf("keep document %s: %w", d.Name, err)
+	}
+	return d, nil
+}
+
+func (w *writer) putDocument(d *Document, now time.Time) error {
+	d.UpdatedAt = now.UTC().Truncate(time.Millisecond)
+	s, err := w.stmt(`INSERT INTO knowledge_doc(knowledge, source, name, title, address, stamp, hash, state, reason, tries,
+		bytes, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(source, name) DO UPDATE SET
+		title = excluded.title, address = excluded.address, stamp = excluded.stamp, hash = excluded.hash,
+		state = excluded.state, reason = excluded.reason, tries = excluded.tries, bytes = excluded.bytes,
+		updated_at = excluded.updated_at RETURNING id`)
+	if err != nil {
+		return err
+	}
+	args := []any{d.Collection, d.Source, d.Name, d.Title, d.Address, d.Stamp, d.Hash, d.State, d.Reason, d.Tries, d.Bytes,
+		d.UpdatedAt.UnixMilli()}
+	cleanAll(args)
+	return s.QueryRowContext(context.Background(), args...).Scan(&d.ID)
+}
+
+// Indexed is a document with its text and passages.
+type Indexed struct {
+	Document
+	Text     string
+	Passages []Passage
+}
+
+// PutDocuments writes documents that have no passages in the index, with their texts and passages, in one commit.
+func (db *DB) PutDocuments(ctx context.Context, list []Indexed) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		for i := range list {
+			d := &list[i]
+			d.Bytes = int64(len(d.Text))
+			if err := w.putDocument(&d.Document, db.Now()); err != nil {
+				return err
+			}
+			if err := w.addPassages(CollectionShelf(d.Collection), d.File(), d.Stamp, d.Passages); err != nil {
+				return err
+			}
+			if err := w.exec(`INSERT INTO knowledge_text(doc, body) VALUES (?, ?)
+				ON CONFLICT(doc) DO UPDATE SET body = excluded.body`, d.ID, d.Text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("keep documents: %w", translate(err))
+	}
+	return nil
+}
+
+// RemoveDocument removes a document: its passages in small commits, then the rest.
+func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
+	if err := db.RemovePassages(ctx, CollectionShelf(d.Collection), d.File()); err != nil {
+		return err
+	}
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		w.shrink = true
+		return w.overwriting(func() error {
+			if err := w.exec(`DELETE FROM knowledge_text WHERE doc = ?`, d.ID); err != nil {
+				return err
+			}
+			return w.exec(`DELETE FROM knowledge_doc WHERE id = ?`, d.ID)
+		})
+	}})
+	if err != nil {
+		return fmt.Errorf("remove document %s: %w", d.Name, translate(err))
+	}
+	return nil
+}
+
+// DocumentsByFile returns the documents of a collection whose source is there, by the names that their passages have.
+func (db *DB) DocumentsByFile(ctx context.Context, collection string, files []string) (map[string]Document, error) {
+	ids := make([]string, 0, len(files))
+	for _, f := range files {
+		if _, err := strconv.ParseInt(f, 10, 64); err == nil {
+			ids = append(ids, f)
+		}
+	}
+	names, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	list, err := db.documents(ctx, `{unindexed}d.knowledge = ? AND `+living+` AND d.id IN (SELECT CAST(value AS bigint) FROM {values})`,
+		collection, string(names))
+	all := make(map[string]Document, len(list))
+	for _, d := range list {
+		all[d.File()] = d
+	}
+	return all, err
+}

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"fawn/agent"
+	"fawn/agent/community"
+	"fawn/agent/config"
+	"fawn/agent/knowledge"
+	"fawn/agent/lead"
+	"fawn/agent/llm/embed"
+	"fawn/agent/profile"
+	"fawn/sandbox/netguard"
+	"fawn/store"
+	"fawn/uploads"
+)
+
+// What a repository may take.
+const (
+	repositoryTime  = 10 * time.Minute
+	repositoryBytes = 512 << 20
+)
+
+// openKnowledge makes what keeps collections of documents.
+func (a *App) openKnowledge() *knowledge.Service {
+	return knowledge.New(knowledge.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Convert: a.converter.Convert,
+		Page: func(ctx context.Context, address string) (knowledge.Page, error) {
+			title, at, text, err := a.web.Page(ctx, address)
+			if err != nil { // a person is told, who knows nothing of tools
+				return knowledge.Page{}, errors.New(strings.TrimPrefix(err.Error(), community.WebFetch+": "))
+			}
+			return knowledge.Page{Title: title, Address: at, Text: text}, nil
+		},
+		Git:      a.repositories,
+		Folders:  func() []string { return a.config.Current().File.Knowledge.Folders },
+		Most:     func() int64 { return a.config.Current().File.Knowledge.MaxBytes },
+		Temp:     a.dirs.Root,
+		Embedder: a.embedder(),
+		Log:      a.opts.Log})
+}
+
+// repositories is a client for git repositories, which goes where web_fetch may go.
+func (a *App) repositories() *http.Client {
+	set := lead.WebSettings(a.config.Current())
+	g := a.guardFor("web.allow_private", nil)
+	g.AllowPrivate = set.Private
+	limits := netguard.ClientLimits{Body: repositoryBytes, Time: repositoryTime}
+	if len(set.Ports) > 0 {
+		limits.Ports = append([]int{80, 443, 8080, 8443}, set.Ports...)
+	}
+	return netguard.Client(g, limits)
+}
+
+// embedder gives the embedding model that is configured now, nil for none.
+func (a *App) embedder() func() knowledge.Embedder {
+	var mu sync.Mutex
+	var made *embed.Client
+	var of config.Endpoint
+	return func() knowledge.Embedder {
+		e := a.config.Current().File.Embeddings
+		mu.Lock()
+		defer mu.Unlock()
+		if e != of {
+			var err error
+			of, made = e, nil
+			if e.Model != "" {
+				if made, err = embed.New(embed.Config{Model: e.Model, BaseURL: e.BaseURL, APIKey: string(e.APIKey)}); err != nil {
+					a.opts.Log.Error("the embedding model can't be used", "err", err)
+				}
+			}
+		}
+		if made == nil {
+			return nil
+		}
+		return made
+	}
+}
+
+// known is the collections of documents that the project and the agent of a run refer to, for its tools.
+type known struct{ *App }
+
+// named are the collections of some names that a person may read.
+func (k known) named(ctx context.Context, owner string, names []string) ([]lead.Collection, error) {
+	list, err := k.knowledge.Named(ctx, owner, names)
+	out := make([]lead.Collection, 0, len(list))
+	for _, c := range list {
+		out = append(out, lead.Collection{Name: c.Name, About: c.About})
+	}
+	return out, err
+}
+
+// of are those that a run may search at this moment.
+func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error) {
+	if t.Options.Guest {
+		return nil, nil
+	}
+	p, err := k.db.ProjectOf(ctx, t.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	names := p.Settings.Knowledge
+	if name := t.Options.AgentName; name != "" && k.agents != nil {
+		one, err := k.agents.Get(t.Owner, name)
+		var bad *profile.Invalid
+		if err != nil && !errors.Is(err, profile.ErrNotFound) && !errors.As(err, &bad) {
+			return nil, err
+		}
+		names = append(names, one.Knowledge...)
+	}
+	return k.knowledge.Named(ctx, t.Owner, names)
+}
+
+// Search implements [tools.Knowledge].
+func (k known) Search(ctx context.Context, t *agent.Turn, q uploads.Query) ([]uploads.Passage, int, error) {
+	list, err := k.of(ctx, t)
+	if err != nil || len(list) == 0 {
+		return nil, 0, err
+	}
+	hits, err := k.knowledge.Search(ctx, list, q.Words, q.Files, q.Limit)
+	found := make([]uploads.Passage, 0, len(hits))
+	for _, h := range hits {
+		found = append(found, h.Passage)
+	}
+	return found, len(list), err
+}
+
+// Text implements [tools.Knowledge].
+func (k known) Text(ctx context.Context, t *agent.Turn, path string) (string, error) {
+	list, err := k.of(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	_, _, text, err := k.knowledge.FindIn(ctx, list, path)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fs.ErrNotExist
+	}
+	return text, err
+}

@@ -1,0 +1,609 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"fawn/web"
+	"fawn/web/account"
+	"fawn/web/webtest"
+)
+
+type knowledgeDocs struct {
+	Documents []struct {
+		ID                               int64 `json:"document_id"`
+		Name, State, Reason, Text, Title string
+	}
+	Count int
+}
+
+type knowledgeSources struct {
+	Sources []struct {
+		ID             string `json:"source_id"`
+		Kind, Address  string
+		State, Problem string
+		Total, Skipped int
+	}
+}
+
+type knowledgeHits struct {
+	Passages []struct {
+		Cite, Name, Text, Heading, Kind string
+		Document                        int64 `json:"document_id"`
+		Page                            int
+	}
+}
+
+// newCollection makes a collection and gives its address in the API.
+func newCollection(t *testing.T, by asker, name string) string {
+	t.Helper()
+	a := by.do(t, "POST", "/api/knowledge", `{"name":"`+name+`"}`)
+	if a.status != http.StatusCreated {
+		t.Fatalf("create: %d %s", a.status, a.body)
+	}
+	return "/api/knowledge/" + decodeAs[struct {
+		ID string `json:"knowledge_id"`
+	}](t, a.body).ID
+}
+
+// know uploads documents, names and contents in turn, and waits until all that a collection has are read.
+func know(t *testing.T, by asker, at string, files ...string) {
+	t.Helper()
+	body, kind := projectForm(t, files...)
+	if a := by.do(t, "POST", at+"/documents", body, "Content-Type", kind); a.status != http.StatusOK {
+		t.Fatalf("upload: %d %s", a.status, a.body)
+	}
+	allRead(t, by, at)
+}
+
+// allRead waits until no source of a collection is pending.
+func allRead(t *testing.T, by asker, at string) (last knowledgeSources) {
+	t.Helper()
+	webtest.UntilSeen(t, func() bool {
+		a := by.do(t, "GET", at+"/sources", "")
+		last = decodeAs[knowledgeSources](t, a.body)
+		return !strings.Contains(a.body, `"pending"`)
+	}, func() string { return fmt.Sprintf("sources: %+v", last) })
+	return last
+}
+
+func documentsAt(t *testing.T, by asker, at string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, d := range decodeAs[knowledgeDocs](t, by.do(t, "GET", at+"/documents", "").body).Documents {
+		out[d.Name] = d.State + " " + d.Reason
+	}
+	return out
+}
+
+// cites are what a search of a collection finds.
+func cites(t *testing.T, by asker, at, query string) string {
+	t.Helper()
+	a := by.do(t, "GET", at+"/search?query="+url.QueryEscape(query), "")
+	if a.status != http.StatusOK {
+		t.Fatalf("search: %d %s", a.status, a.body)
+	}
+	var all []string
+	for _, p := range decodeAs[knowledgeHits](t, a.body).Passages {
+		all = append(all, p.Cite)
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestACollectionIsReadIndexedAndSearched: uploads in any language, replaced and deleted ones, what can't be read.
+func TestACollectionIsReadIndexedAndSearched(t *testing.T) {
+	t.Parallel()
+	s := anybody{start(t, scripted(t))}
+	for _, body := range []string{`{"name":" "}`, `{"name":"a/b"}`, `{"name":".a"}`, `{"name":"` + strings.Repeat("x", 101) + `"}`} {
+		if a := s.do(t, "POST", "/api/knowledge", body); a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	at := newCollection(t, s, "Handbook")
+	if a := s.do(t, "POST", "/api/knowledge", `{"name":"handbook"}`); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("the same name twice: %d %s", a.status, a.body)
+	}
+	know(t, s, at, "guide.md", "# Travel\n\nTrains are booked by the office.\n\n# Hotels\n\n"+strings.Repeat("Quiet rooms are better. ", 40)+
+		"\n\n# Meals\n\nA lunch may cost 30 francs.", "notice.txt", "放假通知：办公室从周一开始关闭两个星期。", "offer.docx", string(letter(t)), "noise.bin", "\x00\x01\x02")
+	if got := documentsAt(t, s, at); got["guide.md"] != "converted " || got["notice.txt"] != "converted " ||
+		got["offer.docx"] != "converted " || got["noise.bin"] != "failed unsupported" {
+		t.Errorf("documents: %v", got)
+	}
+	for query, want := range map[string]string{"lunch francs": "Handbook/guide.md, l. ", "通知": "Handbook/notice.txt, l. 1",
+		"关闭": "Handbook/notice.txt, l. 1", "offer": "Handbook/offer.docx, l. 1"} {
+		if got := cites(t, s, at, query); !strings.HasPrefix(got, want) {
+			t.Errorf("%s finds %q", query, got)
+		}
+	}
+	if got := cites(t, s, at, "zebra"); got != "" {
+		t.Errorf("nothing is found: %q", got)
+	}
+	// A file of the same name replaces what was there.
+	know(t, s, at, "guide.md", "# Travel\n\nFlights need a permit.")
+	if a, b := cites(t, s, at, "lunch"), cites(t, s, at, "permit"); a != "" || b != "Handbook/guide.md, l. 1" {
+		t.Errorf("after it was replaced: %q %q", a, b)
+	}
+	docs := decodeAs[knowledgeDocs](t, s.do(t, "GET", at+"/documents?limit=10", "").body)
+	for _, d := range docs.Documents {
+		if d.Name != "guide.md" {
+			continue
+		}
+		one := fmt.Sprintf("%s/documents/%d", at, d.ID)
+		if a := s.do(t, "GET", one, ""); !strings.Contains(a.body, "Flights need a permit.") {
+			t.Errorf("its text: %d %s", a.status, a.body)
+		}
+		if a := s.do(t, "DELETE", one, ""); a.status != http.StatusNoContent {
+			t.Errorf("delete: %d %s", a.status, a.body)
+		}
+		if a := s.do(t, "GET", one, ""); a.status != http.StatusNotFound {
+			t.Errorf("a deleted one: %d %s", a.status, a.body)
+		}
+	}
+	if got := cites(t, s, at, "permit"); got != "" {
+		t.Errorf("a deleted document is found: %q", got)
+	}
+	if a := s.do(t, "PATCH", at, `{"name":"Manual","description":"How we work"}`); a.status != http.StatusOK ||
+		!strings.Contains(a.body, `"description":"How we work"`) {
+		t.Errorf("change: %d %s", a.status, a.body)
+	}
+	if got := cites(t, s, at, "通知"); got != "Manual/notice.txt, l. 1" {
+		t.Errorf("renamed: %q", got)
+	}
+	if a := s.do(t, "DELETE", at, ""); a.status != http.StatusNoContent {
+		t.Errorf("delete: %d %s", a.status, a.body)
+	}
+	if a := s.do(t, "GET", at, ""); a.status != http.StatusNotFound {
+		t.Errorf("a deleted collection: %d %s", a.status, a.body)
+	}
+}
+
+// TestChatsSearchWhatTheirProjectAndAgentReferTo, cite it, open it in the panel and read around it; others don't.
+func TestChatsSearchWhatTheirProjectAndAgentReferTo(t *testing.T) {
+	t.Parallel()
+	s := anybody{start(t, scripted(t)+"agents_api: {enabled: true}\n")}
+	at := newCollection(t, s, "Hand book")
+	s.do(t, "PATCH", at, `{"description":"Rules of the house"}`)
+	know(t, s, at, "guide.md", "# Meals\n\nA lunch may cost 30 francs.\n\nAsk before it costs more.")
+	know(t, s, newCollection(t, s, "Other"), "secret.md", "A lunch may cost 99 francs.")
+	id := newProject(t, s, `{"name":"P","knowledge":["hand book","gone"]}`)
+	if a := s.do(t, "GET", "/api/projects/"+id, ""); !strings.Contains(a.body, `"knowledge":["hand book","gone"]`) {
+		t.Errorf("the project: %s", a.body)
+	}
+	s.do(t, "POST", "/threads", `{"thread_id":"in","project_id":"`+id+`"}`)
+	const query = `{"query":"lunch francs"}`
+	got := s.tool(t, "in", "search_documents", query)
+	for _, part := range []string{`"cite":"Hand book/guide.md, l. 1"`, `"path":"/mnt/user-data/knowledge/Hand book/guide.md"`,
+		`"heading":"Meals"`, `"collections_searched":1`} {
+		if !strings.Contains(got, part) {
+			t.Errorf("no %s in %s", part, got)
+		}
+	}
+	if strings.Contains(got, "99") {
+		t.Errorf("another collection is searched: %s", got)
+	}
+	if got := s.tool(t, "in", "search_documents", `{"query":"lunch","files":["other.md"]}`); strings.Contains(got, "francs") {
+		t.Errorf("limited to another file: %s", got)
+	}
+	if got := s.tool(t, "in", "read_file", `{"path":"/mnt/user-data/knowledge/Hand book/guide.md","start_line":5}`); !strings.Contains(got, "Ask before") ||
+		strings.Contains(got, "francs") {
+		t.Errorf("read: %s", got)
+	}
+	for _, path := range []string{"Other/secret.md", "Hand book/none.md", "Hand book"} {
+		if got := s.tool(t, "in", "read_file", `{"path":"/mnt/user-data/knowledge/`+path+`"}`); strings.Contains(got, "francs") || !strings.Contains(got, "not there") {
+			t.Errorf("read %s: %s", path, got)
+		}
+	}
+	if got := s.tool(t, "out", "search_documents", query); strings.Contains(got, "francs") {
+		t.Errorf("a chat outside: %s", got)
+	}
+	// What the model is told, of the project's and of an agent's.
+	if a := s.do(t, "POST", "/api/agents", `{"name":"guide","knowledge":["Other"]}`); a.status != http.StatusCreated || !strings.Contains(a.body, `"knowledge":["Other"]`) {
+		t.Errorf("an agent: %d %s", a.status, a.body)
+	}
+	a := s.do(t, "POST", "/threads/agent/runs/wait", human(`SCRIPT{"turns":[{"tool_calls":[{"name":"search_documents","args":`+query+`}]},{"text":"done"}]}`,
+		`"context":{"agent_name":"guide"}`))
+	if !strings.Contains(a.body, "99 francs") || strings.Contains(a.body, "30 francs") {
+		t.Errorf("with the agent: %s", a.body)
+	}
+	// An answer links to the place, and the panel shows it.
+	s.send(t, "POST", "/threads/in/runs/wait",
+		human(`SCRIPT{"turns":[{"text":"As [Hand book/guide.md, l. 3] and [Hand book/none.md, l. 1] and [a/b, p. 1] say."}]}`))
+	page := s.send(t, "GET", "/workspace/chats/in", "").body
+	if !strings.Contains(page, `data-at="line-3" data-file="mnt/user-data/knowledge/Hand book/guide.md"`) ||
+		!strings.Contains(page, "[Hand book/none.md, l. 1]") || !strings.Contains(page, "[a/b, p. 1]") {
+		t.Errorf("no citation in the page: %.3000s", page)
+	}
+	const panel = "/ui/threads/in/panel/mnt/user-data/knowledge/Hand%20book/guide.md"
+	if a := s.send(t, "GET", panel+"?at=line-3", "", "X-Fawn", "1"); a.status != http.StatusOK ||
+		!strings.Contains(a.body, "A lunch may cost 30 francs.") || !strings.Contains(a.body, `id="at-line-3"`) {
+		t.Errorf("the panel: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "GET", panel+"x", "", "X-Fawn", "1"); strings.Contains(a.body, "francs") {
+		t.Errorf("a document that isn't there: %d %s", a.status, a.body)
+	}
+}
+
+// TestCollectionsOfOthersAreNotThere on every route, for reading and for writing, in chats and in the panel; roles decide
+// what those may do whom they are shared with, by themselves or with their group.
+func TestCollectionsOfOthersAreNotThere(t *testing.T) {
+	t.Parallel()
+	s := guarded(t, scripted(t))
+	ann := s.owner(t)
+	bob, eve := ann.member(t, "bob@x.org", account.RoleUser), ann.member(t, "eve@x.org", account.RoleUser)
+	at := newCollection(t, ann, "Secrets")
+	know(t, ann, at, "plan.md", "The plan is a surprise.", "other.md", "More.")
+	id := strings.TrimPrefix(at, "/api/knowledge/")
+	doc := decodeAs[knowledgeDocs](t, ann.do(t, "GET", at+"/documents", "").body).Documents[1]
+	one := fmt.Sprintf("/documents/%d", doc.ID)
+	me := func(b *browser) string {
+		return decodeAs[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	}
+	upload, kind := projectForm(t, "evil.md", "x")
+	const fields = "application/x-www-form-urlencoded"
+	doors := []struct {
+		method, path, body string
+		headers            []string
+		need               string // the least role that may
+		status             int
+	}{
+		{"GET", at, "", nil, "viewer", 200},
+		{"GET", at + "/sources", "", nil, "viewer", 200},
+		{"GET", at + "/documents", "", nil, "viewer", 200},
+		{"GET", at + one, "", nil, "viewer", 200},
+		{"GET", at + "/search?query=plan", "", nil, "viewer", 200},
+		{"GET", at + "/members", "", nil, "viewer", 200},
+		{"GET", "/workspace/knowledge/" + id, "", []string{"Accept", "text/html"}, "viewer", 200},
+		{"GET", "/workspace/knowledge/" + id + one, "", []string{"Accept", "text/html"}, "viewer", 200},
+		{"GET", "/ui/knowledge/" + id + one + "/text", "", nil, "viewer", 200},
+		{"PATCH", at, `{"description":"x"}`, nil, "editor", 200},
+		{"POST", at + "/update", "", nil, "editor", 204},
+		{"POST", at + "/documents", upload, []string{"Content-Type", kind}, "editor", 200},
+		{"POST", at + "/sources", `{"kind":"web","address":"https://example.invalid/x"}`, nil, "editor", 0},
+		{"DELETE", at + "/sources/none", "", nil, "editor", 404},
+		{"DELETE", at + "/documents/99999", "", nil, "editor", 404},
+		{"POST", "/ui/knowledge/" + id + "/settings", "name=Secrets", []string{"Content-Type", fields}, "editor", 303},
+		{"POST", "/ui/knowledge/" + id + "/update", "", []string{"Content-Type", fields}, "editor", 303},
+		{"POST", at + "/members", `{"email":"eve@x.org","role":"nobody"}`, nil, "owner", 422},
+		{"POST", "/ui/knowledge/" + id + "/share", "email=none@x.org&role=viewer", []string{"Content-Type", fields}, "owner", 422},
+	}
+	walk := func(b *browser, role string) {
+		t.Helper()
+		rank := map[string]int{"": 0, "viewer": 1, "editor": 2, "owner": 3}
+		for _, d := range doors {
+			want := d.status
+			switch {
+			case role == "":
+				want = http.StatusNotFound
+			case rank[role] < rank[d.need] && strings.HasPrefix(d.path, "/ui/"):
+				want = http.StatusNotFound
+			case rank[role] < rank[d.need]:
+				want = http.StatusForbidden
+			}
+			a := b.do(t, d.method, d.path, d.body, d.headers...)
+			if want == 0 {
+				want = http.StatusCreated
+				if a.status == http.StatusUnprocessableEntity && strings.Contains(a.body, "has this source already") {
+					want = a.status
+				}
+			}
+			if a.status != want {
+				t.Errorf("%q at %s %s: %d %s, want %d", role, d.method, d.path, a.status, a.body, want)
+			} else if role == "" && (strings.Contains(a.body, "Secrets") || strings.Contains(a.body, "surprise")) {
+				t.Errorf("%s %s tells a stranger: %s", d.method, d.path, a.body)
+			}
+		}
+	}
+	// chat searches in a chat of somebody's that refers to the collection, and opens it there.
+	chat := func(b *browser, thread string) string {
+		t.Helper()
+		b.do(t, "POST", "/threads", `{"thread_id":"`+thread+`","project_id":"`+newProject(t, b, `{"name":"`+thread+`","knowledge":["Secrets","`+id+`"]}`)+`"}`)
+		a := b.do(t, "POST", "/threads/"+thread+"/runs/wait", human(`SCRIPT{"turns":[{"tool_calls":[{"name":"search_documents","args":{"query":"plan"}}]},
+			{"tool_calls":[{"name":"read_file","args":{"path":"/mnt/user-data/knowledge/Secrets/plan.md"}}]},{"text":"See [Secrets/plan.md, l. 1]."}]}`))
+		return a.body + b.do(t, "GET", "/ui/threads/"+thread+"/panel/mnt/user-data/knowledge/Secrets/plan.md", "", "X-Fawn", "1").body +
+			b.do(t, "GET", "/workspace/chats/"+thread, "", "Accept", "text/html").body
+	}
+	walk(eve, "")
+	if got := chat(eve, "eve1"); strings.Contains(got, "surprise") || strings.Contains(got, `data-file="mnt/user-data/knowledge`) {
+		t.Errorf("a stranger's chat finds it: %s", got)
+	}
+	if a := eve.do(t, "GET", "/api/knowledge", ""); strings.Contains(a.body, "Secrets") {
+		t.Errorf("a stranger's list: %s", a.body)
+	}
+	for _, role := range []string{"viewer", "editor"} {
+		if a := ann.do(t, "POST", at+"/members", `{"email":"bob@x.org","role":"`+role+`"}`); a.status != http.StatusOK || !strings.Contains(a.body, "bob@x.org") {
+			t.Fatalf("share: %d %s", a.status, a.body)
+		}
+		walk(bob, role)
+	}
+	if got := chat(bob, "bob1"); strings.Count(got, "surprise") < 3 || !strings.Contains(got, `data-file="mnt/user-data/knowledge/Secrets/plan.md"`) {
+		t.Errorf("a member's chat doesn't find it: %s", got)
+	}
+	if a := bob.do(t, "DELETE", at+"/members/"+me(bob), ""); a.status != http.StatusNoContent {
+		t.Errorf("leave: %d %s", a.status, a.body)
+	}
+	walk(bob, "")
+	if got := chat(bob, "bob2"); strings.Contains(got, "surprise") {
+		t.Errorf("a former member's chat finds it: %s", got)
+	}
+	// A group gives its members the role, for as long as they belong to it.
+	a := ann.do(t, "POST", "/api/groups", `{"name":"Team","members":["`+me(eve)+`"]}`)
+	if a.status >= 300 {
+		t.Fatalf("group: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "POST", at+"/members", `{"group":"team","role":"viewer"}`); a.status != http.StatusOK || !strings.Contains(a.body, `"kind":"group"`) {
+		t.Fatalf("share with a group: %d %s", a.status, a.body)
+	}
+	walk(eve, "viewer")
+	if got := chat(eve, "eve2"); !strings.Contains(got, "surprise") {
+		t.Errorf("a group's chat doesn't find it: %s", got)
+	}
+	walk(ann, "owner")
+}
+
+// TestADeletedUsersCollectionsGo with their documents.
+func TestADeletedUsersCollectionsGo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, scripted(t), func(o *web.Options) { o.Addr, o.Data = "0.0.0.0:0", dir })
+	ann := s.owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleUser)
+	at := newCollection(t, bob, "Mine")
+	know(t, bob, at, "plan.md", "The plan.")
+	shelf := filepath.Join(dir, "projects", "knowledge-"+strings.TrimPrefix(at, "/api/knowledge/"))
+	if _, err := os.Stat(shelf); err != nil {
+		t.Fatal(err)
+	}
+	who := decodeAs[struct{ ID string }](t, bob.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	if a := ann.do(t, "DELETE", "/api/v1/auth/users/"+who, ""); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if _, err := os.Stat(shelf); !os.IsNotExist(err) {
+		t.Errorf("its files: %v", err)
+	}
+}
+
+func inFolder(t *testing.T, dir, name, text string) {
+	t.Helper()
+	at := filepath.Join(dir, name)
+	err := os.MkdirAll(filepath.Dir(at), 0o755)
+	if err == nil {
+		err = os.WriteFile(at, []byte(text), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addSource adds a source and waits until it was read.
+func addSource(t *testing.T, by asker, at, kind, address string) knowledgeSources {
+	t.Helper()
+	if a := by.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":%q,"address":%q}`, kind, address)); a.status != http.StatusCreated {
+		t.Fatalf("add %s: %d %s", address, a.status, a.body)
+	}
+	return allRead(t, by, at)
+}
+
+func update(t *testing.T, by asker, at string) knowledgeSources {
+	t.Helper()
+	if a := by.do(t, "POST", at+"/update", ""); a.status != http.StatusNoContent {
+		t.Fatalf("update: %d %s", a.status, a.body)
+	}
+	return allRead(t, by, at)
+}
+
+// TestFoldersOfTheServer that the configuration allows are read with all in them and nothing else, again when asked.
+func TestFoldersOfTheServer(t *testing.T) {
+	t.Parallel()
+	base, outside := t.TempDir(), t.TempDir()
+	inFolder(t, base, "docs/a.md", "Apples are red.")
+	inFolder(t, base, "docs/deep/b.md", "Bananas are yellow.")
+	inFolder(t, base, "docs/.hidden/c.md", "Cherries are hidden.")
+	inFolder(t, base, "docs/picture.png", "\x89PNG\r\n\x1a\n\x00\x00")
+	inFolder(t, base, "elsewhere.md", "Elderberries are elsewhere.")
+	inFolder(t, outside, "secret.md", "Figs are secret.")
+	for from, to := range map[string]string{filepath.Join(outside, "secret.md"): "docs/link.md", outside: "docs/linked", base: "docs/loop"} {
+		if err := os.Symlink(from, filepath.Join(base, to)); err != nil {
+			t.Skip(err)
+		}
+	}
+	conf := scripted(t)
+	s := anybody{start(t, conf+"knowledge: {folders: ["+base+"]}\n")}
+	at := newCollection(t, s, "Fruit")
+	for _, address := range []string{outside, "/", base + "/../" + filepath.Base(outside), "docs", ""} {
+		if a := s.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":"folder","address":%q}`, address)); a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%q: %d %s", address, a.status, a.body)
+		}
+	}
+	addSource(t, s, at, "folder", filepath.Join(base, "docs"))
+	if got := documentsAt(t, s, at); len(got) != 2 || got["a.md"] != "converted " || got["deep/b.md"] != "converted " {
+		t.Errorf("documents: %v", got)
+	}
+	if got := cites(t, s, at, "bananas"); got != "Fruit/deep/b.md, l. 1" {
+		t.Errorf("found: %q", got)
+	}
+	for _, word := range []string{"figs", "cherries", "elderberries"} {
+		if got := cites(t, s, at, word); got != "" {
+			t.Errorf("%s: %q", word, got)
+		}
+	}
+	inFolder(t, base, "docs/a.md", "Apples are green by now.")
+	inFolder(t, base, "docs/d.md", "Dates are brown.")
+	if err := os.Remove(filepath.Join(base, "docs/deep/b.md")); err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, at)
+	if a, b, d := cites(t, s, at, "green"), cites(t, s, at, "bananas"), cites(t, s, at, "dates"); a != "Fruit/a.md, l. 1" || b != "" || d != "Fruit/d.md, l. 1" {
+		t.Errorf("after changes: %q %q %q", a, b, d)
+	}
+	// A folder below, which is a link out of what is allowed.
+	if got := addSource(t, s, at, "folder", filepath.Join(base, "docs/linked")); got.Sources[2].State != "failed" || got.Sources[2].Problem != "missing" {
+		t.Errorf("a link out: %+v", got)
+	}
+	// What the configuration allows no more is found no more.
+	s.configure(t, conf)
+	if got := update(t, s, at); got.Sources[1].State != "failed" || got.Sources[1].Problem != "forbidden" {
+		t.Errorf("not allowed any more: %+v", got)
+	}
+	if got := cites(t, s, at, "green"); got != "" {
+		t.Errorf("found all the same: %q", got)
+	}
+}
+
+// TestFoldersAreForThoseWhoRunTheServer.
+func TestFoldersAreForThoseWhoRunTheServer(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	s := guarded(t, scripted(t)+"knowledge: {folders: ["+base+"]}\n")
+	ann := s.owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleUser)
+	for who, want := range map[*browser]int{ann: http.StatusCreated, bob: http.StatusUnprocessableEntity} {
+		if a := who.do(t, "POST", newCollection(t, who, "F")+"/sources", fmt.Sprintf(`{"kind":"folder","address":%q}`, base)); a.status != want {
+			t.Errorf("%d %s, want %d", a.status, a.body, want)
+		}
+	}
+}
+
+// TestWebPagesAreKept as web_fetch reads them, only where it may go, and read again.
+func TestWebPagesAreKept(t *testing.T) {
+	t.Parallel()
+	var text atomic.Pointer[string]
+	first := "Wombats dig burrows at night."
+	text.Store(&first)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/animals" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<html><head><title>On wombats</title></head><body><article><h1>On wombats</h1><p>%s They live in Australia, where it is warm and dry for most of the year.</p><p>%s</p></article></body></html>",
+			*text.Load(), strings.Repeat("There is more to say about them. ", 20))
+	}))
+	t.Cleanup(site.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(site.URL, "http://"), ":")
+	for _, open := range []bool{false, true} {
+		conf := scripted(t)
+		if open {
+			conf += "\nweb: {allow_private: [127.0.0.1], ports: [" + port + "]}\n"
+		}
+		s := anybody{start(t, conf)}
+		at := newCollection(t, s, "Web")
+		for _, address := range []string{"ftp://x.org/", "https://u:p@x.org/", "x.org", "file:///etc/passwd"} {
+			if a := s.do(t, "POST", at+"/sources", fmt.Sprintf(`{"kind":"web","address":%q}`, address)); a.status != http.StatusUnprocessableEntity {
+				t.Errorf("%q: %d %s", address, a.status, a.body)
+			}
+		}
+		got := addSource(t, s, at, "web", site.URL+"/animals").Sources[1]
+		if !open {
+			if got.State != "failed" || !strings.HasPrefix(got.Problem, "unreachable ") {
+				t.Errorf("an address inside: %+v", got)
+			}
+			continue
+		}
+		if got.State != "ready" {
+			t.Fatalf("%+v", got)
+		}
+		name := strings.TrimPrefix(site.URL, "http://") + "/animals"
+		if got := cites(t, s, at, "burrows"); got != "Web/"+name+", l. 1" {
+			t.Errorf("found: %q", got)
+		}
+		second := "Wombats sleep in tunnels by day."
+		text.Store(&second)
+		update(t, s, at)
+		if a, b := cites(t, s, at, "burrows"), cites(t, s, at, "tunnels"); a != "" || b == "" {
+			t.Errorf("after a change: %q %q", a, b)
+		}
+		// A page that can't be read keeps what was read before, and says so.
+		if got := addSource(t, s, at, "web", site.URL+"/gone").Sources; got[2].State != "failed" || !strings.Contains(got[2].Problem, "unreachable") {
+			t.Errorf("a missing page: %+v", got)
+		}
+		id := ""
+		for _, src := range allRead(t, s, at).Sources {
+			if src.Address == site.URL+"/animals" {
+				id = src.ID
+			}
+		}
+		if a := s.do(t, "DELETE", at+"/sources/"+id, ""); a.status != http.StatusNoContent {
+			t.Errorf("remove: %d %s", a.status, a.body)
+		}
+		if got := cites(t, s, at, "tunnels"); got != "" {
+			t.Errorf("a removed source is found: %q", got)
+		}
+	}
+}
+
+// TestRepositoriesAreKept at their newest commit.
+func TestRepositoriesAreKept(t *testing.T) {
+	t.Parallel()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		if os.Getenv("FAWN_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("git is not installed")
+	}
+	root := t.TempDir()
+	work := filepath.Join(root, "work")
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(git, append([]string{"-C", work, "-c", "user.name=t", "-c", "user.email=t@t"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	inFolder(t, work, "docs/api.md", "# Calls\n\nEvery call has a quota.")
+	inFolder(t, work, "main.c", "int main(void) { return 0; }")
+	inFolder(t, work, "logo.png", "\x89PNG\x00\x00")
+	if err := os.Symlink("/etc/passwd", filepath.Join(work, "docs/passwd.md")); err != nil {
+		t.Skip(err)
+	}
+	run("init", "-q", "-b", "main")
+	run("add", ".")
+	run("commit", "-qm", "first")
+	run("clone", "-q", "--bare", ".", filepath.Join(root, "repo.git"))
+	srv := httptest.NewServer(&cgi.Handler{Path: git, Args: []string{"http-backend"}, Root: "/",
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1",
+			"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}})
+	t.Cleanup(srv.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(srv.URL, "http://"), ":")
+	conf := scripted(t)
+	s := anybody{start(t, conf+"\nweb: {allow_private: [127.0.0.1], ports: ["+port+"]}\n")}
+	at := newCollection(t, s, "Code")
+	if got := addSource(t, s, at, "git", srv.URL+"/repo.git").Sources[1]; got.State != "ready" || got.Total != 2 || got.Skipped != 1 {
+		t.Fatalf("%+v", got)
+	}
+	if got := cites(t, s, at, "quota"); got != "Code/docs/api.md, l. 1" {
+		t.Errorf("found: %q", got)
+	}
+	inFolder(t, work, "docs/api.md", "# Calls\n\nCalls have no bounds.")
+	run("commit", "-qam", "second")
+	run("push", "-q", filepath.Join(root, "repo.git"), "main")
+	update(t, s, at)
+	if a, b := cites(t, s, at, "quota"), cites(t, s, at, "bounds"); a != "" || b != "Code/docs/api.md, l. 1" {
+		t.Errorf("after a push: %q %q", a, b)
+	}
+	if got := update(t, s, at).Sources[1]; got.State != "ready" || got.Total != 2 {
+		t.Errorf("an unchanged one: %+v", got)
+	}
+	docs := newCollection(t, s, "Docs")
+	addSource(t, s, docs, "git", srv.URL+"/repo.git#main:docs")
+	if got := documentsAt(t, s, docs); len(got) != 1 || got["api.md"] != "converted " {
+		t.Errorf("a folder of it: %v", got)
+	}
+	if got := addSource(t, s, docs, "git", srv.URL+"/none.git"); !strings.Contains(fmt.Sprint(got), "unreachable there is no public git repository") {
+		t.Errorf("no repository: %+v", got)
+	}
+	closed := anybody{start(t, conf)}
+	at = newCollection(t, closed, "Code")
+	if got := addSource(t, closed, at, "git", srv.URL+"/repo.git").Sources[1]; got.State != "failed" {
+		t.Errorf("an address inside: %+v", got)
+	}
+}
