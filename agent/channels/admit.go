@@ -78,17 +78,17 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	case !known && u.Stops:
 		return l.settle(ctx, row, store.InboundRefused, "stranger")
 	case !known:
-		return l.refuse(ctx, row, u, "stranger", sayStranger)
+		return l.refuse(ctx, row, u, "stranger", b.words(u.Sender).stranger)
 	case len(u.Text) > maxText:
-		return l.refuse(ctx, row, u, "too long", sayTooLong)
+		return l.refuse(ctx, row, u, "too long", b.words(u.Sender).tooLong)
 	case u.Stops:
 		return l.reacted(ctx, &admitted{row: row, u: u, who: w})
 	case u.Text == "" && len(u.Files) == 0 && u.Unread != "":
-		return l.refuse(ctx, row, u, "unreadable "+string(u.Unread), unreadable(u.Unread))
+		return l.refuse(ctx, row, u, "unreadable "+string(u.Unread), b.words(u.Sender).unread(u.Unread))
 	case u.Text == "" && len(u.Files) == 0:
 		return l.settle(ctx, row, store.InboundRefused, "empty")
 	case !b.people.Allow(time.Now(), u.Sender.ID):
-		return l.refuse(ctx, row, u, "too many messages", sayTooMany)
+		return l.refuse(ctx, row, u, "too many messages", b.words(u.Sender).tooMany)
 	}
 	a := &admitted{row: row, u: u, who: w}
 	if a.thread, err = l.repliesTo(ctx, a); err != nil {
@@ -96,7 +96,7 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	}
 	if isCommand {
 		if cmd = b.known(cmd); w.limited() && personal(cmd) || w.guest && cmd.name == "models" && cmd.arg != "" {
-			return l.refuse(ctx, row, u, "command of a guest", sayGuest)
+			return l.refuse(ctx, row, u, "command of a guest", b.words(u.Sender).guest)
 		}
 		if cmd.now {
 			a.cmd = cmd
@@ -133,10 +133,10 @@ func (l *line) group(ctx context.Context, row store.Inbound, u chat.Update, cmd 
 		if err := l.settle(ctx, row, store.InboundDone, ""); err != nil {
 			return nil, true, err
 		}
-		b.say(ctx, u, sayAllowed)
+		b.say(ctx, u, b.words(u.Sender).allowed)
 		return nil, true, nil
 	case !open && known && u.Mentioned:
-		return nil, true, l.refuse(ctx, row, u, "group", sayNotAllowed)
+		return nil, true, l.refuse(ctx, row, u, "group", b.words(u.Sender).notAllowed)
 	case !open:
 		return nil, true, l.settle(ctx, row, store.InboundRefused, "group")
 	case !u.Mentioned && !b.conf().Unasked:
@@ -173,6 +173,9 @@ func (l *line) refuse(ctx context.Context, row store.Inbound, u chat.Update, rea
 	}
 	return nil
 }
+
+// words are those for somebody: in their language where the app tells it, else in that of the server.
+func (b *bot) words(p chat.Person) words { return wordsOf(cmp.Or(p.Lang, b.h.current().Lang)) }
 
 // say answers a message with a few words. It is tried once: the message is done with already.
 func (b *bot) say(ctx context.Context, to chat.Update, text string) {
