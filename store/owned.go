@@ -66,7 +66,7 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM used WHERE owner = ?`,
 		`DELETE FROM comparison_side WHERE comparison IN (SELECT id FROM comparison WHERE owner = ?)`,
 		`DELETE FROM comparison WHERE owner = ?`,
-		`DELETE FROM project_member WHERE member = ?`,
+		`DELETE FROM project_member WHERE member = ?`, `DELETE FROM saved_prompt WHERE owner = ?`,
 		`DELETE FROM fact WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 		`DELETE FROM memory WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 	} {

@@ -52,6 +52,8 @@ type Palette struct {
 	Who    *Who        // who is signed in; nil where there are no accounts
 	InChat bool        // a chat is on screen
 	Chats  []ThreadRow // the newest, or those the query finds
+	// Prompts are those that the query finds.
+	Prompts []SavedPrompt
 }
 
 // Nav names the current entry of the side bar.
@@ -67,6 +69,7 @@ const (
 	NavTasks    Nav = "tasks"
 	NavSettings Nav = "settings"
 	NavProjects Nav = "projects"
+	NavPrompts  Nav = "prompts"
 )
 
 // ThreadState is what the dot beside a chat says.

@@ -1,4 +1,4 @@
--- 34
+-- 35
 -- What the migrations make: go test ./store -run TestTheWholeSchemaIsWhatMigrationsMake -update
 CREATE TABLE thread (
   id               TEXT PRIMARY KEY NOT NULL,
@@ -539,6 +539,18 @@ CREATE INDEX project_member_by_member ON project_member (member, project);
 CREATE INDEX thread_by_project ON thread (project, owner, updated_at, id) WHERE project <> '';
 CREATE INDEX thread_by_shelf ON thread (owner, archived, pinned, updated_at, id) WHERE deleted_at = 0 AND temporary = 0;
 CREATE INDEX thread_temporary ON thread (id) WHERE temporary = 1;
+CREATE TABLE saved_prompt (
+  id         TEXT PRIMARY KEY NOT NULL,
+  owner      TEXT NOT NULL DEFAULT 'default',
+  name       TEXT NOT NULL,              -- no two of an owner's have the same
+  about      TEXT NOT NULL,
+  text       TEXT NOT NULL,
+  shared     TEXT NOT NULL DEFAULT '',   -- '' with nobody, 'all', or the id of a team
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX saved_prompt_by_owner ON saved_prompt (owner, name);
+CREATE INDEX saved_prompt_shared ON saved_prompt (shared) WHERE shared <> '';
 CREATE TRIGGER run_used BEFORE DELETE ON run WHEN OLD.created_at > (unixepoch() - 172800) * 1000 BEGIN
   INSERT INTO used(id, owner, at, runs, tokens) SELECT OLD.id, OLD.owner, OLD.created_at, OLD.parent = '',
     coalesce((SELECT sum(total) FROM spent WHERE run = OLD.id AND caller <> 'middleware'), 0)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/runs"
 	"fawn/agent/threads"
 	"fawn/store"
@@ -128,12 +130,18 @@ func (g *Gateway) choose(c echo.Context) error {
 	return g.comparison(c)
 }
 
-// modelRecords is GET /comparisons/records: how often models were preferred, by everybody.
+// modelRecords is GET /comparisons/records: how often the models that the asker may use were preferred, by everybody.
 func (g *Gateway) modelRecords(c echo.Context) error {
-	list, err := g.DB.ModelRecords(c.Request().Context())
+	ctx := c.Request().Context()
+	list, err := g.DB.ModelRecords(ctx)
 	if err != nil {
 		return err
 	}
+	may, err := g.Access.Of(ctx, g.Owner(c))
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(r store.ModelRecord) bool { return !may.May(access.Model, r.Model) })
 	type record struct {
 		Model string `json:"model"`
 		Won   int    `json:"won"`

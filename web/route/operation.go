@@ -31,6 +31,7 @@ func PathParams() map[string]openapi.Param {
 		"chat_id":         {Name: "chat_id", Schema: openapi.String(), Text: "ID of a chat in its app"},
 		"import_id":       {Name: "import_id", Schema: openapi.String(), Text: "ID of an import"},
 		"project_id":      {Name: "project_id", Schema: openapi.String(), Text: "ID of a project"},
+		"prompt_id":       {Name: "prompt_id", Schema: openapi.String(), Text: "ID of a prompt"},
 		"cron_id":         {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
 		"namespace":       {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
 		"name":            {Name: "name", Schema: openapi.String(), Text: "Name"},

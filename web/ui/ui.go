@@ -23,6 +23,7 @@ import (
 	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
 	service "fawn/agent/projects"
+	"fawn/agent/prompts"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
@@ -47,6 +48,7 @@ import (
 	"fawn/web/ui/insight"
 	"fawn/web/ui/page"
 	"fawn/web/ui/projects"
+	promptpages "fawn/web/ui/prompts"
 	"fawn/web/ui/settings"
 	"fawn/web/ui/share"
 	"fawn/web/ui/tasks"
@@ -112,6 +114,7 @@ type UI struct {
 	agents   *agents.Handlers
 	chats    *chats.Handlers
 	projects *projects.Handlers
+	prompts  *promptpages.Handlers
 	export   *export.Handlers
 	files    *files.Handlers
 	insight  *insight.Handlers
@@ -177,7 +180,9 @@ func New(d Deps) (*UI, error) {
 	}
 	u.projects = &projects.Handlers{Site: d.Site, Projects: d.Projects, Agents: d.Agents, Skills: d.Skills,
 		Memory: d.Memory, Uploads: d.Uploads}
+	u.prompts = &promptpages.Handlers{Site: d.Site, Prompts: &prompts.Service{DB: d.Site.DB, Shares: d.Site.Guarded}}
 	u.chats = chats.New(d.Site, d.Bots, u.runsCommands)
+	u.chats.Prompts = u.savedPrompts
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
 	u.tasks = &tasks.Handlers{Site: d.Site, Schedule: d.Schedule, Agents: d.Agents, Bots: d.Bots}
 	return u, nil
