@@ -72,6 +72,7 @@ func (w *writer) removeOwned(owner string) error {
 		`DELETE FROM kv WHERE owner = '' AND space = '` + personalSpace + `' AND key IN
 			(SELECT project || ' ' || member FROM project_member WHERE member = ?)`,
 		`DELETE FROM project_member WHERE member = ?`, `DELETE FROM knowledge_member WHERE member = ?`,
+		`DELETE FROM saved_prompt WHERE owner = ?`,
 		`DELETE FROM fact WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 		`DELETE FROM memory WHERE substr(owner, 1, length(?1) + 1) = ?1 || '/'`,
 	} {

@@ -321,6 +321,9 @@ func (p *batch) patchThread() error {
 		}
 		query += `, metadata = ` + metadata
 		args = append(args, more...)
+		if bytes.Contains(pa.Metadata, []byte(TemporaryKey)) || bytes.Contains(pa.Merge, []byte(TemporaryKey)) {
+			query += `, leave_at = 0` // when it was left says nothing any more
+		}
 	}
 	if pa.Config != nil {
 		query += `, config = ?`

@@ -52,6 +52,8 @@ type Palette struct {
 	Who    *Who        // who is signed in; nil where there are no accounts
 	InChat bool        // a chat is on screen
 	Chats  []ThreadRow // the newest, or those the query finds
+	// Prompts are those that the query finds.
+	Prompts []SavedPrompt
 }
 
 // Nav names the current entry of the side bar.
@@ -68,6 +70,7 @@ const (
 	NavSettings  Nav = "settings"
 	NavProjects  Nav = "projects"
 	NavKnowledge Nav = "knowledge"
+	NavPrompts   Nav = "prompts"
 )
 
 // ThreadState is what the dot beside a chat says.

@@ -9,17 +9,25 @@ type Commands struct {
 	Skills    []Partner
 	Agents    []Partner
 	Prompts   []Prompt
+	Saved     []SavedPrompt // that people keep
 	Resources []Resource
 }
 
-// Prompt is a message that an MCP server has ready.
+// Prompt is a message that an MCP server has ready, or one that people keep.
 type Prompt struct {
 	Server, Name, Text string
 	Args               []PromptArg
+	ID                 string // of a kept one, which has no server
+	Words              string // of a kept one, before its fields are filled in
 }
 
 // Called is what people call a prompt by.
-func (p Prompt) Called() string { return p.Server + ":" + p.Name }
+func (p Prompt) Called() string {
+	if p.Server == "" {
+		return p.Name
+	}
+	return p.Server + ":" + p.Name
+}
 
 // PromptArg is what a prompt has to be told.
 type PromptArg struct {

@@ -227,6 +227,8 @@ type FileView struct {
 	Book      *Book
 	Archive   *Archive
 	Notebook  *Notebook
+	Versions  int          // how many are known, with what it is now
+	History   *FileHistory // they are shown, in place of the file
 }
 
 // FilePage is GET /workspace/chats/{id}/files/{path...}.

@@ -51,6 +51,9 @@ type ProjectFile struct {
 	Modified time.Time
 }
 
+// KeptChoice stands in a form for a choice that the reader isn't told, as they may not use it.
+const KeptChoice = "~kept"
+
 // ProjectSettings are the choices that a project makes for its chats.
 type ProjectSettings struct {
 	Agent, Model          string

@@ -9,12 +9,15 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"os"
+	"strings"
 
 	"fawn/agent"
 	"fawn/agent/channels"
 	"fawn/agent/channels/chat"
 	"fawn/agent/clusterstate"
 	"fawn/agent/config"
+	"fawn/agent/lead"
 	"fawn/agent/schedule"
 	"fawn/sandbox/netguard"
 	"fawn/store"
@@ -26,13 +29,7 @@ import (
 // openChannels makes the bots of chat apps. Those that are configured start once the runs are there.
 func (a *App) openChannels() *channels.Hub {
 	c := channels.Config{DB: a.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
-		Models: func() []string {
-			var names []string
-			for _, m := range a.config.Current().UsableModels() {
-				names = append(names, m.Name)
-			}
-			return names
-		},
+		Models: a.modelsFor,
 		Skill: func(name string) bool {
 			s, err := a.skills.Get(name)
 			return err == nil && s.Enabled
@@ -53,11 +50,31 @@ func (a *App) openChannels() *channels.Hub {
 	return channels.New(c)
 }
 
+// modelsFor are the names of the models that somebody may use.
+func (a *App) modelsFor(ctx context.Context, owner string) (names []string) {
+	may, err := a.access.Of(ctx, owner)
+	if err != nil {
+		a.opts.Log.Error("couldn't read which models a user of a chat app may use", "user", owner, "err", err)
+		return nil
+	}
+	for _, m := range lead.Permitted(a.config.Current().UsableModels(), may) {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// systemLanguage is the tag of the language that the server's environment asks for.
+func systemLanguage() string {
+	tag, _, _ := strings.Cut(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG")), ".")
+	return tag
+}
+
 // channelSettings are the bots that the configuration asks for.
 func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 	f := &snap.File
 	s := channels.Settings{MaxRuns: f.ChannelNumber("max_concurrency", 5),
 		MaxWaiting: f.ChannelNumber("inbound_queue_maxsize", 1000),
+		Lang:       cmp.Or(f.ChannelText("language"), systemLanguage()),
 		RequireBound: snap.Origin("channel_connections.enabled").Source != "default" && f.ChannelConnections.Enabled &&
 			f.ChannelConnections.RequireBoundIdentity}
 	if hosts := f.Server.Hosts; len(hosts) > 0 {

@@ -95,7 +95,7 @@ func TestPagesCompareModels(t *testing.T) {
 		t.Error("the message box doesn't offer it")
 	}
 	if a := s.send(t, "POST", "/ui/threads/"+id+"/compare", "text=hello&compare=script", form...); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "Choose two or 3 models") {
+		!strings.Contains(a.body, "Choose two to 3 models") {
 		t.Errorf("one model: %d", a.status)
 	}
 	a := s.send(t, "POST", "/ui/threads/"+id+"/compare", "text=hello&compare=script&compare=other", form...)

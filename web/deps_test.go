@@ -60,7 +60,8 @@ func imports() map[string][]string {
 		"sandbox/affinity":        {"sandbox", "sandbox/files", "store"},
 		"agent/profile":           leaf,
 		"agent/runs":              {"agent", "agent/runs/eventlog", "agent/runs/trace", "agent/runs/resume", "agent/runs/recorder", "agent/runs/request", "agent/runs/runevent", "store"},
-		"agent/projects":          {"agent/runs", "sandbox/files", "store", "uploads"},
+		"agent/prompts":           {"store"},
+		"agent/projects":          {"agent/access", "agent/runs", "sandbox/files", "store", "uploads"},
 		"agent/runs/eventlog":     {"agent", "agent/runs/runevent", "store"},
 		"agent/runs/trace":        {"agent", "store"},
 		"agent/runs/resume":       {"agent", "agent/runs/eventlog", "agent/runs/recorder", "agent/runs/request", "agent/runs/runevent", "store"},
@@ -166,7 +167,8 @@ func imports() map[string][]string {
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page", "agent/access"},
 		"web/ui/turns":            {"agent", "agent/browsing", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "agent/runs/request", "web/ui/page", "agent/mcp"},
 		"web/ui/knowledge":        {"agent/knowledge", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/files", "web/ui/page"},
-		"web/ui/projects":         {"agent/profile", "agent/projects", "agent/skills", "memory", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/page"},
+		"web/ui/prompts":          {"agent/prompts", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
+		"web/ui/projects":         {"agent/access", "agent/profile", "agent/projects", "agent/skills", "memory", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/webtest":             {"web/e2e/scriptmodel"}, // tests only
 		"web/e2e/gate":            leaf,                    // tests only
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},

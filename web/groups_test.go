@@ -335,3 +335,70 @@ func TestAGroupLimitsServersByAnyName(t *testing.T) {
 		}
 	}
 }
+
+// TestAProjectDoesNotFailMembersOverWhatTheyMayNotUse: another model answers, with a note, and nothing names the
+// project's one, which stays when a member saves the settings.
+func TestAProjectDoesNotFailMembersOverWhatTheyMayNotUse(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, twoModels(t)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	ann.group(t, `,"models":["script"],"skills":["charts"],"mcp_servers":[]`)
+	id := newProject(t, ann, `{"name":"P","model_name":"other","skills":["charts","secret-skill"],"mcp_servers":["secret-server"]}`)
+	at := "/api/projects/" + id
+	if a := ann.do(t, "POST", at+"/members", `{"email":"zoe@x.org","role":"editor"}`); a.status != http.StatusOK {
+		t.Fatalf("share: %d %s", a.status, a.body)
+	}
+	const say = `{"assistant_id":"lead_agent","input":{"messages":[{"type":"human","content":"hello"}]},"context":{"project_id":"`
+	if a := zoe.do(t, "POST", "/threads/zoes/runs/wait", say+id+`"}}`); a.status != http.StatusOK {
+		t.Fatalf("a member's run: %d %s", a.status, a.body)
+	}
+	runs := zoe.do(t, "GET", "/threads/zoes/runs", "").body
+	if !strings.Contains(runs, "project_warning") || !strings.Contains(runs, "may not use the project's model") || strings.Contains(runs, `"other"`) {
+		t.Errorf("the run says %s", runs)
+	}
+	if a := ann.do(t, "POST", "/threads/anns/runs/wait", say+id+`"}}`); a.status != http.StatusOK {
+		t.Fatalf("the owner's run: %d %s", a.status, a.body)
+	}
+	if runs := ann.do(t, "GET", "/threads/anns/runs", "").body; strings.Contains(runs, "project_warning") {
+		t.Errorf("the owner's run says %s", runs)
+	}
+	for _, path := range []string{at, "/api/projects", "/workspace/projects/" + id} {
+		a := zoe.do(t, "GET", path, "", "Accept", "text/html")
+		if a.status != http.StatusOK || strings.Contains(a.body, `"other"`) || strings.Contains(a.body, "secret-") {
+			t.Errorf("%s tells a member: %d %s", path, a.status, a.body)
+		}
+	}
+	if a := zoe.do(t, "PATCH", at, `{"skills":["charts"],"mcp_servers":[]}`); a.status != http.StatusOK {
+		t.Fatalf("a member changes it: %d %s", a.status, a.body)
+	}
+	form := "name=P&memory=project&agent=&model=%7Ekept&shownskills=1&skills=charts"
+	if a := zoe.do(t, "POST", "/ui/projects/"+id+"/settings", form, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"); a.status != http.StatusSeeOther {
+		t.Fatalf("a member saves the form: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "GET", at, ""); !strings.Contains(a.body, `"model_name":"other"`) || !strings.Contains(a.body, "secret-skill") || !strings.Contains(a.body, "secret-server") {
+		t.Errorf("after that: %s", a.body)
+	}
+}
+
+// TestRecordsOfModelsNameOnlyThoseThatMayBeUsed: how often models were preferred is told of the asker's models.
+func TestRecordsOfModelsNameOnlyThoseThatMayBeUsed(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, twoModels(t)).owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	ann.group(t, `,"models":["script"]`)
+	made := decodeAs[struct {
+		ID    string
+		Sides []struct {
+			Thread string `json:"thread_id"`
+		}
+	}](t, ann.do(t, "POST", "/api/comparisons", `{"message":"hello","models":["script","other"]}`).body)
+	if a := ann.do(t, "POST", "/api/comparisons/"+made.ID+"/choose", `{"thread_id":"`+made.Sides[1].Thread+`"}`); a.status != http.StatusOK {
+		t.Fatalf("choose: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "GET", "/api/comparisons/records", ""); !strings.Contains(a.body, `"other"`) {
+		t.Errorf("the owner: %s", a.body)
+	}
+	if a := zoe.do(t, "GET", "/api/comparisons/records", ""); a.status != http.StatusOK || strings.Contains(a.body, `"other"`) {
+		t.Errorf("a member: %d %s", a.status, a.body)
+	}
+}

@@ -68,7 +68,7 @@ func (c *candidate) empty() bool { return c.u.Text == "" && len(c.u.Files) == 0 
 type rule struct {
 	applies func(c *candidate) bool
 	reason  string
-	reply   string
+	reply   func(w words) string
 	act     func(l *line, ctx context.Context, c *candidate) error
 }
 
@@ -88,22 +88,22 @@ func late() []rule {
 	return []rule{
 		{applies: func(c *candidate) bool { return c.u.Group && c.cmd.name == "allow" && c.known }, act: (*line).allow},
 		{applies: func(c *candidate) bool { return c.u.Group && !c.open && c.known && c.u.Mentioned },
-			reason: "group", reply: sayNotAllowed},
+			reason: "group", reply: func(w words) string { return w.notAllowed }},
 		{applies: func(c *candidate) bool { return c.u.Group && !c.open }, reason: "group"},
 		{applies: func(c *candidate) bool { return c.u.Group && !c.u.Mentioned && !c.unasked }, reason: "not mentioned"},
 		{applies: func(c *candidate) bool { return !c.known && c.host == nil && (c.u.Group || c.u.Stops) },
 			reason: "stranger"},
-		{applies: func(c *candidate) bool { return !c.known && c.host == nil }, reason: "stranger", reply: sayStranger},
-		{applies: func(c *candidate) bool { return len(c.u.Text) > maxText }, reason: "too long", reply: sayTooLong},
+		{applies: func(c *candidate) bool { return !c.known && c.host == nil }, reason: "stranger", reply: func(w words) string { return w.stranger }},
+		{applies: func(c *candidate) bool { return len(c.u.Text) > maxText }, reason: "too long", reply: func(w words) string { return w.tooLong }},
 		{applies: func(c *candidate) bool { return c.u.Stops },
 			act: func(l *line, ctx context.Context, c *candidate) error { return l.reacted(ctx, c.admitted()) }},
 		{applies: func(c *candidate) bool { return c.empty() && c.u.Unread != "" }, act: (*line).unreadable},
 		{applies: (*candidate).empty, reason: "empty"},
-		{applies: func(c *candidate) bool { return c.often() }, reason: "too many messages", reply: sayTooMany},
+		{applies: func(c *candidate) bool { return c.often() }, reason: "too many messages", reply: func(w words) string { return w.tooMany }},
 		{applies: func(c *candidate) bool {
 			return c.account().limited() && personal(c.cmd) ||
 				c.account().guest && c.cmd.name == "models" && c.cmd.arg != ""
-		}, reason: "command of a guest", reply: sayGuest},
+		}, reason: "command of a guest", reply: func(w words) string { return w.guest }},
 		{applies: func(c *candidate) bool { return c.cmd.now }, act: (*line).command},
 	}
 }
@@ -188,8 +188,8 @@ func (l *line) decide(ctx context.Context, r *rule, c *candidate) error {
 	switch {
 	case r.act != nil:
 		return r.act(l, ctx, c)
-	case r.reply != "":
-		return l.refuse(ctx, c.row, c.u, r.reason, r.reply)
+	case r.reply != nil:
+		return l.refuse(ctx, c.row, c.u, r.reason, r.reply(l.b.words(c.u.Sender)))
 	}
 	return l.settle(ctx, c.row, store.InboundRefused, r.reason)
 }
@@ -201,7 +201,7 @@ func (l *line) drop(ctx context.Context, c *candidate) error {
 
 // unreadable refuses a message of a kind that no adapter reads.
 func (l *line) unreadable(ctx context.Context, c *candidate) error {
-	return l.refuse(ctx, c.row, c.u, "unreadable "+string(c.u.Unread), unreadable(c.u.Unread))
+	return l.refuse(ctx, c.row, c.u, "unreadable "+string(c.u.Unread), l.b.words(c.u.Sender).unread(c.u.Unread))
 }
 
 // command carries out a command that doesn't wait for its turn.
@@ -228,7 +228,7 @@ func (l *line) allow(ctx context.Context, c *candidate) (err error) {
 	if err := l.drop(ctx, c); err != nil {
 		return err
 	}
-	l.b.say(ctx, u, sayAllowed)
+	l.b.say(ctx, u, l.b.words(u.Sender).allowed)
 	return nil
 }
 
@@ -257,6 +257,9 @@ func (l *line) refuse(ctx context.Context, row store.Inbound, u chat.Update, rea
 	}
 	return nil
 }
+
+// words are those for somebody: in their language where the app tells it, else in that of the server.
+func (b *bot) words(p chat.Person) words { return wordsOf(cmp.Or(p.Lang, b.h.current().Lang)) }
 
 // say answers a message with a few words. It is tried once: the message is done with already.
 func (b *bot) say(ctx context.Context, to chat.Update, text string) {

@@ -65,7 +65,7 @@ func TestRulesOfAdmission(t *testing.T) {
 		}
 		switch {
 		case r == nil && c.want != admitted, r != nil && r.act != nil && c.want != acts,
-			r != nil && r.act == nil && (r.reason != c.want || c.told != (r.reply != "")):
+			r != nil && r.act == nil && (r.reason != c.want || c.told != (r.reply != nil)):
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}

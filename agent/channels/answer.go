@@ -14,6 +14,7 @@ import (
 // answer is a chat's view of a run: the lead agent's text, questions, and the current activity. It is built from the
 // run's log alone.
 type answer struct {
+	lang   string // tag of the language of what is said besides the text
 	parts  []*part
 	files  []string // paths that were presented, in order
 	doing  string   // the tool at work
@@ -49,7 +50,7 @@ func (a *answer) take(ev runevent.Event) {
 	case runevent.KindToolStart:
 		var c agent.ToolCall
 		if json.Unmarshal(ev.Data, &c) == nil {
-			a.doing = doing(c.Name)
+			a.doing = a.words().tool(c.Name)
 		}
 	case runevent.KindToolResult:
 		a.doing = ""
@@ -175,26 +176,22 @@ func (a *answer) ending() string {
 	case runs.Success:
 		return ""
 	case runs.Interrupted:
-		return stoppedText
+		return a.words().stopped
 	}
 	why := strings.TrimSpace(agent.Head(a.failed, 300))
-	if why != "" && !strings.HasSuffix(why, ".") {
-		why += "."
+	if why == "" {
+		return a.words().failedAlone
 	}
-	return fmt.Sprintf(failedText, why)
+	return fmt.Sprintf(a.words().failed, stop(why))
 }
 
-// doing describes a running tool.
-func doing(tool string) string {
-	switch {
-	case tool == "present_files" || tool == "ask_clarification" || tool == "write_todos":
-		return ""
-	case strings.Contains(tool, "search"):
-		return "Searching…"
-	case strings.Contains(tool, "fetch") || strings.HasPrefix(tool, "read"):
-		return "Reading…"
-	case strings.HasPrefix(tool, "write") || strings.Contains(tool, "replace") || strings.Contains(tool, "edit"):
-		return "Writing…"
+// words are those of the language that the chat is told in.
+func (a *answer) words() words { return wordsOf(a.lang) }
+
+// stop ends a sentence.
+func stop(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "。") {
+		return text
 	}
-	return "Working…"
+	return text + "."
 }

@@ -143,6 +143,42 @@ func TestCommands(t *testing.T) {
 	w.settled(t)
 }
 
+// TestBotsSpeakTheLanguageOfThePerson: where the app tells it, else that of the server.
+func TestBotsSpeakTheLanguageOfThePerson(t *testing.T) {
+	p := newPlatform(t)
+	lang := ""
+	w := start(t, setup{bot: newBot(p.url), settings: func(s *channels.Settings) { s.Lang = lang }})
+	write := func(who, lang, text string) {
+		p.write(chat.Update{Address: chat.Address{Chat: who}, Sender: chat.Person{ID: who, Name: who, Lang: lang}, Text: text})
+	}
+	write("li", "zh-hans", "/new")
+	p.await(t, "li", "已开始新对话。")
+	write("bo", "de", "/new")
+	p.await(t, "bo", "This is a new conversation.")
+	write("li", "zh-hans", "/models none")
+	p.await(t, "li", "已开始新对话。", "没有这个模型。发送 /models 查看可用模型。")
+	w.settled(t)
+	lang = "zh_CN"
+	w.hub.Close()
+	w.begin(setup{bot: newBot(p.url), settings: func(s *channels.Settings) { s.Lang = lang }})
+	p.say("ann", "/new")
+	p.await(t, "ann", "已开始新对话。")
+	w.settled(t)
+}
+
+// TestModelsOfTheAskerAreListedAndFound by a part of their names.
+func TestModelsOfTheAskerAreListedAndFound(t *testing.T) {
+	p := newPlatform(t)
+	w := start(t, setup{bot: newBot(p.url)})
+	p.say("bob", "/model")
+	p.await(t, "bob", "- small\n- large")
+	p.say("bob", "/models LAR")
+	p.await(t, "bob", "- small\n- large", "This chat uses large now.")
+	p.say("bob", "/models l")
+	p.await(t, "bob", "- small\n- large", "This chat uses large now.", "Several models match. Send /models and one of these names:\n- small\n- large")
+	w.settled(t)
+}
+
 // TestStatusTellsWhyTheLastAnswerDidNotArrive: also when it was given up before.
 func TestStatusTellsWhyTheLastAnswerDidNotArrive(t *testing.T) {
 	p := newPlatform(t)

@@ -42,6 +42,9 @@ func parseCommand(text string) (command, bool) {
 
 // known says how a command is carried out. Those of skills, and words that only look like one, are for the agent.
 func (b *bot) known(c command) command {
+	if c.name == "model" {
+		c.name = "models"
+	}
 	switch c.name {
 	case "stop", "status", "help", "models", "memory", "link", "again", "allow", "start":
 		c.now = true
@@ -82,7 +85,7 @@ func (l *line) obey(ctx context.Context, a *admitted) error {
 }
 
 func (l *line) carryOut(ctx context.Context, a *admitted) (string, error) {
-	cfg := &l.b.h.cfg
+	cfg, say := &l.b.h.cfg, l.b.words(a.u.Sender)
 	c, err := l.chat(ctx, a)
 	if err != nil {
 		return "", err
@@ -90,31 +93,31 @@ func (l *line) carryOut(ctx context.Context, a *admitted) (string, error) {
 	switch a.cmd.name {
 	case "new":
 		c.Thread = ""
-		return sayNew, cfg.DB.PutChannelChat(ctx, c)
+		return say.fresh, cfg.DB.PutChannelChat(ctx, c)
 	case "stop":
-		return l.stop(ctx, c.Thread)
+		return l.stop(ctx, c.Thread, say)
 	case "status":
-		return l.status(ctx, c)
+		return l.status(ctx, c, say)
 	case "again":
 		return "", l.again(ctx, a)
 	case "link":
 		web := l.b.h.current().Web
 		if web == "" || c.Thread == "" {
-			return sayNoWeb, nil
+			return say.noWeb, nil
 		}
 		return web + "/workspace/chats/" + c.Thread, nil
 	case "models":
-		return l.models(ctx, c, a.cmd.arg)
+		return l.models(ctx, c, a, say)
 	case "memory":
 		if cfg.Facts == nil {
 			return "0", nil
 		}
 		n, err := cfg.Facts(ctx, a.who.owner)
-		return fmt.Sprintf("I remember %d facts about you.", n), err
+		return fmt.Sprintf(say.facts, n), err
 	case "goal":
-		return l.goal(ctx, c, a.cmd.arg)
+		return l.goal(ctx, c, a.cmd.arg, say)
 	}
-	return sayHelp, nil
+	return say.help, nil
 }
 
 // stopWord tells whether somebody asks to stop in a word. It counts only while there is something to stop.
@@ -174,10 +177,10 @@ func (l *line) chat(ctx context.Context, a *admitted) (store.ChannelChat, error)
 	return c, err
 }
 
-func (l *line) stop(ctx context.Context, thread string) (string, error) {
+func (l *line) stop(ctx context.Context, thread string, say words) (string, error) {
 	rt := l.b.h.cfg.Runs
 	if thread == "" || rt.Active(thread) == "" {
-		return sayNothing, nil
+		return say.nothing, nil
 	}
 	if err := rt.CancelAll(ctx, thread); err != nil {
 		return "", err
@@ -185,7 +188,7 @@ func (l *line) stop(ctx context.Context, thread string) (string, error) {
 	return "", nil // the answer says so
 }
 
-func (l *line) status(ctx context.Context, c store.ChannelChat) (string, error) {
+func (l *line) status(ctx context.Context, c store.ChannelChat, say words) (string, error) {
 	var out []string
 	if c.Thread != "" {
 		t, err := l.b.h.cfg.DB.Thread(ctx, c.Thread)
@@ -193,24 +196,24 @@ func (l *line) status(ctx context.Context, c store.ChannelChat) (string, error) 
 			return "", err
 		}
 		if t.Title != "" {
-			out = append(out, "Conversation: "+t.Title)
+			out = append(out, fmt.Sprintf(say.conversation, t.Title))
 		}
-		out = append(out, "Thread: "+c.Thread)
+		out = append(out, fmt.Sprintf(say.thread, c.Thread))
 	}
 	if m := settingsOf(c).Model; m != "" {
-		out = append(out, "Model: "+m)
+		out = append(out, fmt.Sprintf(say.modelIs, m))
 	}
-	state := "idle"
+	state := say.idle
 	if l.turn != nil {
-		state = "working"
+		state = say.working
 	}
-	out = append(out, "State: "+state, fmt.Sprintf("Waiting messages: %d", len(l.let)))
+	out = append(out, fmt.Sprintf(say.state, state), fmt.Sprintf(say.waiting, len(l.let)))
 	last, err := l.b.h.cfg.DB.LastAnswer(ctx, l.b.provider, l.at.chat, l.at.topic)
 	if err != nil && !missing(err) {
 		return "", err
 	}
 	if last.Error != "" {
-		out = append(out, "Last error: "+chat.ParseTrouble(last.Error).Text)
+		out = append(out, fmt.Sprintf(say.lastError, chat.ParseTrouble(last.Error).Text))
 	}
 	return strings.Join(out, "\n"), nil
 }
@@ -220,7 +223,7 @@ func (l *line) again(ctx context.Context, a *admitted) error {
 	db := l.b.h.cfg.DB
 	last, err := db.LastAnswer(ctx, l.b.provider, l.at.chat, l.at.topic)
 	if missing(err) {
-		l.b.say(ctx, a.u, sayNoAnswer)
+		l.b.say(ctx, a.u, l.b.words(a.u.Sender).noAnswer)
 		return nil
 	}
 	if err != nil {
@@ -246,16 +249,30 @@ func settingsOf(c store.ChannelChat) (s chatSettings) {
 	return s
 }
 
-func (l *line) models(ctx context.Context, c store.ChannelChat, name string) (string, error) {
+// mostModels is how many models a list has.
+const mostModels = 30
+
+// models lists the models that whoever asks may use, or those with a word in their names, or chooses one.
+func (l *line) models(ctx context.Context, c store.ChannelChat, a *admitted, say words) (string, error) {
 	var all []string
 	if l.b.h.cfg.Models != nil {
-		all = l.b.h.cfg.Models()
+		all = l.b.h.cfg.Models(ctx, a.who.owner)
 	}
+	name := a.cmd.arg
 	if name == "" {
-		return "- " + strings.Join(all, "\n- "), nil
+		return listed(all, say), nil
 	}
 	if !slices.Contains(all, name) {
-		return sayNoModel, nil
+		word := strings.ToLower(name)
+		found := slices.DeleteFunc(slices.Clone(all), func(m string) bool { return !strings.Contains(strings.ToLower(m), word) })
+		switch len(found) {
+		case 0:
+			return say.noModel, nil
+		case 1:
+			name = found[0]
+		default:
+			return say.models + "\n" + listed(found, say), nil
+		}
 	}
 	own := settingsOf(c)
 	own.Model = name
@@ -264,21 +281,34 @@ func (l *line) models(ctx context.Context, c store.ChannelChat, name string) (st
 		return "", err
 	}
 	c.Settings = raw
-	return "This chat uses " + name + " now.", l.b.h.cfg.DB.PutChannelChat(ctx, c)
+	return fmt.Sprintf(say.model, name), l.b.h.cfg.DB.PutChannelChat(ctx, c)
 }
 
-func (l *line) goal(ctx context.Context, c store.ChannelChat, text string) (string, error) {
-	if c.Thread == "" {
-		return sayNoGoal, nil
+// listed are names as a list of sensible length.
+func listed(names []string, say words) string {
+	shown := names[:min(len(names), mostModels)]
+	text := "- " + strings.Join(shown, "\n- ")
+	if len(names) == 0 {
+		text = say.noModel
 	}
-	g, answer := &agent.Goal{}, sayGoalGone
+	if more := len(names) - len(shown); more > 0 {
+		text += "\n" + fmt.Sprintf(say.more, more)
+	}
+	return text
+}
+
+func (l *line) goal(ctx context.Context, c store.ChannelChat, text string, say words) (string, error) {
+	if c.Thread == "" {
+		return say.noGoal, nil
+	}
+	g, answer := &agent.Goal{}, say.goalGone
 	switch text {
 	case "":
-		return l.showGoal(ctx, c.Thread)
+		return l.showGoal(ctx, c.Thread, say)
 	case "clear":
 	default:
 		g = middleware.NewGoal(agent.Head(text, middleware.LongestGoal), middleware.MaxContinuations, time.Now())
-		answer = sayGoalSet
+		answer = say.goalSet
 	}
 	values, err := agent.Encode(map[string]any{"goal": g})
 	if err != nil {
@@ -287,24 +317,24 @@ func (l *line) goal(ctx context.Context, c store.ChannelChat, text string) (stri
 	_, err = l.b.h.cfg.Runs.UpdateState(ctx, c.Thread, runs.Update{Values: values})
 	switch {
 	case errors.Is(err, runs.ErrBusy):
-		return sayBusy, nil
+		return say.busy, nil
 	case errors.Is(err, runs.ErrNotFound) || missing(err):
-		return sayNoGoal, nil
+		return say.noGoal, nil
 	}
 	return answer, err
 }
 
-func (l *line) showGoal(ctx context.Context, thread string) (string, error) {
+func (l *line) showGoal(ctx context.Context, thread string, say words) (string, error) {
 	snap, err := l.b.h.cfg.DB.Snapshot(ctx, thread, "")
 	if missing(err) {
-		return sayNoGoal, nil
+		return say.noGoal, nil
 	}
 	if err != nil {
 		return "", err
 	}
 	var g agent.Goal
 	if raw := snap.Fields["goal"]; len(raw) == 0 || json.Unmarshal(raw, &g) != nil || g.Objective == "" {
-		return sayNoGoal, nil
+		return say.noGoal, nil
 	}
-	return "Goal: " + g.Objective, nil
+	return fmt.Sprintf(say.goal, g.Objective), nil
 }

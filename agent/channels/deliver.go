@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,6 +78,7 @@ func (b *bot) deliver(first store.Outbound, fresh bool) {
 		b.h.cfg.Log.Error("couldn't deliver an answer", "channel", b.provider, "run", first.Run, "err", err)
 		return
 	}
+	d.ans.lang = cmp.Or(d.to.Lang, b.h.current().Lang)
 	d.ctx, d.stop = context.WithCancel(b.ctx)
 	if !d.to.Whole {
 		d.before = b.tails[d.at]
@@ -95,6 +97,9 @@ func (b *bot) deliver(first store.Outbound, fresh bool) {
 		b.tails[d.at] = d.over
 	}
 }
+
+// words are those of the language of whoever is answered.
+func (d *delivery) words() words { return wordsOf(d.ans.lang) }
 
 // over forgets a delivery.
 func (b *bot) over(d *delivery, tail chan struct{}) {
@@ -196,7 +201,7 @@ func (d *delivery) recall(ctx context.Context) error {
 	}
 	lost, err := d.b.h.cfg.DB.LostBefore(ctx, *first)
 	if lost {
-		d.note = mayMiss
+		d.note = d.words().mayMiss
 	}
 	return err
 }

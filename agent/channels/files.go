@@ -40,7 +40,7 @@ func (d *delivery) files(v view, text string) ([]posting, string) {
 		}
 		f.Close()
 		if size > most {
-			text = join(text, fmt.Sprintf(tooLarge, path.Base(p)))
+			text = join(text, fmt.Sprintf(d.words().tooLarge, path.Base(p)))
 			continue
 		}
 		out = append(out, posting{path.Base(p), size, open})
@@ -52,13 +52,13 @@ func (d *delivery) files(v view, text string) ([]posting, string) {
 const mostParts = 15
 
 // summary stands in the place of the rest of a long answer: its headings, if it has any.
-func summary(text string, l chat.Limits) string {
+func summary(text string, l chat.Limits, say words) string {
 	parts := chat.Headings(text)
 	if len(parts) < 2 {
-		return cutShort
+		return say.cutShort
 	}
 	var b strings.Builder
-	b.WriteString(inTheFile + "\n")
+	b.WriteString(say.inTheFile + "\n")
 	for i, one := range parts {
 		more := "\n- " + escape(one)
 		if i == mostParts || l.Count(b.String()+more+"\n- …") > l.Max {
@@ -159,7 +159,7 @@ func (d *delivery) attach(ctx context.Context, to chat.Attacher, row *store.Outb
 		return errors.Join(errors.New("a message was deleted"), d.put(ctx, row))
 	case errors.As(err, &never): // the others can still be sent
 		row.State, row.Error = store.OutboundFailed, chat.TroubleOf(never).String()
-		text := fmt.Sprintf(notSent, f.name)
+		text := fmt.Sprintf(d.words().notSent, f.name)
 		err = d.call(ctx, "edit", func(ctx context.Context) error {
 			return d.b.channel().Edit(ctx, ref, chat.Post{Text: text, Plain: true})
 		})

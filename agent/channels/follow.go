@@ -117,8 +117,8 @@ func (b *bot) waits(run string, yes bool) {
 	}
 	d.mu.Lock()
 	if yes {
-		d.ans.doing = queued
-	} else if d.ans.doing == queued {
+		d.ans.doing = d.words().queued
+	} else if d.ans.doing == d.words().queued {
 		d.ans.doing = ""
 	}
 	d.mu.Unlock()

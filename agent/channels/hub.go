@@ -32,8 +32,8 @@ type Config struct {
 	Listens func() bool
 	// Open opens a file of a thread by its virtual path, with its size; nil sends no files.
 	Open func(thread, path string) (io.ReadCloser, int64, error)
-	// Models are the names of the models that may be chosen, the default one first.
-	Models func() []string
+	// Models are the names of the models that somebody may choose, the default one first.
+	Models func(ctx context.Context, owner string) []string
 	// Skill tells whether a skill that people can call has a name.
 	Skill func(name string) bool
 	// Facts counts what is known about an owner.
@@ -52,6 +52,7 @@ type Settings struct {
 	MaxWaiting   int    // messages of a platform that wait; more are not read
 	RequireBound bool   // only people with a connected account may write
 	Web          string // public address of the server, without a slash at its end; empty if there is none
+	Lang         string // tag of the language for people whose app doesn't tell theirs
 	Bots         []Bot
 }
 

@@ -147,7 +147,7 @@ func open(ctx context.Context, s setup) (*world, error) {
 // begin starts the hub.
 func (w *world) begin(s setup) {
 	w.hub = channels.New(channels.Config{DB: w.db, Runs: w.runs, Log: loud(), Save: w.save, Open: w.openFile,
-		Models: func() []string { return []string{"small", "large"} }, Observer: s.observer, Listen: s.listen})
+		Models: func(context.Context, string) []string { return []string{"small", "large"} }, Observer: s.observer, Listen: s.listen})
 	set := channels.Settings{Bots: []channels.Bot{{Provider: w.provider, Name: w.provider, Allowed: []string{"*"},
 		Stamp: "1", Open: func() (chat.Channel, error) { return s.bot, nil }}}}
 	if s.settings != nil {

@@ -51,7 +51,7 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 		if err := db.BurnChannelCode(ctx, b.provider, hashCode(code)); err != nil {
 			return err
 		}
-		return l.refuse(ctx, row, u, "code in a group", sayCodeGroup)
+		return l.refuse(ctx, row, u, "code in a group", b.words(u.Sender).codeGroup)
 	}
 	if b.people.Guessing(now, u.Sender.ID) {
 		return l.settle(ctx, row, store.InboundRefused, "too many wrong codes")
@@ -64,7 +64,7 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 		if err := l.settle(ctx, row, store.InboundRefused, "wrong code"); err != nil {
 			return err
 		}
-		b.say(ctx, u, sayBadCode)
+		b.say(ctx, u, b.words(u.Sender).badCode)
 		return nil
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *line) pair(ctx context.Context, row store.Inbound, u chat.Update, code 
 	if err := l.settle(ctx, row, store.InboundDone, ""); err != nil {
 		return err
 	}
-	b.say(ctx, u, sayConnected)
+	b.say(ctx, u, b.words(u.Sender).connected)
 	return nil
 }
 

@@ -351,11 +351,12 @@ type target struct {
 	Whole  bool   `json:"whole,omitempty"`  // sent when it's complete, to a chat that did not ask
 	Title  string `json:"title,omitempty"`  // of a task
 	Failed string `json:"failed,omitempty"` // why there is no run
+	Lang   string `json:"lang,omitempty"`   // of whoever asked, where the app tells it
 }
 
 // firstPiece is the first message of an answer, not yet sent.
 func firstPiece(run string, c store.ChannelChat, a *admitted, now time.Time) (store.Outbound, error) {
-	to := target{To: a.u.Address, Thread: c.Thread, Owner: c.Owner}
+	to := target{To: a.u.Address, Thread: c.Thread, Owner: c.Owner, Lang: a.u.Sender.Lang}
 	if a.u.Group {
 		to.Reply = a.u.Message
 	}

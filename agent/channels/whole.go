@@ -65,24 +65,21 @@ func (d *delivery) titled(text string, v view) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ans.status == runs.Interrupted {
-		return fmt.Sprintf(taskStopped, escape(d.to.Title))
+		return fmt.Sprintf(d.words().taskStopped, escape(d.to.Title))
 	}
-	return fmt.Sprintf(taskFailed, escape(d.to.Title), escape(oneLine(d.ans.failed)))
+	return fmt.Sprintf(d.words().taskFailed, escape(d.to.Title), escape(oneLine(d.ans.failed, d.words())))
 }
 
 // oneLine is the beginning of a reason, as one line with a full stop.
-func oneLine(why string) string {
+func oneLine(why string, say words) string {
 	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
 	if why = strings.TrimSpace(why); why == "" {
-		why = "no reason was given"
+		why = say.noReason
 	}
 	if len(why) > longestFailure {
 		why = strings.ToValidUTF8(why[:longestFailure], "") + "…"
 	}
-	if !strings.HasSuffix(why, ".") {
-		why += "."
-	}
-	return why
+	return stop(why)
 }
 
 // escape makes words stand as they are in Markdown.

@@ -64,16 +64,16 @@ func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 	if v.final {
 		files, text = d.files(v, text)
 		if text == "" && len(files) == 0 && v.ending == "" {
-			text = noText
+			text = d.words().noText
 		}
 		text = d.titled(join(d.note, text), v)
 	}
 	all := d.text.pieces(text, v.cut, limits)
 	switch {
 	case !v.final && len(all) > beginning:
-		all = append(all[:beginning], moreComes)
+		all = append(all[:beginning], d.words().moreComes)
 	case len(all) > mostPieces:
-		all = append(all[:beginning], summary(text, limits))
+		all = append(all[:beginning], summary(text, limits, d.words()))
 		files = append(files, whole(text))
 	}
 	if last := len(all) - 1; !v.final && last < beginning {
@@ -88,7 +88,7 @@ func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 			}
 			piece = placeholder
 			if v.final { // there are files only
-				piece = filesOnly
+				piece = d.words().filesOnly
 			}
 		}
 		if wait, err := d.show(ctx, strconv.Itoa(i), piece, v, limits); wait > 0 || err != nil {

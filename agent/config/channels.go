@@ -35,6 +35,12 @@ func (f *File) ChannelNumber(key string, otherwise int) int {
 	return otherwise
 }
 
+// ChannelText is a word that stands in channels itself, empty if it is not there.
+func (f *File) ChannelText(key string) string {
+	text, _ := f.Channels[key].(string)
+	return text
+}
+
 // whole is a number of a section, 0 if it is none.
 func whole(v any) int {
 	switch n := v.(type) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/config"
 	"fawn/agent/profile"
 	"fawn/agent/runs"
@@ -96,10 +97,19 @@ func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 		}
 	}
 	own := o.AgentName != "" // the chat has chosen its agent
+	var may access.Rights
+	if project != nil {
+		if may, err = b.access.Of(ctx, s.Owner); err != nil {
+			return c, err
+		}
+	}
 	if project != nil && project.Agent != "" && !own {
-		if b.agents != nil && b.agents.Has(s.Owner, project.Agent) {
+		switch {
+		case !may.May(access.Agent, project.Agent):
+			remark(s, "project_warning", "you may not use the project's agent; the chat went on without it")
+		case b.agents != nil && b.agents.Has(s.Owner, project.Agent):
 			o.AgentName = project.Agent
-		} else {
+		default:
 			remark(s, "project_warning", "the project's agent "+agent.Head(project.Agent, 80)+" isn't there; the chat went on without it")
 		}
 	}
@@ -111,8 +121,12 @@ func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 		if c.Skills == nil {
 			c.Skills = project.Skills
 		}
-		if o.ModelName == "" && (!own || c.Model == "") {
-			o.ModelName = project.Model
+		if o.ModelName == "" && (!own || c.Model == "") && project.Model != "" {
+			if may.May(access.Model, project.Model) {
+				o.ModelName = project.Model
+			} else { // without its name, which lists don't show them either
+				remark(s, "project_warning", "you may not use the project's model; the chat went on with another one")
+			}
 		}
 	}
 	o.AgentName, c.making = c.Name, o.Bootstrap

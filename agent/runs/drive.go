@@ -98,6 +98,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 	if watch := m.watch.Before(e.run); watch != nil {
 		cfg.Watch = watch
 	}
+	cfg.Noted = m.watch.Noted(e.run)
 	if d.rec, err = recorder.Open(d.kept, cfg); err != nil {
 		return nil, "", err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 
+	"fawn/agent"
 	"fawn/store"
 )
 
@@ -12,6 +14,8 @@ import (
 type Watch interface {
 	// Before is called before the first tool of a run works, again for each attempt.
 	Before(ctx context.Context, thread, run string) error
+	// Noted is called after each tool that may have changed files.
+	Noted(ctx context.Context, thread, run, call, tool string) error
 	// After is called at the end of a run. It returns what the run did, nil for nothing; done is
 	// called once that is stored.
 	After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error)
@@ -31,6 +35,26 @@ func (w watcher) Before(run store.Run) func(context.Context) {
 	return func(ctx context.Context) {
 		if err := w.Watch.Before(ctx, run.ThreadID, run.ID); err != nil && ctx.Err() == nil {
 			w.Log.Warn("couldn't start watching a run's file changes", "thread", run.ThreadID, "run", run.ID, "err", err)
+		}
+	}
+}
+
+// Noted notes the versions of files after a tool, unless it only reads; nil when nobody watches.
+func (w watcher) Noted(run store.Run) func(context.Context, agent.ToolCall) {
+	if w.Watch == nil {
+		return nil
+	}
+	var mu sync.Mutex // calls of one answer may end together
+	return func(ctx context.Context, c agent.ToolCall) {
+		switch c.Name {
+		case "ls", "read_file", "glob", "grep", "view_image", "list_uploaded_files", "search_documents", "present_files",
+			"ask_clarification", "write_todos", "web_search", "web_fetch", "image_search":
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err := w.Watch.Noted(ctx, run.ThreadID, run.ID, c.ID, c.Name); err != nil && ctx.Err() == nil {
+			w.Log.Warn("couldn't note versions of files", "thread", run.ThreadID, "run", run.ID, "tool", c.Name, "err", err)
 		}
 	}
 }

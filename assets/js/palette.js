@@ -2,7 +2,7 @@
 // server renders both; here are the arrows, the search and the closing.
 import {at} from './at.js';
 
-let dialog, timer, asked = 0;
+let dialog, timer, picked, asked = 0;
 
 const load = async (query) => {
   const chat = document.getElementById('turns') ? '&chat=1' : '';
@@ -70,10 +70,19 @@ const search = (q) => {
   }, 120);
 };
 
+// A prompt goes into the message box of the page; elsewhere its link leads to a new chat.
+const usePrompt = async (id) => {
+  dialog.close();
+  const slash = await import(import.meta.url.replace(/palette(?=\.js)/, 'slash'));
+  slash.use(at(`/ui/threads/${document.getElementById('compose').dataset.thread}/saved-prompt?prompt=${id}`));
+};
+
 const choose = (el, act) => {
   const name = el.dataset.do;
+  if (el.dataset.prompt && document.getElementById('compose')) { usePrompt(el.dataset.prompt).catch(() => { location.href = el.href; }); return; }
   if (!name) { location.href = el.href; return; }
   dialog.close();
+  if (name === 'ask' && picked) { getSelection().removeAllRanges(); getSelection().addRange(picked); } // the search box took its place
   perform(name, act);
 };
 
@@ -94,6 +103,8 @@ const keydown = (e, act) => {
 // command by its name. Asked for again, the palette closes.
 export const open = async (keys, act) => {
   if (dialog?.open) { dialog.close(); return; }
+  const s = getSelection();
+  picked = s.rangeCount && !s.isCollapsed ? s.getRangeAt(0).cloneRange() : null;
   const html = await load(keys ? 'keys=1' : '');
   if (dialog?.open) return;
   const el = dialog = document.createElement('dialog');
@@ -106,7 +117,7 @@ export const open = async (keys, act) => {
   el.addEventListener('click', (e) => {
     const option = e.target.closest('[role=option]');
     if (e.target === el) el.close();
-    else if (option?.dataset.do) { e.preventDefault(); choose(option, act); }
+    else if (option?.dataset.do || option?.dataset.prompt) { e.preventDefault(); choose(option, act); }
   });
   el.showModal();
   const q = el.querySelector('input');

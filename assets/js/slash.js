@@ -36,6 +36,7 @@ const filter = () => {
   select(found[0]);
 };
 
+const field = () => document.getElementById('q');
 const headers = {'X-Fawn': '1', Accept: 'application/json'};
 const ask = async (url, body) => {
   const res = await fetch(url, {method: 'POST', body, headers});
@@ -50,11 +51,12 @@ const put = ({text, chip}) => {
   t.innerHTML = chip ?? '';
   for (const li of t.content.children) [...chips.children].find((old) => old.dataset.name === li.dataset.name)?.remove();
   chips.append(t.content);
-  if (text) box.value = box.value.trim() ? box.value + '\n' + text : text;
+  const q = field();
+  if (text) q.value = q.value.trim() ? q.value + '\n' + text : text;
   away = true;
-  box.dispatchEvent(new Event('input'));
+  q.dispatchEvent(new Event('input'));
   document.dispatchEvent(new Event('fawn:frame')); // documents among the files are followed
-  box.focus();
+  q.focus();
 };
 
 // Prompts that want to be told something have a form; what else a server has is fetched at once.
@@ -82,7 +84,7 @@ const submit = async (e) => {
   try {
     put(await ask(form.action, new URLSearchParams(new FormData(form))));
     form.closest('dialog').close();
-    box.focus();
+    field().focus();
   } catch (err) {
     const p = form.closest('dialog').querySelector('.why');
     p.textContent = err.message;
@@ -92,6 +94,21 @@ const submit = async (e) => {
 };
 
 document.addEventListener('submit', submit);
+// Enter in a field of a prompt inserts it, as it sends in the message box.
+document.addEventListener('keydown', (e) => {
+  if (e.key !== 'Enter' || e.shiftKey || e.isComposing || !e.target.matches('[data-prompt] textarea')) return;
+  e.preventDefault();
+  e.target.form.requestSubmit(e.target.form.querySelector('button'));
+});
+
+// use opens the form of a prompt over the page.
+export const use = (href) => {
+  const a = Object.assign(document.createElement('a'), {href, hidden: true});
+  a.dataset.modal = 'small';
+  field().after(a);
+  a.click();
+  a.remove();
+};
 
 const pick = (el) => {
   if (el.dataset.post) { fetched(el); return; }

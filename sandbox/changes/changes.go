@@ -88,7 +88,12 @@ func (h History) Before(ctx context.Context, thread, run string) (err error) {
 	}
 	now.Run = run
 	w.evict()
-	return now.save(w.kept)
+	return errors.Join(now.save(w.kept), w.note(ctx, By{}))
+}
+
+// Noted adds to the versions of files what a tool of a run has changed.
+func (h History) Noted(ctx context.Context, thread, run, call, tool string) error {
+	return h.Note(ctx, thread, By{run, call, tool})
 }
 
 // After tells what a run changed, as the JSON of a [Record]; nil is nothing. done is to be
@@ -111,6 +116,9 @@ func (h History) After(ctx context.Context, thread, run string) (body json.RawMe
 		return nil, done, fmt.Errorf("look at files of thread %s: %w", thread, err)
 	}
 	r := w.compare(ctx, last, now)
+	if err := w.note(ctx, By{Run: run}); err != nil {
+		return nil, done, err
+	}
 	w.evict()
 	done = func() error {
 		root, err := h.dirs.Versions(thread)

@@ -1,4 +1,4 @@
--- 35
+-- 36
 -- What the migrations make: go test ./store -run TestTheWholeSchemaIsWhatMigrationsMake -update
 CREATE TABLE thread (
   id               TEXT PRIMARY KEY NOT NULL,
@@ -602,6 +602,18 @@ CREATE TABLE knowledge_vector (
   vector    BLOB NOT NULL
 ) STRICT;
 CREATE INDEX knowledge_vector_of ON knowledge_vector (knowledge, model);
+CREATE TABLE saved_prompt (
+  id         TEXT PRIMARY KEY NOT NULL,
+  owner      TEXT NOT NULL DEFAULT 'default',
+  name       TEXT NOT NULL,              -- no two of an owner's have the same
+  about      TEXT NOT NULL,
+  text       TEXT NOT NULL,
+  shared     TEXT NOT NULL DEFAULT '',   -- '' with nobody, 'all', or the id of a team
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX saved_prompt_by_owner ON saved_prompt (owner, name);
+CREATE INDEX saved_prompt_shared ON saved_prompt (shared) WHERE shared <> '';
 CREATE TRIGGER run_used BEFORE DELETE ON run WHEN OLD.created_at > (unixepoch() - 172800) * 1000 BEGIN
   INSERT INTO used(id, owner, at, runs, tokens) SELECT OLD.id, OLD.owner, OLD.created_at, OLD.parent = '',
     coalesce((SELECT sum(total) FROM spent WHERE run = OLD.id AND caller <> 'middleware'), 0)

@@ -15,6 +15,14 @@ func mentionText(ctx context.Context, a views.Partner) string {
 	return views.Safe(a.Text)
 }
 
+// promptText says what a kept prompt is for, or how it begins.
+func promptText(p views.SavedPrompt) string {
+	if p.About != "" {
+		return views.Safe(p.About)
+	}
+	return views.Safe(p.Text)
+}
+
 // command is a word behind a slash that does something.
 type command struct {
 	name  string

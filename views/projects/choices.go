@@ -3,16 +3,21 @@ package projects
 import (
 	"context"
 
+	"fawn/views"
 	"fawn/views/i18n"
 )
 
 // option is one of a select.
 type option struct{ value, text string }
 
-// same are options that are called what they are.
-func same(names []string) (all []option) {
+// same are options that are called what they are, but for one that the reader isn't told.
+func same(ctx context.Context, names []string) (all []option) {
 	for _, n := range names {
-		all = append(all, option{n, n})
+		text := n
+		if n == views.KeptChoice {
+			text = i18n.C(ctx, "projects.kept")
+		}
+		all = append(all, option{n, text})
 	}
 	return all
 }

@@ -1551,11 +1551,11 @@ func settings(p views.ProjectPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choose("agent", "tasks.agent", "Fawn", p.Settings.Agent, same(p.Settings.Agents)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choose("agent", "tasks.agent", "Fawn", p.Settings.Agent, same(ctx, p.Settings.Agents)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choose("model", "compose.model", i18n.C(ctx, "projects.model.any"), p.Settings.Model, same(p.Settings.Models)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choose("model", "compose.model", i18n.C(ctx, "projects.model.any"), p.Settings.Model, same(ctx, p.Settings.Models)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

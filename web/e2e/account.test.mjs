@@ -250,12 +250,12 @@ test('a group limits what its members may use, and the page says why', { skip },
   await owner.getByText('New group').click();
   const form = owner.locator('.newtask form');
   await form.getByLabel('Name', { exact: true }).fill('Interns');
-  await form.getByLabel('Every user').check();
+  await form.getByLabel('All users').check();
   const models = form.getByRole('group', { name: 'Models' }).first();
   assert.ok(!(await models.getByLabel('script').isVisible()), 'nothing to choose while all are allowed');
   await models.getByLabel('All').uncheck();
   await models.getByLabel('script').check();
-  await form.getByLabel('Runs a day').fill('1');
+  await form.getByLabel('Runs per day').fill('1');
   assert.deepEqual(await violations(owner), []);
   await shot(owner, 'account-group-form');
   await form.getByRole('button', { name: 'Create group' }).click();

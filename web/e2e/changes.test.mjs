@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ask, clean, finished, launch, open } from './browser.mjs';
+import { ask, clean, finished, launch, open, shot, violations } from './browser.mjs';
 import { chromium, lacks, scripted, start } from './harness.mjs';
 
 const skip = lacks('Chromium', existsSync(chromium));
@@ -101,4 +101,40 @@ test('a text is edited in the panel, and a change made meanwhile shows both', { 
   await page.waitForSelector('#panel .doc');
   assert.equal(await fetch(api).then((r) => r.text()), '# Mine again\n');
   await page.context().close();
+});
+
+test('earlier versions of a file are shown, compared and restored', { skip }, async () => {
+  const page = await open(browser, fawn.base, { viewport: { width: 1440, height: 900 } });
+  const file = `${dir}/outputs/tale.md`, one = '# Tale\n\nOnce.\nEnd.\n';
+  await ask(page, fawn.base, scripted(
+    { tool_calls: [write('outputs/tale.md', one)] }, { tool_calls: [{ name: 'read_file', args: { description: 'read', path: file } }] },
+    { tool_calls: [{ name: 'str_replace', args: { description: 'edit', path: file, old_str: 'Once.', new_str: 'Twice.' } }] },
+    { tool_calls: [{ name: 'read_file', args: { description: 'read', path: file } }] }, { tool_calls: [write('outputs/tale.md', '# Tale\n\nThrice.\n')] },
+    { tool_calls: [{ name: 'present_files', args: { filepaths: [file] } }] }, { text: 'It is told.' }));
+  await finished(page);
+  const panel = page.locator('#panel');
+  if (!await panel.locator('h2', { hasText: 'tale.md' }).isVisible()) await page.locator('.cards .open', { hasText: 'tale.md' }).click();
+  await panel.getByRole('link', { name: 'Versions' }).click();
+  await panel.locator('.vrow').first().waitFor();
+  assert.deepEqual(await panel.locator('.vrow b').allInnerTexts(), ['Version 3', 'Version 2', 'Version 1']);
+  assert.match(await panel.locator('.vrow').nth(1).innerText(), /Edited by the agent/);
+  await panel.getByRole('link', { name: 'Compare version 1 with the current one' }).click();
+  await panel.locator('ins', { hasText: 'Thrice.' }).waitFor();
+  assert.deepEqual((await panel.locator('del').allInnerTexts()).map((t) => t.trim()), ['- Once.', '- End.']);
+  for (const [width, theme] of [[1440, 'light'], [1440, 'dark'], [390, 'light'], [390, 'dark']]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.evaluate((t) => { document.documentElement.dataset.theme = t; }, theme);
+    assert.deepEqual(await violations(page), [], `versions ${theme} ${width}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'fits');
+    await shot(page, `versions-${theme}-${width}`);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await panel.getByRole('button', { name: 'Restore version 1' }).click();
+  await page.waitForLoadState();
+  await panel.getByRole('link', { name: 'Versions' }).click();
+  await panel.getByText('Version 4').waitFor();
+  assert.match(await panel.locator('.vrow').first().innerText(), /Restored by you/);
+  const thread4 = page.url().match(/chats\/([^?/]+)/)[1];
+  assert.equal(await (await page.request.get(`${fawn.base}/api/threads/${thread4}/artifacts${file}`)).text(), one);
+  clean(page);
 });

@@ -24,7 +24,7 @@ test('two models answer at once, and the better one goes on', { skip }, async ()
   await shot(page, 'compare-menu');
   await page.getByRole('button', { name: 'Send to these models' }).click();
   await page.waitForURL(/\/workspace\/compare\//);
-  const answers = ['Larch', 'Rowan'].map((name) => page.frameLocator(`iframe[title="Answer of ${name}"]`));
+  const answers = ['Larch', 'Rowan'].map((name) => page.frameLocator(`iframe[title="Answer from ${name}"]`));
   for (const a of answers) await a.locator('.turn .ans .md').waitFor();
   for (const a of answers) await a.locator('#turns:not([data-running]) .turn').waitFor();
   assert.deepEqual(await violations(page), []);
@@ -36,11 +36,11 @@ test('two models answer at once, and the better one goes on', { skip }, async ()
   await page.setViewportSize({ width: 390, height: 800 });
   assert.equal(await page.locator('iframe:visible').count(), 1, 'tabs on a phone');
   await page.getByRole('radio', { name: 'Rowan' }).check({ force: true });
-  assert.ok(await page.locator('iframe[title="Answer of Rowan"]').isVisible());
+  assert.ok(await page.locator('iframe[title="Answer from Rowan"]').isVisible());
   assert.deepEqual(await violations(page), []);
   await shot(page, 'compare-phone');
   await page.setViewportSize({ width: 1280, height: 720 });
-  await page.locator('section', { has: page.locator('iframe[title="Answer of Rowan"]') }).getByLabel('Delete the other branches').check();
+  await page.locator('section', { has: page.locator('iframe[title="Answer from Rowan"]') }).getByLabel('Delete the other branches').check();
   await page.getByRole('button', { name: 'Continue with this answer: Rowan' }).click();
   await page.waitForURL(/\/workspace\/chats\/(?!new)/);
   await page.locator('#toasts', { hasText: 'Undo' }).waitFor();

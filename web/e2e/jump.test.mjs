@@ -78,6 +78,16 @@ test('what is selected in an answer is quoted in the message box, by pointer and
   await page.keyboard.press('a');
   await page.waitForFunction(() => document.querySelector('#q').value === '> Pelicans carry fish in a pouch.\n\n');
   await page.getByRole('button', { name: 'Ask about this' }).waitFor({ state: 'hidden' });
+  await page.fill('#q', '');
+  await page.reload();
+  await finished(page);
+  await select();
+  await page.keyboard.press('Control+k'); // the search box takes the selection's place
+  await page.locator('#pal-q').waitFor();
+  await page.keyboard.type('ask about');
+  await page.locator('#pal-list [aria-selected=true]', { hasText: 'Ask about this' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('#q').value === '> Pelicans carry fish in a pouch.\n\n');
   clean(page);
   await page.context().close();
 });

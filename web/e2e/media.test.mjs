@@ -78,7 +78,7 @@ test('pictures stand in the chat with what made them, and Again asks for another
   }
   await page.setViewportSize({ width: 1440, height: 900 });
   await figure.getByRole('button', { name: 'Again' }).click();
-  assert.equal(await page.inputValue('#q'), 'Generate this picture again with another seed: A red sun over a calm sea, flat colours');
+  assert.equal(await page.inputValue('#q'), 'Generate this image again with a different seed: A red sun over a calm sea, flat colours');
   await figure.locator('a').first().click();
   await page.waitForSelector('#panel img');
   clean(page);

@@ -14,7 +14,7 @@ export const nightly = {
     'hosts', 'jump', 'list', 'long', 'pick', 'pictures', 'plan', 'preview', 'progress', 'question', 'reading', 'render', 'share', 'slash', 'temporary', 'thread', 'trail'],
   // The other pages, and what holds for all of them.
   pages: ['account', 'agents', 'browsingtasks', 'budget', 'channels', 'chats', 'deliver', 'first', 'harness', 'hostile', 'imports', 'insight', 'job', 'keys', 'knowledge', 'look', 'mcp', 'mcpapps', 'mcpask',
-    'mcpextras', 'mcplogin', 'mcppublished', 'mcpserver', 'mcptools', 'media', 'memory', 'network', 'notify', 'projects', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',
+    'mcpextras', 'mcplogin', 'mcppublished', 'mcpserver', 'mcptools', 'media', 'memory', 'network', 'notify', 'projects', 'prompts', 'readme', 'settings', 'skills', 'stop', 'tasks', 'tls',
     'undelivered', 'visit'],
   sdk: sdks,
   servers: ['cluster', ...sdks.filter((f) => f !== 'docs' && f !== 'generated').map((f) => f + '@3')],

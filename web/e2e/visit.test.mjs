@@ -200,7 +200,7 @@ test('a chip ends by itself, a large paste is a file, a long message folds', { s
   await page.locator('.paste:popover-open').getByText('A line of a log').waitFor();
   await sound(page);
   await look(page, 'paste');
-  await page.getByRole('button', { name: 'Put into the message as text' }).click();
+  await page.getByRole('button', { name: 'Insert as text' }).click();
   await page.waitForFunction((n) => document.querySelector('#q').value.length === n && !document.querySelector('#chips li'), text.length);
   await page.fill('#q', '');
   await paste(text);

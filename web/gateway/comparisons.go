@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent"
+	"fawn/agent/access"
 	"fawn/agent/runs"
 	"fawn/agent/threads"
 	"fawn/store"
@@ -141,12 +143,18 @@ type modelRecord struct {
 	Seen  int    `json:"compared"`
 }
 
-// modelRecords is GET /comparisons/records: how often models were preferred, by everybody.
+// modelRecords is GET /comparisons/records: how often the models that the asker may use were preferred, by everybody.
 func (g *Gateway) modelRecords(c echo.Context) error {
-	list, err := g.DB.ModelRecords(c.Request().Context())
+	ctx := c.Request().Context()
+	list, err := g.DB.ModelRecords(ctx)
 	if err != nil {
 		return err
 	}
+	may, err := g.Access.Of(ctx, g.Owner(c))
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(r store.ModelRecord) bool { return !may.May(access.Model, r.Model) })
 	out := make([]modelRecord, len(list))
 	for i, r := range list {
 		out[i] = modelRecord{r.Model, r.Won, r.Seen}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"fawn/agent/prompts"
 	"fawn/web/api"
 	"fawn/web/openapi"
 	"fawn/web/route"
@@ -14,11 +15,14 @@ type Gateway struct {
 	*route.Parts
 	api    *api.API
 	probes chan struct{} // one for each model that is being called to see whether it answers
+
+	prompts *prompts.Service
 }
 
 // New makes the routes. What they have in common with those of LangGraph is the API's.
 func New(p *route.Parts, a *api.API) *Gateway {
-	return &Gateway{Parts: p, api: a, probes: make(chan struct{}, maxProbes)}
+	return &Gateway{Parts: p, api: a, probes: make(chan struct{}, maxProbes), prompts: &prompts.Service{DB: p.DB,
+		Shares: func() bool { return p.Accounts != nil && p.Accounts.Required() }}}
 }
 
 // Operations describes every route, in the order the documentation shows them. A test fails for a
@@ -31,6 +35,7 @@ func Operations() []openapi.Op {
 		describeConsole(),
 		describeSandbox(),
 		describeModels(),
+		describeVersions(),
 		describeComparisons(),
 		describeProfiles(),
 		describeSkills(),
@@ -40,6 +45,7 @@ func Operations() []openapi.Op {
 		describeMCP(),
 		describeProjects(),
 		describeKnowledge(),
+		describePrompts(),
 		describeFeatures(),
 		describeBrowser(),
 		describeAuth(),
@@ -74,5 +80,6 @@ func Schemas() map[string]openapi.Schema {
 	maps.Copy(all, channelSchemas())
 	maps.Copy(all, projectSchemas())
 	maps.Copy(all, knowledgeSchemas())
+	maps.Copy(all, promptSchemas())
 	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/projects"
 	"fawn/store"
 	"fawn/uploads"
@@ -60,8 +61,26 @@ type projectJSON struct {
 	UpdatedAt    string   `json:"updated_at"`
 }
 
-func projectOf(p store.Project) projectJSON {
-	s := p.Settings
+// projectFor is a project as whoever asks is told of it: without the names of what they may not use.
+func (g *Gateway) projectFor(c echo.Context, p store.Project) (projectJSON, error) {
+	may, err := g.Access.Of(c.Request().Context(), g.Owner(c))
+	if err != nil {
+		return projectJSON{}, err
+	}
+	return projectOf(p, may), nil
+}
+
+// sendProject answers with a project.
+func (g *Gateway) sendProject(c echo.Context, status int, p store.Project) error {
+	out, err := g.projectFor(c, p)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, status, out)
+}
+
+func projectOf(p store.Project, may access.Rights) projectJSON {
+	s := projects.Shown(p.Settings, may)
 	return projectJSON{ID: p.ID, Name: p.Name, Icon: s.Icon, Color: s.Color, Instructions: s.Instructions,
 		Agent: route.TextOrNull(s.Agent), Model: route.TextOrNull(s.Model), Skills: s.Skills, Servers: s.Servers,
 		Knowledge: append([]string{}, s.Knowledge...), Memory: s.Memory, Writable: s.Writable, Role: string(p.Role), CreatedAt: wire.Stamp(p.CreatedAt),
@@ -188,9 +207,13 @@ func (g *Gateway) listProjects(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	may, err := g.Access.Of(c.Request().Context(), g.Owner(c))
+	if err != nil {
+		return err
+	}
 	out := make([]listedProject, 0, len(list))
 	for _, p := range list {
-		out = append(out, listedProject{projectOf(p), p.Chats})
+		out = append(out, listedProject{projectOf(p, may), p.Chats})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"projects": out})
 }
@@ -208,7 +231,7 @@ func (g *Gateway) createProject(c echo.Context) error {
 	if err != nil {
 		return projectError(err)
 	}
-	return httpx.JSON(c, http.StatusCreated, projectOf(p))
+	return g.sendProject(c, http.StatusCreated, p)
 }
 
 // project is a project with what the asker has allowed in it.
@@ -217,7 +240,11 @@ func (g *Gateway) project(c echo.Context, p store.Project) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, oneProject{projectOf(p), allowed})
+	shown, err := g.projectFor(c, p)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(c, http.StatusOK, oneProject{shown, allowed})
 }
 
 // putProjectMemory says whether the asker's chats in a shared project may read the asker's own memory.
@@ -245,11 +272,23 @@ func (g *Gateway) changeProject(c echo.Context, p store.Project) error {
 	if err := writing(p); err != nil {
 		return err
 	}
-	p, err := g.Projects.Change(c.Request().Context(), g.Owner(c), p.ID, body.apply)
+	ctx := c.Request().Context()
+	may, err := g.Access.Of(ctx, g.Owner(c))
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, projectOf(p))
+	p, err = g.Projects.Change(ctx, g.Owner(c), p.ID, func(p *store.Project) error {
+		was := p.Settings
+		if err := body.apply(p); err != nil {
+			return err
+		}
+		projects.Keep(&p.Settings, was, may)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return g.sendProject(c, http.StatusOK, p)
 }
 
 func (g *Gateway) deleteProject(c echo.Context, p store.Project) error {

@@ -23,7 +23,7 @@ func (g *Gateway) Routes(group *echo.Group) { route.Add(group, g.table()) }
 
 // table are all routes.
 func (g *Gateway) table() []route.Route {
-	return slices.Concat(g.routes(), g.accounts(), g.groupRoutes(), g.comparisonRoutes(), g.projectRoutes(), g.knowledgeRoutes(), g.channelRoutes(), g.unavailable())
+	return slices.Concat(g.routes(), g.accounts(), g.groupRoutes(), g.comparisonRoutes(), g.projectRoutes(), g.promptRoutes(), g.knowledgeRoutes(), g.channelRoutes(), g.unavailable())
 }
 
 // routes are the routes besides those of accounts.
@@ -59,6 +59,8 @@ func (g *Gateway) routes() []route.Route {
 		route.On("GET", "/threads/{thread_id}/runs/{run_id}/events", user, "listRunEvents", g.OnRun(g.runEvents)),
 		route.On("GET", "/threads/{thread_id}/runs/{run_id}/workspace-changes", user,
 			"getWorkspaceChanges", g.OnRun(g.workspaceChanges)),
+		route.On("GET", "/threads/{thread_id}/file-versions/{path}", user, "listFileVersions", g.OnThread(g.fileVersions)),
+		route.On("POST", "/threads/{thread_id}/file-versions/{path}", user, "restoreFileVersion", g.OnThread(g.restoreFile)),
 		route.On("GET", "/threads/{thread_id}/runs/{run_id}/feedback", user, "listFeedback", g.OnRun(g.listFeedback)),
 		route.On("POST", "/threads/{thread_id}/runs/{run_id}/feedback", user, "addFeedback", g.OnRun(g.addFeedback)),
 		route.On("PUT", "/threads/{thread_id}/runs/{run_id}/feedback", user, "putFeedback", g.OnRun(g.addFeedback)),

@@ -38,6 +38,7 @@ func PathParams() map[string]openapi.Param {
 		"document_id":     {Name: "document_id", Schema: openapi.Int(1), Text: "ID of a document of a collection"},
 		"member_id":       {Name: "member_id", Schema: openapi.String(), Text: "ID of a user, or group: and the ID of a group"},
 		"project_id":      {Name: "project_id", Schema: openapi.String(), Text: "ID of a project"},
+		"prompt_id":       {Name: "prompt_id", Schema: openapi.String(), Text: "ID of a prompt"},
 		"cron_id":         {Name: "cron_id", Schema: openapi.String(), Text: "ID of a cron or scheduled task"},
 		"namespace":       {Name: "namespace", Schema: openapi.String(), Text: "Namespace of a subgraph"},
 		"name":            {Name: "name", Schema: openapi.String(), Text: "Name"},

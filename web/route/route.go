@@ -34,5 +34,5 @@ func served(path string) string {
 		"{task_id}", ":task", "{span_id}", ":span", "{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{import_id}", ":import",
 		"{feedback_id}", ":fid", "{question_id}", ":qid", "{call_id}", ":call", "{namespace}", ":ns", "{agent_name}", ":agent",
 		"{name}", ":name", "{fact_id}", ":fact", "{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid",
-		"{chat_id}", ":chat", "{project_id}", ":project", "{group_id}", ":gid", "{announcement_id}", ":nid", "{comparison_id}", ":comparison", "{knowledge_id}", ":knowledge", "{source_id}", ":source", "{document_id}", ":document", "{member_id}", ":member", "{path}", "*").Replace(path)
+		"{chat_id}", ":chat", "{project_id}", ":project", "{prompt_id}", ":prompt", "{group_id}", ":gid", "{announcement_id}", ":nid", "{comparison_id}", ":comparison", "{knowledge_id}", ":knowledge", "{source_id}", ":source", "{document_id}", ":document", "{member_id}", ":member", "{path}", "*").Replace(path)
 }

@@ -102,6 +102,9 @@ func (u *UI) promptCalled(ctx context.Context, thread, called string) (views.Pro
 
 // promptIn is the address of the form of the prompt that a message is about; "" for any other message.
 func (u *UI) promptIn(ctx context.Context, thread, text string) string {
+	if at := u.promptNamed(ctx, thread, text); at != "" {
+		return at
+	}
 	called, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !ok || !strings.Contains(called, ":") {
 		return ""

@@ -9,7 +9,7 @@ import (
 // Routes adds the pages and their actions to g, which is mounted at the root.
 func (u *UI) Routes(g *echo.Group) {
 	for _, table := range [][]page.Route{u.routes(), u.Handlers.Routes(), u.account.Routes(),
-		u.agents.Routes(), u.chats.Routes(), u.export.Routes(), u.files.Routes(), u.insight.Routes(), u.projects.Routes(), u.knowledge.Routes(),
+		u.agents.Routes(), u.chats.Routes(), u.export.Routes(), u.files.Routes(), u.insight.Routes(), u.projects.Routes(), u.prompts.Routes(), u.knowledge.Routes(),
 		u.settings.Routes(), u.share.Routes(), u.tasks.Routes()} {
 		page.Add(g, table)
 	}
@@ -77,6 +77,8 @@ func (u *UI) routes() []page.Route {
 		page.Post("/ui/threads/:id/tools", page.User, u.OnThreadID(u.switchTools)),
 		page.Get("/ui/threads/:id/prompt", page.User, u.OnThreadID(u.prompt)),
 		page.Post("/ui/threads/:id/prompt", page.User, u.OnThreadID(u.usePrompt)),
+		page.Get("/ui/threads/:id/saved-prompt", page.User, u.OnThreadID(u.savedPrompt)),
+		page.Post("/ui/threads/:id/saved-prompt", page.User, u.OnThreadID(u.useSavedPrompt)),
 		page.Get("/ui/threads/:id/resources", page.User, u.OnThreadID(u.resources)),
 		page.Post("/ui/threads/:id/resources", page.User, u.OnThreadID(u.attachResource)),
 		page.Get("/ui/threads/:id/memory", page.User, u.OnThread(u.threadMemory)),

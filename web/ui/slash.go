@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -33,6 +34,12 @@ func (u *UI) commands(c echo.Context) error {
 	if id := c.QueryParam("thread"); u.FreeID(ctx, id) == nil {
 		list.ThreadID = id
 		var err error
+		if list.Saved, err = u.savedPrompts(ctx); err != nil {
+			return err
+		}
+		list.Saved = slices.DeleteFunc(list.Saved, func(p views.SavedPrompt) bool { // a skill has that word
+			return slices.ContainsFunc(list.Skills, func(s views.Partner) bool { return s.Name == p.Name })
+		})
 		if list.Prompts, err = u.promptsOf(ctx, id); err != nil {
 			return err
 		}

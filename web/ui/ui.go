@@ -24,6 +24,7 @@ import (
 	"fawn/agent/mcp/switches"
 	"fawn/agent/profile"
 	service "fawn/agent/projects"
+	"fawn/agent/prompts"
 	"fawn/agent/schedule"
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
@@ -50,6 +51,7 @@ import (
 	"fawn/web/ui/knowledge"
 	"fawn/web/ui/page"
 	"fawn/web/ui/projects"
+	promptpages "fawn/web/ui/prompts"
 	"fawn/web/ui/settings"
 	"fawn/web/ui/share"
 	"fawn/web/ui/tasks"
@@ -123,6 +125,7 @@ type UI struct {
 	insight   *insight.Handlers
 	share     *share.Handlers
 	tasks     *tasks.Handlers
+	prompts   *promptpages.Handlers
 
 	keys       *once.Keys // of messages that may be sent again
 	suggesting turnstile  // threads whose follow-ups are being made
@@ -188,7 +191,9 @@ func New(d Deps) (*UI, error) {
 	}
 	u.projects = &projects.Handlers{Site: d.Site, Projects: d.Projects, Agents: d.Agents, Skills: d.Skills,
 		Memory: d.Memory, Uploads: d.Uploads}
+	u.prompts = &promptpages.Handlers{Site: d.Site, Prompts: &prompts.Service{DB: d.Site.DB, Shares: d.Site.Guarded}}
 	u.chats = chats.New(d.Site, d.Bots, u.runsCommands)
+	u.chats.Prompts = u.savedPrompts
 	u.insight = &insight.Handlers{Site: d.Site, Inspect: d.Inspect, Spec: d.Spec, Version: d.Version}
 	u.tasks = &tasks.Handlers{Site: d.Site, Tasks: d.Tasks, Agents: d.Agents, Bots: d.Bots}
 	return u, nil

@@ -22,6 +22,9 @@ func (u *UI) welcome(c echo.Context) error {
 	if u.FreeID(c.Request().Context(), id) != nil {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
+	if p := c.QueryParam("prompt"); p != "" { // its fields come first
+		return c.Redirect(http.StatusSeeOther, views.FillPromptURL(id, p))
+	}
 	return u.welcomePage(c, id, boxDraft{text: page.Head(c.QueryParam("q"), page.MaxDraft),
 		temporary: c.QueryParam("temporary") != ""})
 }

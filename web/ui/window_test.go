@@ -35,7 +35,7 @@ func TestATurnSaysWhenItsModelReadsLittleOrSeesNothingAndWhenItsRequestWasCut(t 
 	w.say("t1", "Two")
 	for where, text := range map[string]string{"watched": live, "fresh": w.page("/workspace/chats/t1")} {
 		for _, want := range []string{"context window is only 2048 tokens",
-			"this answer leaves out older messages", "can’t see images", "The model old-one isn’t available any more"} {
+			"this answer leaves out older messages", "can’t see images", "The model old-one is no longer available"} {
 			if n := strings.Count(text, want); n != 1 {
 				t.Errorf("%s: %q is there %d times", where, want, n)
 			}

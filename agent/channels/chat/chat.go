@@ -114,6 +114,7 @@ type Person struct {
 	Name          string `json:"name,omitempty"`
 	Workspace     string `json:"workspace,omitempty"` // the team or tenant, where the platform has them
 	WorkspaceName string `json:"workspace_name,omitempty"`
+	Lang          string `json:"lang,omitempty"` // tag of their language, where the platform tells it
 }
 
 // An Address is a place to write to. Topic is what divides a chat into conversations. Only the adapter knows its form;

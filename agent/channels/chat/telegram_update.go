@@ -15,6 +15,7 @@ type telegramUser struct {
 	FirstName string `json:"first_name"`
 	LastName  string `json:"last_name"`
 	Username  string `json:"username"`
+	Language  string `json:"language_code"`
 }
 
 func (u *telegramUser) name() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
@@ -53,7 +54,7 @@ func (r *telegramReaction) update(id int64) (Update, bool) {
 			u := Update{ID: "reaction:" + strconv.FormatInt(id, 10), Message: message, Under: []string{message},
 				Stops: true, At: time.Unix(r.Date, 0),
 				Address: Address{Chat: strconv.FormatInt(r.Chat.ID, 10), Group: r.Chat.Type != "private"},
-				Sender:  Person{ID: strconv.FormatInt(r.User.ID, 10), Name: r.User.name()}}
+				Sender:  Person{ID: strconv.FormatInt(r.User.ID, 10), Name: r.User.name(), Lang: r.User.Language}}
 			if u.Group {
 				u.ChatName, u.Topic, u.Mentioned = r.Chat.Title, "m"+message, true
 			}
@@ -199,7 +200,7 @@ func (m *telegramMessage) update(me Me) (Update, bool) {
 		ID:      strconv.FormatInt(m.Chat.ID, 10) + ":" + id,
 		Address: Address{Chat: strconv.FormatInt(m.Chat.ID, 10), Group: m.Chat.Type != "private"},
 		Message: id, ChatName: m.Chat.Title, Album: m.Album, At: time.Unix(m.Date, 0),
-		Sender: Person{ID: strconv.FormatInt(m.From.ID, 10), Name: m.From.name()},
+		Sender: Person{ID: strconv.FormatInt(m.From.ID, 10), Name: m.From.name(), Lang: m.From.Language},
 		Files:  m.files(),
 	}
 	u.Text, u.Mentioned = m.words(me)

@@ -21,17 +21,18 @@ type Config struct {
 	Thread string
 	Base   Base // where the thread stands
 
-	Run     string                  // "" for a write from outside a run
-	Context context.Context         // the run's, for back pressure; nil is that of Open
-	Cancel  context.CancelCauseFunc // ends the run when storage fails
-	Leave   error                   // the cause with which a run stops that goes on with the next server, or nil
-	One     bool                    // the run has one checkpoint, which every step replaces
-	From    string                  // parent of that checkpoint
-	Last    func() (int64, error)   // the thread's LastSeq; nil to ask for it
-	Plan    []agent.Todo            // as it stands
-	Watch   func(context.Context)   // called before the first tool works
-	Files   Files                   // keeps versions of the files; nil where there are none
-	Passed  func()                  // called when a step is stored and nothing behind it, but for the last one
+	Run     string                                // "" for a write from outside a run
+	Context context.Context                       // the run's, for back pressure; nil is that of Open
+	Cancel  context.CancelCauseFunc               // ends the run when storage fails
+	Leave   error                                 // the cause with which a run stops that goes on with the next server, or nil
+	One     bool                                  // the run has one checkpoint, which every step replaces
+	From    string                                // parent of that checkpoint
+	Last    func() (int64, error)                 // the thread's LastSeq; nil to ask for it
+	Plan    []agent.Todo                          // as it stands
+	Watch   func(context.Context)                 // called before the first tool works
+	Noted   func(context.Context, agent.ToolCall) // called after each tool; nil notes nothing
+	Files   Files                                 // keeps versions of the files; nil where there are none
+	Passed  func()                                // called when a step is stored and nothing behind it, but for the last one
 }
 
 // Recorder is the agent.Sink of one run: it numbers events, shows them to the log once
@@ -49,6 +50,7 @@ type Recorder struct {
 	one    bool
 	from   string
 	watch  func(context.Context)
+	noted  func(context.Context, agent.ToolCall)
 	passed func()
 	looked sync.Once // around watch
 	files  Files
@@ -96,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Recorder, error) {
 	return &Recorder{db: cfg.DB, lane: cfg.DB.OpenLane(cfg.Thread, cfg.Log.Mark), log: cfg.Log, thread: cfg.Thread,
 		run: cfg.Run, ctx: cfg.Context, done: cfg.Context.Done(), cancel: cfg.Cancel, leave: cfg.Leave,
 		one: cfg.One, from: cfg.From, files: cfg.Files,
-		watch: cfg.Watch, passed: cfg.Passed, seq: last, plan: cfg.Plan, slots: map[string]*slot{}, at: cfg.Base,
+		watch: cfg.Watch, noted: cfg.Noted, passed: cfg.Passed, seq: last, plan: cfg.Plan, slots: map[string]*slot{}, at: cfg.Base,
 		streamed: map[string]bool{}}, nil
 }
 

@@ -69,6 +69,9 @@ func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 		return err
 	}
 	r.look(ctx, ev)
+	if ev.Kind == agent.EventToolResult && r.noted != nil {
+		r.noted(ctx, ev.Call)
+	}
 	if err := r.put(ev); err != nil {
 		return fmt.Errorf("record event: %w", err)
 	}

@@ -2,6 +2,8 @@ package chats
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,6 +30,13 @@ func (h *Handlers) palette(c echo.Context) error {
 		return err
 	}
 	p := views.Palette{Query: found.Query, Who: h.Who(c), InChat: c.QueryParam("chat") != ""}
+	if p.Query != "" && h.Prompts != nil {
+		all, err := h.Prompts(c.Request().Context())
+		if err != nil {
+			return err
+		}
+		p.Prompts = named(all, p.Query)
+	}
 	for _, r := range found.Rows[:min(len(found.Rows), paletteRows)] {
 		p.Chats = append(p.Chats, r.ThreadRow)
 	}
@@ -35,4 +44,23 @@ func (h *Handlers) palette(c echo.Context) error {
 		return page.HTML(c, http.StatusOK, page.InLang(lang, layout.PaletteList(p)))
 	}
 	return page.HTML(c, http.StatusOK, page.InLang(lang, layout.Palette(p)))
+}
+
+// palettePrompts is how many prompts the palette lists.
+const palettePrompts = 5
+
+// named are the prompts whose names or descriptions have all words of a query; with a slash in front only the name counts.
+func named(all []views.SavedPrompt, query string) (list []views.SavedPrompt) {
+	query, slash := strings.CutPrefix(strings.ToLower(strings.TrimSpace(query)), "/")
+	words := strings.Fields(query)
+	for _, p := range all {
+		in := p.Name
+		if !slash {
+			in += " " + strings.ToLower(p.About)
+		}
+		if len(list) < palettePrompts && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(in, w) }) {
+			list = append(list, p)
+		}
+	}
+	return list
 }

@@ -100,6 +100,9 @@ func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (v
 			view.Editing, view.Sum = true, files.Sum([]byte(view.Text))
 		}
 	}
+	if err == nil {
+		err = h.versions(c, v.Thread.ID, view)
+	}
 	if w := v.Turns.Writing(); err == nil && w.Path == view.Path && w.Path != "" && !view.Editing && (p.Code || view.Missing) {
 		// The preview shows the last finished version, where there is one.
 		view.Missing, view.Growing, view.Cut, view.Text, p.Code = false, true, false, w.Text, true

@@ -17,6 +17,8 @@ func (h *Handlers) Routes() []page.Route {
 		page.Get("/ui/threads/:id/panel", page.User, h.OnThread(h.panel)),
 		page.Get("/ui/threads/:id/panel/*", page.User, h.OnThread(h.panel)),
 		page.Post("/ui/threads/:id/save/*", page.User, h.OnThread(h.saveFile)),
+		page.Get("/ui/threads/:id/version/*", page.User, h.OnThread(h.former)),
+		page.Post("/ui/threads/:id/restore/*", page.User, h.OnThread(h.restore)),
 		page.Get("/ui/threads/:id/changes/:run", page.User, h.OnThread(h.changes)),
 		page.Get("/ui/threads/:id/view/*", page.User, h.OnThreadID(h.view)),
 	}

@@ -58,6 +58,7 @@ func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	if h.Runs.Active(t.ID) == "" {
 		if _, err = dir.Edit(ctx, clean, text, form.Get("sum")); err == nil {
 			err = h.Dirs.Save(ctx, t.ID)
+			h.noteEdit(c, t.ID)
 		}
 	}
 	if errors.Is(err, files.ErrChanged) && string(now) == text { // somebody else wrote the same

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/agent/access"
 	"fawn/agent/projects"
 	"fawn/store"
 	"fawn/uploads"
@@ -136,20 +137,27 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 
 // settings are the choices of a project beside all there are.
 func (h *Handlers) settings(ctx context.Context, me string, p store.Project) (views.ProjectSettings, error) {
-	s := p.Settings
+	may := h.Rights(ctx)
+	s := projects.Shown(p.Settings, may)
 	v := views.ProjectSettings{Agent: s.Agent, Model: s.Model, Memory: s.Memory, Writable: s.Writable,
 		AllSkills: s.Skills == nil, AllServers: s.Servers == nil}
+	if p.Settings.Model != s.Model {
+		v.Model, v.Models = views.KeptChoice, []string{views.KeptChoice}
+	}
+	if p.Settings.Agent != s.Agent {
+		v.Agent, v.Agents = views.KeptChoice, []string{views.KeptChoice}
+	}
 	snap := h.Config.Current()
-	for _, m := range snap.UsableModels() {
+	for _, m := range h.Models(ctx) {
 		v.Models = append(v.Models, m.Name)
 	}
 	if h.Agents != nil {
-		list, err := h.Agents.List(me)
+		list, err := h.Agents.List(principal.Owner(ctx))
 		if err != nil {
 			return v, err
 		}
 		for _, e := range list {
-			if e.Err == nil {
+			if e.Err == nil && may.May(access.Agent, e.Name) {
 				v.Agents = append(v.Agents, e.Name)
 			}
 		}
@@ -161,7 +169,7 @@ func (h *Handlers) settings(ctx context.Context, me string, p store.Project) (vi
 			return v, err
 		}
 		for _, one := range list {
-			if one.Usable() && one.Enabled {
+			if one.Usable() && one.Enabled && may.May(access.Skill, one.Name) {
 				all = append(all, one.Name)
 			}
 		}
@@ -169,7 +177,9 @@ func (h *Handlers) settings(ctx context.Context, me string, p store.Project) (vi
 	v.Skills = offered(all, s.Skills)
 	all = nil
 	for name := range snap.Extensions.MCPServers {
-		all = append(all, name)
+		if may.May(access.Server, name) {
+			all = append(all, name)
+		}
 	}
 	v.Servers = offered(all, s.Servers)
 	collections, err := h.DB.Collections(ctx, me)
@@ -244,7 +254,13 @@ func (h *Handlers) change(c echo.Context) error {
 			return nil
 		})
 	case "settings":
-		_, err = h.Projects.Change(ctx, me, p.ID, func(p *store.Project) error { return set(p, form) })
+		may := h.Rights(ctx)
+		_, err = h.Projects.Change(ctx, me, p.ID, func(p *store.Project) error {
+			was := p.Settings
+			set(p, form)
+			projects.Keep(&p.Settings, was, may)
+			return nil
+		})
 	case "remove":
 		err = h.Projects.Remove(ctx, me, p.ID, form.Get("name"))
 	case "forget":
@@ -292,10 +308,17 @@ func (h *Handlers) changed(c echo.Context, p store.Project, err error) error {
 }
 
 // set takes the form of settings.
-func set(p *store.Project, form url.Values) error {
+func set(p *store.Project, form url.Values) {
 	s := &p.Settings
+	agent, model := s.Agent, s.Model
 	p.Name, s.Icon, s.Color = page.PlainText(form.Get("name")), page.PlainText(form.Get("icon")), form.Get("color")
 	s.Agent, s.Model, s.Memory = form.Get("agent"), form.Get("model"), form.Get("memory")
+	if s.Agent == views.KeptChoice {
+		s.Agent = agent
+	}
+	if s.Model == views.KeptChoice {
+		s.Model = model
+	}
 	s.Writable = form.Get("writable") != ""
 	if form.Has("shownknowledge") {
 		s.Knowledge = form["knowledge"]
@@ -312,7 +335,6 @@ func set(p *store.Project, form url.Values) error {
 			*f.into = append([]string{}, form[f.name]...)
 		}
 	}
-	return nil
 }
 
 // upload stores the files of a form.

@@ -1,0 +1,45 @@
+package projects
+
+import (
+	"slices"
+
+	"fawn/agent/access"
+	"fawn/store"
+)
+
+// Shown are the settings of a project without the names of what somebody may not use.
+func Shown(s store.ProjectSettings, may access.Rights) store.ProjectSettings {
+	if s.Model != "" && !may.May(access.Model, s.Model) {
+		s.Model = ""
+	}
+	if s.Agent != "" && !may.May(access.Agent, s.Agent) {
+		s.Agent = ""
+	}
+	s.Skills, s.Servers = seen(s.Skills, access.Skill, may), seen(s.Servers, access.Server, may)
+	return s
+}
+
+func seen(list []string, kind access.Kind, may access.Rights) []string {
+	if list == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return !may.May(kind, name) })
+}
+
+// Keep leaves in changed lists of skills and servers what somebody who changed them may not use, and so wasn't shown.
+func Keep(s *store.ProjectSettings, was store.ProjectSettings, may access.Rights) {
+	s.Skills, s.Servers = kept(s.Skills, was.Skills, access.Skill, may), kept(s.Servers, was.Servers, access.Server, may)
+}
+
+func kept(list, was []string, kind access.Kind, may access.Rights) []string {
+	if list == nil {
+		return nil
+	}
+	out := slices.Clone(list)
+	for _, name := range was {
+		if !may.May(kind, name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,309 @@
+// Package prompts keeps texts that people begin messages with: their own, and those that are shared with everybody or
+// with a group. A text may have named fields, which are filled in when it's used.
+package prompts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"fawn/store"
+)
+
+// Bounds of a prompt.
+const (
+	MaxPrompts = 500      // of one person
+	MaxName    = 50       // characters
+	MaxAbout   = 200      // characters
+	MaxText    = 32 << 10 // bytes
+	MaxFields  = 20
+
+	maxFieldName = 60 // characters
+)
+
+// Reserved are the names that commands of the message box have.
+func Reserved() []string { return []string{"compact", "goal", "new"} }
+
+// Invalid is something that no prompt can have.
+type Invalid struct{ Field, Why string }
+
+// Error says what, and why.
+func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
+
+// ErrForbidden is about a shared prompt that somebody may use and not change.
+var ErrForbidden = errors.New("only its owner and administrators can change this prompt")
+
+// Who asks for prompts, or changes them.
+type Who struct {
+	Owner    string
+	Operator bool // an administrator, who manages what is shared
+}
+
+// Prompt is a prompt as somebody sees it.
+type Prompt struct {
+	store.SavedPrompt
+	Mine     bool
+	Editable bool
+}
+
+// Audience is a group that a prompt can be shared with.
+type Audience struct{ ID, Name string }
+
+// Service keeps prompts.
+type Service struct {
+	DB *store.DB
+	// Shares tells whether there are accounts to share with; nil is never.
+	Shares func() bool
+}
+
+func (s *Service) shares() bool { return s.Shares != nil && s.Shares() }
+
+func seen(p store.SavedPrompt, by Who) Prompt {
+	mine := p.Owner == by.owner()
+	return Prompt{p, mine, mine || by.Operator}
+}
+
+func (w Who) owner() string {
+	if w.Owner == "" {
+		return store.DefaultOwner
+	}
+	return w.Owner
+}
+
+// List returns the prompts that somebody can use, by name; with all, administrators also get those that are shared with
+// groups they don't belong to.
+func (s *Service) List(ctx context.Context, by Who, all bool) ([]Prompt, error) {
+	rows, err := s.DB.SavedPrompts(ctx, by.Owner, all && by.Operator)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Prompt, len(rows))
+	for i, p := range rows {
+		list[i] = seen(p, by)
+	}
+	return list, nil
+}
+
+// Get returns a prompt, or store.ErrNotFound.
+func (s *Service) Get(ctx context.Context, by Who, id string) (Prompt, error) {
+	p, err := s.DB.SavedPrompt(ctx, by.Owner, id, by.Operator)
+	if err != nil {
+		return Prompt{}, err
+	}
+	return seen(p, by), nil
+}
+
+// Called returns the prompt that somebody means by a name: their own, else the oldest that is shared with them. Errors:
+// store.ErrNotFound.
+func (s *Service) Called(ctx context.Context, by Who, name string) (Prompt, error) {
+	name = tidyName(name)
+	list, err := s.List(ctx, by, false)
+	if err != nil {
+		return Prompt{}, err
+	}
+	found := slices.DeleteFunc(list, func(p Prompt) bool { return p.Name != name })
+	if len(found) == 0 {
+		return Prompt{}, fmt.Errorf("prompt %s: %w", name, store.ErrNotFound)
+	}
+	if i := slices.IndexFunc(found, func(p Prompt) bool { return p.Mine }); i >= 0 {
+		return found[i], nil
+	}
+	return found[0], nil
+}
+
+// Audiences are the groups that somebody may share prompts with: their own, or for administrators all. everybody tells
+// whether the whole server is among them.
+func (s *Service) Audiences(ctx context.Context, by Who) (groups []Audience, everybody bool, err error) {
+	if !s.shares() {
+		return nil, false, nil
+	}
+	var teams []store.Team
+	if by.Operator {
+		teams, err = s.DB.Teams(ctx)
+	} else {
+		_, teams, err = s.DB.TeamsOf(ctx, by.owner())
+	}
+	for _, t := range teams {
+		groups = append(groups, Audience{t.ID, t.Name})
+	}
+	return groups, by.Operator, err
+}
+
+// Draft is what people say of a prompt.
+type Draft struct {
+	Name   string
+	About  string
+	Text   string
+	Shared string // see [store.SavedPrompt]
+}
+
+func tidyName(name string) string {
+	return strings.ToLower(strings.TrimPrefix(strings.TrimSpace(name), "/"))
+}
+
+// check tidies a draft. The error is an *Invalid.
+func (d *Draft) check() error {
+	d.Name = tidyName(d.Name)
+	d.About = strings.Join(strings.Fields(d.About), " ")
+	d.Text = strings.TrimSpace(strings.ReplaceAll(d.Text, "\r\n", "\n"))
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
+	}
+	switch {
+	case d.Name == "" || utf8.RuneCountInString(d.Name) > MaxName || strings.ContainsFunc(d.Name, odd) || !utf8.ValidString(d.Name):
+		return &Invalid{"name", fmt.Sprintf("want 1 to %d letters, digits, hyphens or underscores", MaxName)}
+	case slices.Contains(Reserved(), d.Name):
+		return &Invalid{"name", fmt.Sprintf("/%s is a command; choose another name", d.Name)}
+	case utf8.RuneCountInString(d.About) > MaxAbout || !utf8.ValidString(d.About):
+		return &Invalid{"description", fmt.Sprintf("want at most %d characters", MaxAbout)}
+	case d.Text == "":
+		return &Invalid{"text", "must not be empty"}
+	case len(d.Text) > MaxText:
+		return &Invalid{"text", fmt.Sprintf("want at most %d bytes", MaxText)}
+	case !utf8.ValidString(d.Text):
+		return &Invalid{"text", "is not valid UTF-8"}
+	case len(Fields(d.Text)) > MaxFields:
+		return &Invalid{"text", fmt.Sprintf("want at most %d fields", MaxFields)}
+	}
+	return nil
+}
+
+// mayShare judges whom a prompt is to be shared with. The error is an *Invalid.
+func (s *Service) mayShare(ctx context.Context, by Who, with string) error {
+	if with == "" {
+		return nil
+	}
+	groups, everybody, err := s.Audiences(ctx, by)
+	switch {
+	case err != nil:
+		return err
+	case with == store.SharedWithAll && everybody, slices.ContainsFunc(groups, func(g Audience) bool { return g.ID == with }):
+		return nil
+	case !s.shares():
+		return &Invalid{"shared_with", "this server has no accounts to share with"}
+	case with == store.SharedWithAll:
+		return &Invalid{"shared_with", "only administrators can share with everybody"}
+	}
+	return &Invalid{"shared_with", "want a group that you belong to"}
+}
+
+// own counts somebody's own prompts by name.
+func (s *Service) own(ctx context.Context, by Who) (map[string]string, error) {
+	list, err := s.List(ctx, by, false)
+	texts := map[string]string{}
+	for _, p := range list {
+		if p.Mine {
+			texts[p.Name] = p.Text
+		}
+	}
+	return texts, err
+}
+
+// errFull is about more prompts than a person can have.
+func errFull() error { return &Invalid{"prompts", fmt.Sprintf("you can keep at most %d", MaxPrompts)} }
+
+// Create stores a new prompt. Errors: *Invalid; store.ErrExists for a name that another prompt of theirs has.
+func (s *Service) Create(ctx context.Context, by Who, d Draft) (Prompt, error) {
+	err := d.check()
+	if err == nil {
+		err = s.mayShare(ctx, by, d.Shared)
+	}
+	if err != nil {
+		return Prompt{}, err
+	}
+	have, err := s.own(ctx, by)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if len(have) >= MaxPrompts {
+		return Prompt{}, errFull()
+	}
+	p := store.SavedPrompt{ID: uuid.Must(uuid.NewV7()).String(), Owner: by.owner(), Name: d.Name, About: d.About, Text: d.Text,
+		Shared: d.Shared}
+	if err := s.DB.AddPrompts(ctx, p); err != nil {
+		return Prompt{}, err
+	}
+	return s.Get(ctx, by, p.ID)
+}
+
+// Change writes what change makes of a prompt. Errors: those of change, *Invalid, ErrForbidden, store.ErrNotFound, store.ErrExists.
+func (s *Service) Change(ctx context.Context, by Who, id string, change func(*Draft) error) (Prompt, error) {
+	p, err := s.Get(ctx, by, id)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if !p.Editable {
+		return Prompt{}, ErrForbidden
+	}
+	d := Draft{p.Name, p.About, p.Text, p.Shared}
+	err = change(&d)
+	if err == nil {
+		err = d.check()
+	}
+	if err != nil {
+		return Prompt{}, err
+	}
+	if d.Shared != p.Shared {
+		if err := s.mayShare(ctx, by, d.Shared); err != nil {
+			return Prompt{}, err
+		}
+	}
+	p.Name, p.About, p.Text, p.Shared = d.Name, d.About, d.Text, d.Shared
+	if err := s.DB.ChangePrompt(ctx, p.SavedPrompt); err != nil {
+		return Prompt{}, err
+	}
+	if !p.Mine && p.Shared == "" { // no longer there for whoever took the sharing back
+		return p, nil
+	}
+	return s.Get(ctx, by, id)
+}
+
+// Delete removes a prompt. Errors: ErrForbidden, store.ErrNotFound.
+func (s *Service) Delete(ctx context.Context, by Who, id string) error {
+	p, err := s.Get(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	if !p.Editable {
+		return ErrForbidden
+	}
+	return s.DB.DeletePrompt(ctx, id)
+}
+
+// Duplicate makes a prompt of somebody's own from one that they can use.
+func (s *Service) Duplicate(ctx context.Context, by Who, id string) (Prompt, error) {
+	p, err := s.Get(ctx, by, id)
+	if err != nil {
+		return Prompt{}, err
+	}
+	have, err := s.own(ctx, by)
+	if err != nil {
+		return Prompt{}, err
+	}
+	return s.Create(ctx, by, Draft{Name: freeName(p.Name, have), About: p.About, Text: p.Text})
+}
+
+// freeName is a name that none of the others have: NAME, else NAME-2 and so on.
+func freeName(name string, taken map[string]string) string {
+	for n := 2; ; n++ {
+		if _, there := taken[name]; !there {
+			return name
+		}
+		base, end := name, "-"+strconv.Itoa(n)
+		if i := strings.LastIndexByte(name, '-'); i > 0 && n > 2 {
+			base = name[:i]
+		}
+		for utf8.RuneCountInString(base)+len(end) > MaxName {
+			_, size := utf8.DecodeLastRuneInString(base)
+			base = base[:len(base)-size]
+		}
+		name = base + end
+	}
+}

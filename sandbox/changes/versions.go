@@ -1,0 +1,241 @@
+package changes
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fawn/sandbox/files"
+)
+
+const (
+	journalName = "journal"
+	// MaxVersion is the largest content that is kept as a version, in bytes.
+	MaxVersion = 4 << 20
+
+	maxJournal  = 1 << 20 // bytes; its older half goes beyond that
+	maxVersions = 100     // of one file that are listed
+)
+
+// Actions that made a version, beside names of tools.
+const (
+	ByPerson  = "person"  // somebody changed the file on a page
+	ByRestore = "restore" // somebody went back to an earlier version
+)
+
+// By says what made a version of a file. All is empty for what was found without having been seen, such as what a
+// command left behind in the background.
+type By struct {
+	Run  string `json:"run,omitempty"`
+	Call string `json:"call,omitempty"` // id of the tool's call
+	Tool string `json:"tool,omitempty"` // or one of the constants
+}
+
+// Version is a content that a file in [files.Outputs] had.
+type Version struct {
+	ID   string // of the file's versions
+	At   time.Time
+	Size int64
+	Hash string
+	Kept bool // its content is there
+	By
+}
+
+// entry is a line of the journal.
+type entry struct {
+	Path     string `json:"path"`
+	At       int64  `json:"at"` // nanoseconds
+	Size     int64  `json:"size"`
+	Hash     string `json:"hash"`
+	Modified int64  `json:"modified"`
+	Changed  int64  `json:"changed"`
+	Inode    uint64 `json:"inode"`
+	By
+}
+
+// sameStat tells whether a file is the one that the line is about. It may have changed within the times that it had.
+func (e entry) sameStat(f files.Entry) bool {
+	return e.Size == f.Size && e.Modified == f.Modified.UnixNano() && e.Changed == f.Changed.UnixNano() && e.Inode == f.Inode &&
+		e.Changed < e.At-coarse
+}
+
+// Note adds to the versions of files what has changed in [files.Outputs] since the last time.
+func (h History) Note(ctx context.Context, thread string, by By) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := h.dirs.CreateVersions(thread); err != nil {
+		return err
+	}
+	w, err := h.open(thread)
+	if w == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	return w.note(ctx, by)
+}
+
+// note is Note on an open thread.
+func (w *work) note(ctx context.Context, by By) error {
+	if w.files == nil {
+		return nil
+	}
+	list, size := w.journal()
+	last := map[string]entry{}
+	for _, e := range list {
+		last[e.Path] = e
+	}
+	var lines bytes.Buffer
+	left := int64(maxReading)
+	now := time.Now().UnixNano()
+	err := w.files.Walk(ctx, files.Outputs, files.WalkOptions{}, func(f files.Entry) error {
+		old, known := last[f.Path]
+		if f.Dir || f.Link || len(f.Path) > maxPath || sensitive(f.Path) || f.Size > maxHashed || f.Size > left || known && old.sameStat(f) {
+			return context.Cause(ctx)
+		}
+		data, err := w.files.ReadFile(ctx, f.Path, maxHashed)
+		if err != nil { // gone, closed to everybody, or grown meanwhile
+			return context.Cause(ctx)
+		}
+		left -= int64(len(data))
+		sum := sha256.Sum256(data)
+		e := entry{Path: f.Path, At: now, Size: int64(len(data)), Hash: hex.EncodeToString(sum[:]), Modified: f.Modified.UnixNano(),
+			Changed: f.Changed.UnixNano(), Inode: f.Inode, By: by}
+		if known && old.Hash == e.Hash {
+			return context.Cause(ctx)
+		}
+		if len(data) <= MaxVersion {
+			w.keep(ctx, e.Hash, data)
+		}
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		lines.Write(append(line, '\n'))
+		return context.Cause(ctx)
+	})
+	if err != nil && !errors.Is(err, files.ErrLimit) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, files.ErrNotDir) {
+		return fmt.Errorf("note versions of files: %w", err)
+	}
+	if lines.Len() == 0 {
+		return nil
+	}
+	w.evict()
+	return w.append(lines.Bytes(), size)
+}
+
+// journal reads all lines; those that can't be read are left out.
+func (w *work) journal() (list []entry, size int) {
+	data, err := w.kept.ReadFile(journalName)
+	if err != nil {
+		return nil, 0
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, len(data)+1)
+	for lines.Scan() {
+		var e entry
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Path != "" && e.Hash != "" {
+			list = append(list, e)
+		}
+	}
+	return list, len(data)
+}
+
+// append adds lines to the journal of a size, and drops its older half if it gets too long.
+func (w *work) append(lines []byte, size int) error {
+	if size+len(lines) <= maxJournal {
+		file, err := w.kept.OpenFile(journalName, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(lines)
+		return errors.Join(err, file.Close())
+	}
+	data, err := w.kept.ReadFile(journalName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	data = append(data, lines...)
+	data = data[len(data)/2:]
+	return write(w.kept, journalName, data[bytes.IndexByte(data, '\n')+1:])
+}
+
+// Versions are those of a file, the newest first. A thread of which nothing was noted has none.
+func (h History) Versions(thread, name string) (list []Version, err error) {
+	w, err := h.open(thread)
+	if w == nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	all, _ := w.journal()
+	for _, e := range all {
+		if e.Path != name {
+			continue
+		}
+		v := Version{ID: strconv.FormatInt(e.At, 36), At: time.Unix(0, e.At).UTC(), Size: e.Size, Hash: e.Hash, By: e.By}
+		_, err := w.kept.Stat(e.Hash)
+		v.Kept = err == nil
+		list = append(list, v)
+	}
+	slices.SortStableFunc(list, func(a, b Version) int { return cmp.Compare(b.At.UnixNano(), a.At.UnixNano()) })
+	return list[:min(len(list), maxVersions)], nil
+}
+
+// Content reads a version of a file, and what it is. Errors: fs.ErrNotExist for one that isn't known, or not kept.
+func (h History) Content(thread, name, id string) (data []byte, v Version, err error) {
+	list, err := h.Versions(thread, name)
+	if err != nil {
+		return nil, v, err
+	}
+	i := slices.IndexFunc(list, func(v Version) bool { return v.ID == id })
+	if i < 0 || !isHash(list[i].Hash) {
+		return nil, v, fmt.Errorf("version %s of %s: %w", strings.ToValidUTF8(id, "")[:min(len(id), 20)], path.Base(name), fs.ErrNotExist)
+	}
+	kept, err := h.dirs.Versions(thread)
+	if err != nil {
+		return nil, v, err
+	}
+	data, err = kept.ReadFile(list[i].Hash)
+	return data, list[i], errors.Join(err, kept.Close())
+}
+
+func isHash(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) == 2*sha256.Size
+}
+
+// Restore makes a version of a file in [files.Outputs] the newest one. What the file is now stays a version, too. Errors:
+// fs.ErrNotExist for a version that isn't known, or not kept, and those of [files.Files.WriteFile].
+func (h History) Restore(ctx context.Context, thread, name, id string) (err error) {
+	data, _, err := h.Content(thread, name, id)
+	if err != nil {
+		return err
+	}
+	if err := h.Note(ctx, thread, By{}); err != nil {
+		return err
+	}
+	dir, err := h.dirs.Open(thread)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	if err := dir.WriteFile(ctx, name, data, false); err != nil {
+		return err
+	}
+	if err := h.dirs.Save(ctx, thread); err != nil {
+		return err
+	}
+	return h.Note(ctx, thread, By{Tool: ByRestore})
+}

@@ -1,0 +1,94 @@
+//go:build unix
+
+package changes_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fawn/sandbox/changes"
+	"fawn/sandbox/files"
+)
+
+// told lists the versions of a file, the oldest first: what made them, and their contents.
+func (w *world) versions(name string) string {
+	w.Helper()
+	list, err := w.history.Versions("t", files.Outputs+"/"+name)
+	w.must(err)
+	var out []string
+	for i := len(list) - 1; i >= 0; i-- {
+		v := list[i]
+		text := "lost"
+		if data, same, err := w.history.Content("t", files.Outputs+"/"+name, v.ID); err == nil {
+			if text = string(data); same.Hash != v.Hash || int64(len(data)) != v.Size || !v.Kept {
+				w.Errorf("%+v is %+v, %q", v, same, data)
+			}
+		}
+		out = append(out, strings.TrimSpace(v.Run+" "+v.Tool)+"="+text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// TestAFileHasAVersionAfterEachToolThatChangedIt: by the tool, by what came after the last one, and by people.
+func TestAFileHasAVersionAfterEachToolThatChangedIt(t *testing.T) {
+	w := open(t)
+	note := func(by changes.By) { w.Helper(); w.must(w.history.Note(w.Context(), "t", by)) }
+	w.write("outputs/a.md", "zero")
+	w.run("r1", func() {
+		w.write("outputs/a.md", "one")
+		w.must(w.history.Noted(w.Context(), "t", "r1", "c1", "write_file"))
+		w.must(w.history.Noted(w.Context(), "t", "r1", "c2", "bash")) // changed nothing
+		w.write("outputs/a.md", "two", "outputs/p.bin", "\x00\x01", "outputs/.env", "KEY=1", "workspace/w.txt", "w")
+		w.must(w.history.Noted(w.Context(), "t", "r1", "c3", "str_replace"))
+		w.write("outputs/a.md", "three")
+	})
+	w.write("outputs/a.md", "mine")
+	note(changes.By{Tool: changes.ByPerson})
+	if got, want := w.versions("a.md"), "=zero; r1 write_file=one; r1 str_replace=two; r1=three; person=mine"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := w.versions("p.bin"); got != "r1 str_replace=\x00\x01" {
+		t.Errorf("a file that is no text: %q", got)
+	}
+	for _, name := range []string{".env", "none", "../workspace/w.txt"} {
+		if got := w.versions(name); got != "" {
+			t.Errorf("%s has versions: %s", name, got)
+		}
+	}
+	if _, _, err := w.history.Content("t", files.Outputs+"/a.md", "../journal"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a version of another name: %v", err)
+	}
+	if list, err := w.history.Versions("other", files.Outputs+"/a.md"); err != nil || len(list) != 0 {
+		t.Errorf("a thread without files: %v %v", list, err)
+	}
+	w.must(os.Remove(filepath.Join(w.at, "outputs/a.md")))
+	note(changes.By{})
+	w.write("outputs/a.md", "one")
+	note(changes.By{Tool: changes.ByRestore})
+	if got := w.versions("a.md"); !strings.HasSuffix(got, "person=mine; restore=one") {
+		t.Errorf("deleted and restored: %s", got)
+	}
+}
+
+// TestTheJournalOfVersionsIsBounded: it drops its older half, whatever stands in it.
+func TestTheJournalOfVersionsIsBounded(t *testing.T) {
+	w := open(t)
+	w.write("outputs/a.md", "one")
+	w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	root, err := w.dirs.Versions("t")
+	w.must(err)
+	defer root.Close()
+	line := `{"path":"/mnt/user-data/outputs/b.md","hash":"x"}` + "\n"
+	w.must(root.WriteFile("journal", []byte("not json\n"+strings.Repeat(line, 1<<20/len(line))), 0o600))
+	w.write("outputs/a.md", "two")
+	w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	info, err := root.Stat("journal")
+	w.must(err)
+	if info.Size() > 600<<10 || w.versions("a.md") != "=two" {
+		t.Errorf("%d bytes with %s", info.Size(), w.versions("a.md"))
+	}
+}

@@ -1,0 +1,59 @@
+package views
+
+import "net/url"
+
+// PromptsURL is the page of the prompts that people keep.
+const PromptsURL = "/workspace/prompts"
+
+// NewPromptURL is the form of a new one.
+const NewPromptURL = PromptsURL + "/new"
+
+// PromptActionsURL makes a prompt; what is below it imports and exports them.
+const PromptActionsURL = "/ui/prompts"
+
+// SavedPromptURL is the page of a prompt.
+func SavedPromptURL(id string) string { return PromptsURL + "/" + url.PathEscape(id) }
+
+// PromptActionURL is an action on a prompt: save, duplicate, delete.
+func PromptActionURL(id, action string) string {
+	return PromptActionsURL + "/" + url.PathEscape(id) + "/" + action
+}
+
+// UsePromptURL is a new chat with a prompt in its message box.
+func UsePromptURL(id string) string { return NewChatURL + "?prompt=" + url.QueryEscape(id) }
+
+// FillPromptURL is where the fields of a prompt are filled in for the message box of a chat.
+func FillPromptURL(thread, id string) string {
+	return ActionURL(thread, "saved-prompt") + "?prompt=" + url.QueryEscape(id)
+}
+
+// SavedPrompt is a prompt that the reader can use.
+type SavedPrompt struct {
+	ID, Name, About, Text string
+	Fields                int
+	Mine, Editable        bool
+	Everybody             bool   // it is shared with everybody
+	Group                 string // name of the group it is shared with
+}
+
+// PromptsPage is GET /workspace/prompts.
+type PromptsPage struct {
+	Shell   Shell
+	Notice  *Notice
+	Prompts []SavedPrompt
+	Own     bool // some are the reader's own
+}
+
+// PromptForm is GET /workspace/prompts/{id}: a prompt that is made, changed or only read.
+type PromptForm struct {
+	Shell          Shell
+	ID             string // "" for a new one
+	Saved          bool   // it has just been
+	Prompt         SavedPrompt
+	Shared         string           // what is chosen: "", all, or the id of a group
+	Audiences      []PromptAudience // that it can be shared with
+	Wrong, Problem string           // what is wrong, and with which field
+}
+
+// PromptAudience is one of those a prompt can be shared with. Everybody has no name.
+type PromptAudience struct{ Value, Name string }

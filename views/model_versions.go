@@ -1,0 +1,48 @@
+package views
+
+import (
+	"fawn/sandbox/linediff"
+	"net/url"
+	"time"
+)
+
+// FileHistory are the versions of a file, with what the chosen one differs in.
+type FileHistory struct {
+	List         []FileVersion // the newest first
+	Lines        []linediff.Line
+	Cut          bool   // Lines are not all
+	Added, Taken int    // lines, since the chosen version
+	Same         bool   // the file is as it was
+	Why          string // why there are no lines, as the last part of a word's name
+}
+
+// FileVersion is a content that a file had.
+type FileVersion struct {
+	ID      string
+	Number  int
+	At      time.Time
+	Bytes   int64
+	By      string // name of a tool, person or restore; empty is not known
+	Run     string // empty is none
+	Kept    bool   // it can be compared, saved and restored
+	Current bool
+	Chosen  bool
+}
+
+// VersionsURL is the page of a file's versions; version is the one to compare with, or empty.
+func (f File) VersionsURL(version string) string {
+	return f.PageURL() + "?versions=" + url.QueryEscape(version)
+}
+
+// PanelVersionsURL is the same for the panel.
+func (f File) PanelVersionsURL(version string) string {
+	return PanelURL(f.ThreadID, f.Path) + "?versions=" + url.QueryEscape(version)
+}
+
+// VersionURL is an earlier version of a file, to be saved.
+func (f File) VersionURL(version string) string {
+	return ActionURL(f.ThreadID, "version/"+escapePath(f.Path)) + "?version=" + url.QueryEscape(version)
+}
+
+// RestoreURL makes an earlier version the newest one.
+func (f File) RestoreURL() string { return ActionURL(f.ThreadID, "restore/"+escapePath(f.Path)) }
