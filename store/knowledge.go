@@ -33,6 +33,19 @@ func CollectionShelf(id string) string { return collectionPrefix + id }
 // IsCollectionShelf tells whether the name of a shelf or a thread is that of a collection.
 func IsCollectionShelf(name string) bool { return strings.HasPrefix(name, collectionPrefix) }
 
+// HasShelf tells whether the project or the collection of a shelf is there.
+func (db *DB) HasShelf(ctx context.Context, shelf string) (bool, error) {
+	id, ok := strings.CutPrefix(shelf, collectionPrefix)
+	if !ok {
+		return db.HasProject(ctx, strings.TrimPrefix(shelf, shelfPrefix))
+	}
+	var n int
+	if err := db.queryRow(db.brief(ctx), `SELECT count(*) FROM knowledge WHERE id = ?`, []any{id}, &n); err != nil {
+		return false, fmt.Errorf("look for collection %s: %w", id, err)
+	}
+	return n > 0, nil
+}
+
 // GroupMember is how a member row of a collection names a group.
 func GroupMember(id string) string { return groupPrefix + id }
 

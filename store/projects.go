@@ -68,8 +68,12 @@ type Member struct {
 // threads. No thread can have it.
 func ShelfOf(project string) string { return shelfPrefix + project }
 
-// ShelfProject returns the project whose files are kept under a name made by [ShelfOf]; false for the name of a thread.
+// ShelfProject returns the project whose files are kept under a name made by [ShelfOf]; false for the names of threads and
+// of collections.
 func ShelfProject(shelf string) (project string, ok bool) {
+	if IsCollectionShelf(shelf) {
+		return "", false
+	}
 	return strings.CutPrefix(shelf, shelfPrefix)
 }
 

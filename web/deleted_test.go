@@ -85,7 +85,7 @@ func TestADeletedThreadAnswersNowhere(t *testing.T) {
 	// What a path without its thread or run says, too, proves nothing.
 	silent := []string{"/messages/:message", "/steps/:step", "/goal", "/diagram", "/feedback/:fid", "/state/:cid",
 		"/share/:token/files", "/share/:token/view", "/files.zip", "/mcp-tasks/", "/apps/:step", "/trace/:span",
-		"/browser/live"}
+		"/browser/live", "/version/", "/saved-prompt"}
 	for _, r := range routes {
 		if r.method == http.MethodGet && s.status(t, r) == http.StatusNotFound &&
 			!slices.ContainsFunc(silent, func(end string) bool { return strings.Contains(r.pattern, end) }) {

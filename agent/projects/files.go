@@ -59,12 +59,9 @@ func Settle(ctx context.Context, db *store.DB, dirs files.Dirs, id string) (gone
 	return gone, err
 }
 
-// Shelved tells whether the project of a shelf is there, for [files.Dirs].
+// Shelved tells whether the project or collection of a shelf is there, for [files.Dirs].
 func Shelved(db *store.DB) func(shelf string) (bool, error) {
-	return func(shelf string) (bool, error) {
-		id, _ := store.ShelfProject(shelf)
-		return db.HasProject(context.Background(), id)
-	}
+	return func(shelf string) (bool, error) { return db.HasShelf(context.Background(), shelf) }
 }
 
 // Files lists the files of a project. Errors: store.ErrNotFound.

@@ -44,7 +44,7 @@ type Mount struct {
 
 // Create makes the folders of a thread, readable by this user only. Folders
 // that exist already are kept. It returns ErrThread for an invalid id, and an error that
-// matches fs.ErrNotExist for the shelf of a project that is gone: whoever deletes a project
+// matches fs.ErrNotExist for the shelf of a project or a collection that is gone: whoever deletes a project
 // removes its row first and its folders then, so none of them stays behind.
 func (d Dirs) Create(thread string) error {
 	base, err := d.Folder(thread)
@@ -62,7 +62,7 @@ func (d Dirs) Create(thread string) error {
 	if there, err := d.Shelved(thread); there || err != nil {
 		return err
 	}
-	return errors.Join(OpError("create folder of project", thread, fs.ErrNotExist), d.Remove(thread))
+	return errors.Join(OpError("create folder of deleted project or collection", thread, fs.ErrNotExist), d.Remove(thread))
 }
 
 // removals is how often a folder is removed into which somebody writes.

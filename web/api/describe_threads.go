@@ -13,7 +13,7 @@ func describeThreads() []o.Op {
 			More: "Under /api, an existing thread is returned unless if_exists is raise. A temporary one is in no list and is deleted after an hour without a run; metadata.fawn_temporary false keeps it.",
 			Body: o.Reads[threadBody](o.Is("thread_id", o.ID()), o.Is("metadata", o.Map(nil)),
 				o.Is("if_exists", o.Enum("raise", "do_nothing")), o.Is("ttl", o.AnyOf(o.Number(), o.Map(nil)))),
-			Out: route.Answered("The thread", o.Ref("Thread")), Fail: []int{409}},
+			Out: route.Answered("The thread", o.Ref("Thread")), Fail: []int{404, 409}},
 		{ID: "listThreads", Tag: tag, Text: "List threads, filtered by query parameters",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, route.MaxPage)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "metadata", Schema: o.String(), Text: "JSON object that the metadata must contain"},
