@@ -63,7 +63,7 @@ test: export RAPID_SEED := 1
 test: export CGO_ENABLED := 0
 test: export GOFLAGS = $(shell go env GOFLAGS) -trimpath
 test: ## unit tests and those of the whole program, a few minutes; needs nothing but Go
-	@go run ./.ci/report $(GOTEST) -json -timeout 15m $(FIRST) ./...
+	@go run ./.ci/report $(GOTEST) -json -timeout 30m $(FIRST) ./...
 
 race: ## the race detector on the packages that changed since BASE, and those that import them; needs a C compiler
 	@packages=$$(.ci/changed $(BASE)); [ -n "$$packages" ] || { echo "no package changed"; exit 0; }; \

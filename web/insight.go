@@ -75,7 +75,7 @@ func (a *App) closeTracing() {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(a.opts.patience, traceTime))
 	defer cancel()
 	if err := a.tracer.Close(ctx); err != nil {
-		a.opts.Log.Warn("the last traces couldn't be sent", "err", err)
+		a.opts.Log.Warn("couldn't send traces", "err", err)
 	}
 }
 
