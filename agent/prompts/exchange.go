@@ -14,8 +14,8 @@ import (
 	"fawn/store"
 )
 
-// MaxExport bounds the JSON of prompts that are brought in, in bytes.
-const MaxExport = 4 << 20
+// MaxExport bounds the JSON of prompts that are brought in, in bytes: a person's own export fits.
+const MaxExport = 20 << 20
 
 // Export is prompts as JSON.
 type Export struct {

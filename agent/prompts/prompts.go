@@ -242,7 +242,8 @@ func (s *Service) Change(ctx context.Context, by Who, id string, change func(*Dr
 	if !p.Editable {
 		return Prompt{}, ErrForbidden
 	}
-	d := Draft{p.Name, p.About, p.Text, p.Shared}
+	was := Draft{p.Name, p.About, p.Text, p.Shared}
+	d := was
 	err = change(&d)
 	if err == nil {
 		err = d.check()
@@ -250,7 +251,7 @@ func (s *Service) Change(ctx context.Context, by Who, id string, change func(*Dr
 	if err != nil {
 		return Prompt{}, err
 	}
-	if d.Shared != p.Shared {
+	if d.Shared != was.Shared || d != was && d.Shared != store.SharedWithAll { // also for a group that its owner has left
 		if err := s.mayShare(ctx, by, d.Shared); err != nil {
 			return Prompt{}, err
 		}

@@ -41,7 +41,7 @@ const headers = {'X-Fawn': '1', Accept: 'application/json'};
 const ask = async (url, body) => {
   const res = await fetch(url, {method: 'POST', body, headers});
   const said = await res.json().catch(() => ({}));
-  if (!res.ok) throw new Error(said.error || list.dataset.problem);
+  if (!res.ok) throw new Error(said.error || list?.dataset.problem || res.statusText);
   return said;
 };
 

@@ -15,7 +15,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"fawn/sandbox/files"
@@ -201,7 +200,7 @@ func (h History) Content(thread, name, id string) (data []byte, v Version, err e
 	}
 	i := slices.IndexFunc(list, func(v Version) bool { return v.ID == id })
 	if i < 0 || !isHash(list[i].Hash) {
-		return nil, v, fmt.Errorf("version %s of %s: %w", strings.ToValidUTF8(id, "")[:min(len(id), 20)], path.Base(name), fs.ErrNotExist)
+		return nil, v, fmt.Errorf("version %.20q of %s: %w", id, path.Base(name), fs.ErrNotExist)
 	}
 	kept, err := h.dirs.Versions(thread)
 	if err != nil {

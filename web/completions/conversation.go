@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"fawn/agent"
 	"fawn/agent/runs"
 	"fawn/web/inproc"
 	"fawn/web/once"
@@ -200,56 +201,68 @@ func (s *Server) state(ctx context.Context, thread string) (st state, there bool
 
 // find decides where the conversation goes on, and with which of its messages. An earlier place of a thread that has
 // gone on since is a branch; a conversation that nobody knows begins a thread with all of its messages.
-func (s *Server) find(ctx context.Context, v *conversation) (body map[string]any, err error) {
-	body = map[string]any{"assistant_id": v.model.assistant, "multitask_strategy": "enqueue",
-		"metadata": map[string]string{"source": "openai_api"}}
-	if v.model.chosen != "" {
-		body["context"] = map[string]string{"model_name": v.model.chosen}
-	}
+func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) {
 	known, asked := v.at.Thread != "", v.at.Thread != ""
 	if !known && len(v.past) > 0 {
 		if v.at, known, err = s.recall(ctx, v.keyOf(v.past)); err != nil {
-			return nil, err
+			return p, err
 		}
 	}
 	if !known && v.name != "" { // the client has changed what was said, or leaves it out
 		if v.at, known, err = s.recall(ctx, v.keyOf(nil)); err != nil {
-			return nil, err
+			return p, err
 		}
 		v.at.Checkpoint = ""
 	}
 	var st state
 	if known {
 		if st, known, err = s.state(ctx, v.at.Thread); err != nil {
-			return nil, err
+			return p, err
 		}
 	}
 	v.at.Artifacts = st.Values.Artifacts
 	switch {
 	case !known && asked:
-		return nil, invalid("previous_response_id", "the conversation of that response was deleted")
+		return p, invalid("previous_response_id", "the conversation of that response was deleted")
 	case !known:
 		v.at = place{Thread: uuid.Must(uuid.NewV7()).String()}
 		v.whole = true
 	case v.at.Checkpoint != "" && (st.last() != v.at.Last || s.busy(ctx, v.at.Thread)):
-		body["checkpoint"] = map[string]string{"thread_id": v.at.Thread, "checkpoint_id": v.at.Checkpoint}
+		p.Branch = true
 		var then state
 		if s.API.Call(ctx, http.MethodGet, threadPath(v.at.Thread, "state", v.at.Checkpoint), nil, &then) == nil {
 			v.at.Artifacts = then.Values.Artifacts
 		}
 	case len(st.Interrupts) > 0 && len(v.new) == 1 && v.new[0].plain():
+		p.Resume = true
+	}
+	p.At, p.Whole = v.at, v.whole
+	return p, nil
+}
+
+// body is the request for a run that a plan and the conversation's own request make.
+func (v *conversation) body(p plan) (json.RawMessage, error) {
+	v.at, v.whole = p.At, p.Whole
+	body := map[string]any{"assistant_id": v.model.assistant, "multitask_strategy": "enqueue",
+		"metadata": map[string]string{"source": "openai_api"}}
+	if v.model.chosen != "" {
+		body["context"] = map[string]string{"model_name": v.model.chosen}
+	}
+	if p.Branch {
+		body["checkpoint"] = map[string]string{"thread_id": p.At.Thread, "checkpoint_id": p.At.Checkpoint}
+	}
+	if p.Resume && len(v.new) > 0 {
 		body["command"] = map[string]any{"resume": v.new[0].text}
+		return agent.Encode(body)
 	}
-	if body["command"] == nil {
-		list := []any{}
-		for _, m := range v.sent() {
-			if m.Role != "" {
-				list = append(list, m.sent())
-			}
+	list := []any{}
+	for _, m := range v.sent() {
+		if m.Role != "" {
+			list = append(list, m.sent())
 		}
-		body["input"] = map[string]any{"messages": list}
 	}
-	return body, nil
+	body["input"] = map[string]any{"messages": list}
+	return agent.Encode(body)
 }
 
 // busy tells whether a run of a thread works or waits: another message of the same place is a branch then.

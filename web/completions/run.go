@@ -39,20 +39,21 @@ type outcome struct {
 
 // plan is what a request with a key was going to do: sent again, it does the same.
 type plan struct {
-	At    place           `json:"at"`
-	Whole bool            `json:"whole,omitempty"`
-	Body  json.RawMessage `json:"body"`
+	At     place `json:"at"`
+	Whole  bool  `json:"whole,omitempty"`  // all messages are sent, as the thread is new
+	Branch bool  `json:"branch,omitempty"` // from the checkpoint of At
+	Resume bool  `json:"resume,omitempty"` // the message answers a question of the agent
 }
 
 // start begins the run of a conversation, or finds the one that a request with the same key has begun.
 func (s *Server) start(ctx context.Context, v *conversation) error {
 	defer s.turn(v)()
 	if !v.key.Given() {
-		p, err := s.planned(ctx, v)
+		p, err := s.find(ctx, v)
 		if err != nil {
 			return err
 		}
-		return s.begin(ctx, v, p.Body)
+		return s.begin(ctx, v, p)
 	}
 	done, err := s.Keys.Turn(ctx, v.key)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 		return err
 	}
 	if !known { // the plan names the thread before there is one
-		p, err := s.planned(ctx, v)
+		p, err := s.find(ctx, v)
 		if err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 		v.run, v.before = claim.Run, true
 		return s.there(ctx, v)
 	}
-	if err := s.begin(ctx, v, p.Body); err != nil {
+	if err := s.begin(ctx, v, p); err != nil {
 		var told *inproc.Refusal
 		if errors.As(err, &told) && told.Status < http.StatusInternalServerError {
 			s.Keys.Free(ctx, v.key)
@@ -95,17 +96,6 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 	claim.Run = v.run
 	s.Keys.Settle(ctx, v.key, claim)
 	return nil
-}
-
-// planned decides where a conversation goes on.
-func (s *Server) planned(ctx context.Context, v *conversation) (p plan, err error) {
-	body, err := s.find(ctx, v)
-	if err != nil {
-		return p, err
-	}
-	p.At, p.Whole = v.at, v.whole
-	p.Body, err = agent.Encode(body)
-	return p, err
 }
 
 // there makes sure that the run of an earlier request is still stored.
@@ -120,7 +110,11 @@ func (s *Server) there(ctx context.Context, v *conversation) error {
 
 // begin uploads files and starts the run. The run of a request with a key is started under a key, too: a server may stop
 // between the run and the note about it.
-func (s *Server) begin(ctx context.Context, v *conversation, body json.RawMessage) error {
+func (s *Server) begin(ctx context.Context, v *conversation, p plan) error {
+	body, err := v.body(p)
+	if err != nil {
+		return err
+	}
 	if v.aside { // it is in no list
 		if err := s.API.Call(ctx, http.MethodPost, mount+"/threads",
 			map[string]any{"thread_id": v.at.Thread, "temporary": true, "if_exists": "do_nothing"}, nil); err != nil {

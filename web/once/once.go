@@ -198,8 +198,11 @@ func (k *Keys) Settle(ctx context.Context, key Key, claim Claim) {
 	}
 }
 
-// Free lets a key be used again, as its request was refused.
+// Free lets a key be used again, as its request was refused, unless another server has carried it out meanwhile.
 func (k *Keys) Free(ctx context.Context, key Key) {
+	if claim, known, err := k.Look(context.WithoutCancel(ctx), key); err == nil && known && claim.Done {
+		return
+	}
 	if err := k.db.SwapNotes(context.WithoutCancel(ctx), []string{key.name}); err != nil && !errors.Is(err, store.ErrChanged) {
 		k.log.Warn("couldn't release an idempotency key", "err", err)
 	}

@@ -37,7 +37,7 @@ func (h *Handlers) list(c echo.Context) error {
 	switch n, err := strconv.Atoi(c.QueryParam("added")); {
 	case c.QueryParam("deleted") != "":
 		say(views.NoticeInfo, page.Say(c, "prompts.deleted"))
-	case err == nil:
+	case err == nil && n >= 0:
 		say(views.NoticeInfo, i18n.Count(page.ReadPrefs(c.Request()).Lang, "prompts.imported", n))
 	}
 	return h.listPage(c, http.StatusOK, notice)
