@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,7 +93,9 @@ func TestEvalMeasuresResearch(t *testing.T) {
 		return n
 	}
 
-	cmd := program(t, nil, command()...)
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a trace was sent") }))
+	t.Cleanup(collector.Close)
+	cmd := program(t, []string{"LANGFUSE_TRACING=true", "LANGFUSE_PUBLIC_KEY=a", "LANGFUSE_SECRET_KEY=b", "LANGFUSE_BASE_URL=" + collector.URL}, command()...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +179,8 @@ func TestEvalTellsOfMistakes(t *testing.T) {
 		{[]string{"eval", dir, "--config", conf, "--model", "none"}, exitUsage, `there is no model "none"`},
 		{[]string{"eval", dir, "--config", conf, "--only", "5"}, exitUsage, `there is no question "5"`},
 		{[]string{"eval", dir, "--config", file(t, "config.yaml", "")}, exitUsage, "no model is configured"},
+		{[]string{"eval", dir, "--config", file(t, "config.yaml", "sandbox: {provider: host, allow_host_bash: true}\n"+webtest.Model(model))},
+			exitUsage, "sandbox.provider is host"},
 		{[]string{"eval", dir, "--jobs", "0"}, exitUsage, "from 1 to 64"},
 		{[]string{"eval", "make", made}, exitOK, ""},
 		{[]string{"eval", "make", made}, exitError, "is not empty"},

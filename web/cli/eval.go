@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,6 +41,12 @@ func Evaluate(ctx context.Context, o web.Options, e Evaluation) (ok bool, err er
 	suite, err := eval.Open(e.Dir)
 	if err != nil {
 		return false, err
+	}
+	// Traces hold what is asked and said; secrets.env may name these, too, but the environment comes first.
+	for _, name := range []string{"LANGFUSE_TRACING", "LANGSMITH_TRACING"} {
+		if err := os.Setenv(name, "false"); err != nil {
+			return false, err
+		}
 	}
 	dir, err := evalFolder(&o)
 	if err != nil {
@@ -131,11 +136,25 @@ func (e Evaluation) met(t eval.Totals) bool {
 		(!e.NoForbidden || t.Forbidden == 0)
 }
 
+// fileName is the name of the folder of a model's results. Other characters than these are escaped as in addresses, so that
+// no two models share a folder.
 func fileName(model string) string {
-	if model == "" {
+	switch model {
+	case "":
 		return "default"
+	case "default":
+		return "%64efault"
 	}
-	return regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(model, "-")
+	var b strings.Builder
+	for i, c := range []byte(model) {
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0
+		if plain {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // evalKeys are the keys of the configuration that count in an evaluation: what models, prompts and limits are. What
@@ -156,6 +175,10 @@ func evalFolder(o *web.Options) (dir string, err error) {
 	snap, err := config.Load(config.Options{Config: o.Config, DataDir: data, Classes: lead.Classes()})
 	if err != nil {
 		return "", err
+	}
+	if snap.File.Sandbox.Provider == "host" {
+		return "", &RunMistake{Why: "sandbox.provider is host: commands would reach the network and all files, while an evaluation knows " +
+			"its own pages only; set sandbox.provider to auto or off"}
 	}
 	if dir, err = os.MkdirTemp("", "fawn-eval-*"); err != nil {
 		return "", err
@@ -221,7 +244,22 @@ func evalFolder(o *web.Options) (dir string, err error) {
 		}
 	}
 	o.Data, o.Config = dir, filepath.Join(dir, "config.yaml")
-	return dir, nil
+	return dir, sealed(config.Options{Config: o.Config, DataDir: dir, Classes: lead.Classes()})
+}
+
+// sealed refuses what the environment changes in the configuration so that more than models would be asked.
+func sealed(o config.Options) error {
+	snap, err := config.Load(o)
+	if err != nil {
+		return err
+	}
+	for _, t := range web.TraceTargets(snap) {
+		return fmt.Errorf("the environment has traces sent to %s, which an evaluation must not do", t.Name)
+	}
+	if s := snap.File.Sandbox; s.Provider == "host" || s.Network.Mode != "none" {
+		return errors.New("the environment gives commands a network, which an evaluation must not have")
+	}
+	return nil
 }
 
 // copyPlain copies the plain files of a folder.
@@ -244,7 +282,11 @@ func copyPlain(from, to string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(to, name), b, 0o600)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), b, 0o600|info.Mode()&0o100) // a script stays one
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 // Cited is a statement of an answer and the address it names for it.
 type Cited struct {
 	Claim string   `json:"claim"`           // the sentence, without marks
-	Parts []string `json:"parts,omitempty"` // of the sentence, before the citation: all of it, and since the one before
+	Parts []string `json:"parts,omitempty"` // of the sentence, where it has several citations: what this one may stand for
 	URL   string   `json:"url"`
 }
 
@@ -198,30 +198,89 @@ func (out *reading) sentence(s string, urls []string) {
 		return
 	}
 	out.sentences = append(out.sentences, clean)
-	var before, since strings.Builder
-	some, last := false, rune(0)
-	for _, r := range s {
-		if !mark(r) {
-			if mark(last) {
-				since.Reset()
+	groups, parts := partsOf(s)
+	for i, group := range groups {
+		for _, r := range group {
+			c := Cited{Claim: clean, URL: urls[r-firstMark]}
+			for _, p := range parts[i] {
+				if p = tidyText(p); p != clean && claims(p) && !slices.Contains(c.Parts, p) {
+					c.Parts = append(c.Parts, p)
+				}
 			}
-			before.WriteRune(r)
-			since.WriteRune(r)
-			last = r
-			continue
+			out.cited = append(out.cited, c)
 		}
-		c := Cited{Claim: clean, URL: urls[r-firstMark]}
-		for _, p := range []string{tidyText(before.String()), tidyText(since.String())} {
-			if p != clean && len(tokens(p)) >= 3 && !slices.Contains(c.Parts, p) {
-				c.Parts = append(c.Parts, p)
-			}
-		}
-		out.cited = append(out.cited, c)
-		some, last = true, r
 	}
-	if !some && len(claimOf(clean, names{loose: true}).numbers) > 0 {
+	if len(groups) == 0 && len(claimOf(clean, names{loose: true}).numbers) > 0 {
 		out.uncited = append(out.uncited, clean)
 	}
+}
+
+// Where a part of a sentence may end.
+var (
+	closed = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[\s()]*(?:[,;:.，；：。、|)]|(?:and|but|while|whereas|und|aber|et|y)\s|[和而但])`)
+	})
+	commas       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[,;]\s|[，；|]`) })
+	conjunctions = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\s(?:and|but|while|whereas|und|aber|et|y)\s|[和而但]`)
+	})
+)
+
+// partsOf are the citations of a sentence, those side by side together, and the parts of the sentence that each may stand
+// for. One alone stands for the whole sentence. Of several, each stands for what is since the one before, or for all so
+// far, and the last one also for the rest. A part that goes on behind its citation, as with a link in the midst of it,
+// ends where the next one begins.
+func partsOf(s string) (groups []string, parts [][]string) {
+	var texts []string // before each group, and behind the last
+	text := ""
+	for _, r := range s {
+		switch n := len(groups); {
+		case !mark(r):
+			text += string(r)
+		case n > 0 && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '|' }):
+			groups[n-1] += string(r)
+			text = ""
+		default:
+			groups, texts, text = append(groups, string(r)), append(texts, text), ""
+		}
+	}
+	texts = append(texts, text)
+	parts = make([][]string, len(groups))
+	if len(groups) < 2 {
+		return groups, parts
+	}
+	all, since := "", ""
+	for i := range groups {
+		since += texts[i]
+		all += texts[i]
+		if i == len(groups)-1 {
+			parts[i] = []string{since + texts[i+1]}
+			continue
+		}
+		end := 0 // of the part, in the text behind the citation
+		if next := texts[i+1]; !closed().MatchString(next) {
+			at := commas().FindAllStringIndex(next, -1)
+			if len(at) == 0 {
+				at = conjunctions().FindAllStringIndex(next, -1)
+			}
+			if len(at) == 0 {
+				continue // nobody can tell where
+			}
+			end = at[len(at)-1][0]
+		}
+		parts[i] = []string{all + texts[i+1][:end], since + texts[i+1][:end]}
+		all += texts[i+1][:end]
+		since, texts[i+1] = "", texts[i+1][end:]
+	}
+	return groups, parts
+}
+
+// claims tells whether a part says something by itself: a name and a date alone do not.
+func claims(part string) bool {
+	list := tokens(part)
+	return len(list) >= 3 && (strings.Contains(part, "|") || slices.ContainsFunc(list, func(t token) bool {
+		return t.kind == content && !t.first && !slices.Contains(months(), t.key)
+	}) || slices.ContainsFunc(list, func(t token) bool { return t.kind == content && han(t.key) }))
 }
 
 // tidyText is a sentence without marks of citations and Markdown.

@@ -148,6 +148,59 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestFalseStatementsDoNotHold that are made of true parts: what stands before a link in the midst of a sentence, and figures
+// of several sentences of a page.
+func TestFalseStatementsDoNotHold(t *testing.T) {
+	t.Parallel()
+	w := webOf(t, map[string]string{
+		"a.example/tarnby.html": "<title>Tarnby</title><h1>Tarnby</h1><p>Tarnby is a town. On 31 December 2018 Tarnby had 160,001 inhabitants. On 31 December 2023 it had 165,690 inhabitants.</p>" +
+			"<table><tr><th>Town<th>Inhabitants in 2024</tr><tr><td>Tarnby<td>166,001</tr></table><table><tr><td>2010<td>150,001</tr><tr><td>2011<td>151,002</tr></table>",
+		"b.example/welden.html": "<title>Welden</title><p>In 2023 the town of Welden had 5,000 inhabitants.</p>",
+	})
+	opened := []Opened{{"https://a.example/tarnby.html", true}, {"https://b.example/welden.html", true}}
+	const tarnby, welden = "(https://a.example/tarnby.html)", "(https://b.example/welden.html)"
+	for text, want := range map[string]string{
+		"In 2023, [Tarnby]" + tarnby + " had 999,999 inhabitants.":                                                           "unsupported",
+		"In 2023, [Tarnby]" + tarnby + " had 165,690 inhabitants.":                                                           "holds",
+		"On 31 December 2018 Tarnby had 165,690 inhabitants [1]" + tarnby + ".":                                              "unsupported",
+		"In 2024 Tarnby had 166,001 inhabitants [1]" + tarnby + ".":                                                          "holds",
+		"In 2010 Tarnby had 151,002 inhabitants [1]" + tarnby + ".":                                                          "unsupported",
+		"On 31 December 2018 Tarnby had 160,001 inhabitants [1]" + tarnby + ".":                                              "holds",
+		"In 2023, [Tarnby]" + tarnby + " had 999,999 inhabitants, and [Welden]" + welden + " had 5,000 inhabitants.":         "unsupported holds",
+		"In 2023, [Tarnby]" + tarnby + " had 165,690 inhabitants, and [Welden]" + welden + " had 5,001 inhabitants.":         "holds unsupported",
+		"In 2023, [Tarnby]" + tarnby + " and [Welden]" + welden + " had 999,999 inhabitants each.":                           "unsupported unsupported",
+		"Tarnby had 165,690 inhabitants in 2023 [1]" + tarnby + ", and Welden had 5,000 inhabitants then [2]" + welden + ".": "holds holds",
+		"Tarnby had 165,690 inhabitants [1]" + tarnby + " while Welden had 5,000 inhabitants [2]" + welden + " and 7 ports.": "holds unsupported",
+	} {
+		text = strings.NewReplacer("[1]", "[citation:x]", "[2]", "[citation:y]").Replace(text)
+		m := Measure(w, Question{}, Answer{Text: text, Opened: opened})
+		var got []string
+		for _, c := range m.Citations {
+			got = append(got, string(c.Verdict))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s: %+v", text, got, want, m.Citations)
+		}
+	}
+}
+
+// TestPagesOfThisMachineMayChange without all answers being asked again: only those that opened them.
+func TestPagesOfThisMachineMayChange(t *testing.T) {
+	t.Parallel()
+	docs := t.TempDir()
+	now := func(text string) *Web {
+		if err := put(filepath.Join(docs, "README"), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return webOf(t, map[string]string{"a.example/index.html": "<p>A", "web.yaml": "folders: {https://docs.example: " + docs + "}\n"})
+	}
+	a, b := now("one"), now("two")
+	own, read := []Opened{{"https://a.example", true}}, []Opened{{"https://docs.example/README", true}}
+	if a.own != b.own || a.Sum() == b.Sum() || a.sumOf(own) != b.sumOf(own) || a.sumOf(read) == b.sumOf(read) {
+		t.Error("what a folder of this machine says counts for too much or too little")
+	}
+}
+
 // TestSampleCanBeAnswered: its pages are many, the same for a seed, found by search, moved and gone.
 func TestSampleCanBeAnswered(t *testing.T) {
 	t.Parallel()

@@ -135,12 +135,22 @@ func (f fit) better(g fit) bool {
 }
 
 // in compares the claim with a passage. Names and words, but not numbers, may also stand in what is above it.
-func (c claim) in(passage, above bag) (f fit) {
-	for _, n := range c.numbers {
-		p, split := c.parts[n]
-		apart := split && passage.numbers[p.raw] && (passage.words[p.unit] || above.words[p.unit]) // a table in millions
-		if !passage.numbers[n] && !apart {
-			f.missing = append(f.missing, n)
+func (c claim) in(passage, above bag) fit { return c.around([]bag{passage}, passage, above) }
+
+// around compares the claim with sentences of a passage: its numbers with each for itself, as figures of several sentences
+// together say what none of them does; its names and words with all of the passage.
+func (c claim) around(each []bag, passage, above bag) (f fit) {
+	for i, one := range each {
+		var missing []string
+		for _, n := range c.numbers {
+			p, split := c.parts[n]
+			apart := split && one.numbers[p.raw] && (passage.words[p.unit] || above.words[p.unit]) // a table in millions
+			if !one.numbers[n] && !apart {
+				missing = append(missing, n)
+			}
+		}
+		if i == 0 || len(missing) < len(f.missing) {
+			f.missing = missing
 		}
 	}
 	for _, n := range c.names {
@@ -166,16 +176,16 @@ func (c claim) find(p *webPage) (best fit, quote string) {
 	best = fit{missing: append(slices.Clone(c.numbers), c.names...)}
 	bags := make([]bag, len(p.text))
 	for i, s := range p.text {
-		bags[i] = newBag(s.text)
+		bags[i] = newBag(s.text, s.columns)
 	}
 	for i, s := range p.text {
-		above := newBag(p.title, s.heading)
+		above := newBag(p.title, s.heading, s.columns)
 		now := newBag()
 		var parts []string
 		for j := i; j < min(i+mostSentences, len(p.text)); j++ {
 			now.add(p.text[j].text)
 			parts = append(parts, p.text[j].text)
-			if f := c.in(now, above); f.better(best) || quote == "" {
+			if f := c.around(bags[i:j+1], now, above); f.better(best) || quote == "" {
 				best, quote = f, strings.Join(parts, " ")
 				if best.holds(c) && best.share == 1 {
 					return best, quote

@@ -15,6 +15,7 @@ type Answer struct {
 	Reports  map[string]string `json:"reports,omitempty"` // Markdown that was handed over, by path
 	Other    []string          `json:"other_files,omitempty"`
 	Opened   []Opened          `json:"opened"`
+	Seen     string            `json:"seen"` // hash of what the opened pages said
 	Searches int               `json:"searches"`
 	Usage    Usage             `json:"usage"`
 	Cost     *float64          `json:"cost,omitempty"` // nil where no price is known

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/net/html"
@@ -39,7 +40,7 @@ type Web struct {
 	redirects map[string]string
 	statuses  map[string]int
 	index     index
-	sum       string
+	sum, own  string // hashes of all of it, and of what the folder has itself
 }
 
 // webPage is a page of it.
@@ -48,6 +49,7 @@ type webPage struct {
 	body          []byte
 	title         string
 	text          []passage
+	own           bool // not of a folder of this machine
 }
 
 // webFile is web.yaml.
@@ -71,6 +73,9 @@ func OpenWeb(dir string) (*Web, error) {
 				return nil, err
 			}
 		}
+	}
+	for _, p := range w.pages {
+		p.own = true
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "web.yaml"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -171,11 +176,15 @@ func kindOf(name string) string {
 
 // finish reads the pages and makes the index.
 func (w *Web) finish() {
-	all := sha256.New()
+	own, more := sha256.New(), sha256.New()
+	all := io.MultiWriter(own, more)
 	for _, at := range slices.Sorted(maps.Keys(w.pages)) {
 		p := w.pages[at]
-		sum := sha256.Sum256(p.body)
-		fmt.Fprintf(all, "%s %x\n", at, sum)
+		to := all
+		if !p.own {
+			to = more
+		}
+		fmt.Fprintf(to, "%s %x\n", at, sha256.Sum256(p.body))
 		p.read()
 		w.index.add(at, p)
 	}
@@ -188,7 +197,7 @@ func (w *Web) finish() {
 	for _, at := range slices.Sorted(maps.Keys(w.statuses)) {
 		fmt.Fprintf(all, "%s = %d\n", at, w.statuses[at])
 	}
-	w.sum = hex.EncodeToString(all.Sum(nil))
+	w.sum, w.own = hex.EncodeToString(more.Sum(nil)), hex.EncodeToString(own.Sum(nil))
 }
 
 // Len is how many pages there are.
@@ -196,6 +205,19 @@ func (w *Web) Len() int { return len(w.pages) }
 
 // Sum is a hash of everything that the pages say.
 func (w *Web) Sum() string { return w.sum }
+
+// sumOf is a hash of what pages say that were opened.
+func (w *Web) sumOf(opened []Opened) string {
+	all := sha256.New()
+	for _, o := range opened {
+		at := w.Resolve(o.URL)
+		fmt.Fprintf(all, "%s\n", at)
+		if p := w.page(at); p != nil {
+			fmt.Fprintf(all, "%x\n", sha256.Sum256(p.body))
+		}
+	}
+	return hex.EncodeToString(all.Sum(nil))
+}
 
 // key is what the addresses of one page have in common.
 func key(address string) string {
@@ -265,16 +287,16 @@ func (w *Web) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// passage is a sentence of a page, with the heading above it.
+// passage is a sentence of a page, with the heading above it and, in a table, the names of its columns.
 type passage struct {
-	text, heading string
+	text, heading, columns string
 }
 
 // read takes the text out of the page.
 func (p *webPage) read() {
-	add := func(text, heading string) {
+	add := func(text, heading, columns string) {
 		for _, s := range sentences(text) {
-			p.text = append(p.text, passage{s, heading})
+			p.text = append(p.text, passage{s, heading, columns})
 		}
 	}
 	if !strings.HasPrefix(p.kind, "text/html") {
@@ -288,7 +310,7 @@ func (p *webPage) read() {
 				if p.title == "" {
 					p.title = headOf(block, 120)
 				}
-				add(block, "")
+				add(block, "", "")
 			}
 		}
 		return
@@ -297,11 +319,12 @@ func (p *webPage) read() {
 	if err != nil {
 		return
 	}
-	heading := ""
+	heading, columns, last := "", "", ""
 	var block strings.Builder
 	flush := func() {
 		if text := strings.Join(strings.Fields(block.String()), " "); text != "" {
-			add(text, heading)
+			add(text, heading, columns)
+			last = text
 		}
 		block.Reset()
 	}
@@ -316,6 +339,20 @@ func (p *webPage) read() {
 				p.title = strings.Join(strings.Fields(textOf(n)), " ")
 			}
 			return
+		}
+		switch n.DataAtom {
+		case atom.Table:
+			flush()
+			columns = ""
+			defer func() { columns = "" }()
+		case atom.Tr:
+			flush()
+			last = ""
+			defer func() {
+				if columns == "" && named(last) {
+					columns = last
+				}
+			}()
 		}
 		switch n.DataAtom {
 		case atom.Script, atom.Style, atom.Nav, atom.Template, atom.Noscript:
@@ -337,6 +374,16 @@ func (p *webPage) read() {
 	}
 	walk(root)
 	flush()
+}
+
+// named tells whether a row of a table has names in all its cells: those of columns.
+func named(row string) bool {
+	for cell := range strings.SplitSeq(strings.Trim(row, "| "), "|") {
+		if !strings.ContainsFunc(cell, unicode.IsLetter) {
+			return false
+		}
+	}
+	return true
 }
 
 func textOf(n *html.Node) string {

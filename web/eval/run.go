@@ -121,9 +121,10 @@ func (r *runner) chosen() (list []Question, left []string, err error) {
 	return list, left, nil
 }
 
-// key tells answers apart that were asked for differently.
+// key tells answers apart that were asked for differently. Folders of this machine don't count, as any update changes
+// them; of those, only the pages that an answer opened do.
 func (r *runner) key(q Question) string {
-	b, err := json.Marshal([]string{q.Question, r.Model, r.Mode, r.Agent, r.Skill, r.suite.Web.Sum(), r.Timeout.String()})
+	b, err := json.Marshal([]string{q.Question, r.Model, r.Mode, r.Agent, r.Skill, r.suite.Web.own, r.Timeout.String()})
 	if err != nil {
 		return "" // strings can be written
 	}
@@ -133,17 +134,28 @@ func (r *runner) key(q Question) string {
 
 func (r *runner) file(q Question) string { return filepath.Join(r.Out, "questions", q.ID+".json") }
 
-// kept is an answer of before, if it still counts: what failed is asked again.
-func (r *runner) kept(q Question) (a Answer, ok bool, err error) {
+// kept is an answer of before, if it still counts: what failed is asked again. changed says what has changed since.
+func (r *runner) kept(q Question) (a Answer, ok bool, changed string, err error) {
 	b, err := os.ReadFile(r.file(q))
 	if errors.Is(err, fs.ErrNotExist) {
-		return a, false, nil
+		return a, false, "", nil
 	}
-	if err == nil && json.Unmarshal(b, &a) != nil {
-		return Answer{}, false, nil // of another version
+	if err != nil {
+		return a, false, "", err
 	}
-	return a, err == nil && !r.Again && a.Key == r.key(q) && (a.Status == string(client.Success) || a.Status == string(client.CutOff) ||
-		a.Status == string(client.Waiting)), err
+	if json.Unmarshal(b, &a) != nil {
+		return Answer{}, false, "the form of answers", nil // of another version
+	}
+	said := a.Status == string(client.Success) || a.Status == string(client.CutOff) || a.Status == string(client.Waiting)
+	switch {
+	case r.Again || !said:
+		return a, false, "", nil
+	case a.Key != r.key(q):
+		return a, false, "the question, the pages or how it is asked", nil
+	case a.Seen != r.suite.Web.sumOf(a.Opened):
+		return a, false, "a page that it opened", nil
+	}
+	return a, true, "", nil
 }
 
 // keep stores an answer, whole or not at all.
@@ -176,11 +188,14 @@ func replace(name string, data []byte) error {
 
 // question asks one question, unless there is an answer, and measures what is said.
 func (r *runner) question(ctx context.Context, q Question) (Outcome, error) {
-	a, ok, err := r.kept(q)
+	a, ok, changed, err := r.kept(q)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if !ok {
+		if changed != "" {
+			r.tell(fmt.Sprintf("· %s: asked again, as %s changed since", q.ID, changed))
+		}
 		if a, err = r.ask(ctx, q); err != nil {
 			return Outcome{}, fmt.Errorf("question %s: %w", q.ID, err)
 		}
@@ -202,10 +217,15 @@ func (r *runner) question(ctx context.Context, q Question) (Outcome, error) {
 		a.Judged.into(q, &m)
 	}
 	out := Outcome{Question: q, Answer: a, Measures: m, Kept: ok}
+	r.tell(out.line())
+	return out, nil
+}
+
+// tell prints a line of progress.
+func (r *runner) tell(line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fmt.Fprintln(r.Progress, out.line())
-	return out, nil
+	fmt.Fprintln(r.Progress, line)
 }
 
 // ask runs one question.
@@ -230,6 +250,7 @@ func (r *runner) ask(ctx context.Context, q Question) (Answer, error) {
 	if a.Opened == nil {
 		a.Opened = []Opened{}
 	}
+	a.Seen = r.suite.Web.sumOf(a.Opened)
 	for _, f := range res.Artifacts {
 		info, err := os.Stat(f.File)
 		if err != nil || !strings.HasSuffix(f.Path, ".md") && !strings.HasSuffix(f.Path, ".txt") || info.Size() > maxReport {
