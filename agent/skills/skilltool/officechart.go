@@ -175,6 +175,19 @@ func (c *chart) mean(i int) float64 {
 	return sum / float64(max(1, n))
 }
 
+// ticks is the format of the axis of values: that of large numbers, while steps between small ones may have more places
+// than they do.
+func (c *chart) ticks() string {
+	for _, s := range c.series {
+		for _, v := range s.values {
+			if math.Abs(v) >= 1000 {
+				return c.numbers()
+			}
+		}
+	}
+	return "General"
+}
+
 // axes writes both.
 func (c *chart) axes(b *strings.Builder) {
 	line := `<c:spPr><a:ln w="9525"><a:solidFill><a:srgbClr val="8A94A0"/></a:solidFill></a:ln></c:spPr>`
@@ -198,20 +211,26 @@ func (c *chart) axes(b *strings.Builder) {
 	if c.kind == "scatter" {
 		first = "valAx"
 	}
+	between, across := "", `<c:crossBetween val="between"/>`
+	if c.kind == "scatter" {
+		between = `<c:crossBetween val="midCat"/>`
+		across = between
+	}
 	name := c.axis
 	if c.kind != "scatter" {
 		name = ""
 	}
 	fmt.Fprintf(b, `<c:%s><c:axId val="111"/><c:scaling><c:orientation val="%s"/></c:scaling><c:delete val="0"/><c:axPos val="%s"/>%s`+
 		`<c:numFmt formatCode="General" sourceLinked="0"/><c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="low"/>%s`+
-		`<c:crossAx val="222"/><c:crosses val="autoZero"/></c:%[1]s>`, first, order, low, title(name, false), line)
+		`<c:crossAx val="222"/><c:crosses val="autoZero"/>%s</c:%[1]s>`, first, order, low, title(name, false), line, between)
 	where, names := "autoZero", "low"
 	if c.kind == "hbar" { // whose labels run downwards
 		where, names = "max", "nextTo"
 	}
 	fmt.Fprintf(b, `<c:valAx><c:axId val="222"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:delete val="0"/><c:axPos val="%s"/>%s%s`+
-		`<c:numFmt formatCode="#,##0.##" sourceLinked="0"/><c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="%s"/>`+
-		`<c:spPr><a:ln><a:noFill/></a:ln></c:spPr><c:crossAx val="111"/><c:crosses val="%s"/></c:valAx>`, side, grid, title(c.unit, c.kind != "hbar"), names, where)
+		`<c:numFmt formatCode="%s" sourceLinked="0"/><c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="%s"/>`+
+		`<c:spPr><a:ln><a:noFill/></a:ln></c:spPr><c:crossAx val="111"/><c:crosses val="%s"/>%s</c:valAx>`, side, grid,
+		title(c.unit, c.kind != "hbar"), c.ticks(), names, where, across)
 }
 
 // serie writes one series with the labels of its values.
