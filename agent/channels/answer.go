@@ -182,16 +182,8 @@ func (a *answer) ending() string {
 	if why == "" {
 		return a.words().failedAlone
 	}
-	return fmt.Sprintf(a.words().failed, stop(why))
+	return fmt.Sprintf(a.words().failed, a.words().ended(why))
 }
 
 // words are those of the language that the chat is told in.
 func (a *answer) words() words { return wordsOf(a.lang) }
-
-// stop ends a sentence.
-func stop(text string) string {
-	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "。") {
-		return text
-	}
-	return text + "."
-}

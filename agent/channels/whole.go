@@ -79,7 +79,7 @@ func oneLine(why string, say words) string {
 	if len(why) > longestFailure {
 		why = strings.ToValidUTF8(why[:longestFailure], "") + "…"
 	}
-	return stop(why)
+	return say.ended(why)
 }
 
 // escape makes words stand as they are in Markdown.

@@ -2,6 +2,7 @@ package channels
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"fawn/agent/channels/chat"
 )
@@ -27,7 +28,7 @@ type words struct {
 	lastError                                                    string
 
 	filesOnly, noText, taskFailed, taskStopped, stopped, failed, failedAlone, notSent, tooLarge, mayMiss, moreComes, cutShort,
-	inTheFile, queued, searching, reading, writing, doing, noReason string
+	inTheFile, queued, searching, reading, writing, doing, noReason, stop string
 }
 
 // wordsOf are those of a language by its tag, English for one that there are none for.
@@ -48,6 +49,14 @@ func (w words) unread(c chat.Content) string {
 		return w.sticker
 	}
 	return w.unreadable
+}
+
+// ended is a sentence with an end.
+func (w words) ended(text string) string {
+	if r, _ := utf8.DecodeLastRuneInString(text); strings.ContainsRune(".。!?！？", r) {
+		return text
+	}
+	return text + w.stop
 }
 
 // tool is what people read while a tool works.
@@ -124,7 +133,7 @@ func english() words {
 		inTheFile:   "The whole answer is in the file. Its parts:",
 		queued:      "Waiting for other conversations to end…",
 		searching:   "Searching…", reading: "Reading…", writing: "Writing…", doing: "Working…",
-		noReason: "no reason was given",
+		noReason: "no reason was given", stop: ".",
 	}
 }
 
@@ -187,6 +196,6 @@ func chinese() words {
 		inTheFile:   "完整回答见文件，内容包括：",
 		queued:      "正在等待其他对话结束…",
 		searching:   "正在搜索…", reading: "正在阅读…", writing: "正在写入…", doing: "正在处理…",
-		noReason: "未说明原因",
+		noReason: "未说明原因", stop: "。",
 	}
 }
