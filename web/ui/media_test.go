@@ -49,6 +49,18 @@ func TestModelsForImagesAndVoiceAreSetUpInTheSettings(t *testing.T) {
 	if m := w.config.Current().File.Images; m.Model != "img-x" || m.BaseURL != "https://chat.example/v1" || m.APIKey.Value() != "sk-chat" {
 		t.Errorf("%+v", m)
 	}
+	both := url.Values{"model": {"img-x"}, "like": {"chat-x"}, "address": {"https://img.example/v1"}, "key": {"sk-typed"}}
+	if a := w.post("/ui/media/by-name/images", both); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	if m := w.config.Current().File.Images; m.BaseURL != "https://img.example/v1" || m.APIKey.Value() != "sk-typed" {
+		t.Errorf("what was typed is ignored: %+v", m)
+	}
+	wrong := url.Values{"model": {"tts-x"}, "voice": {"$HOME"}, "address": {"https://speech.example/v1"}}
+	if a := w.post("/ui/media/by-name/speech", wrong); a.StatusCode != http.StatusUnprocessableEntity ||
+		strings.Count(a.body, `aria-invalid="true"`) != 1 {
+		t.Errorf("a voice is refused, and no field is marked: %d", a.StatusCode)
+	}
 	off := url.Values{"model": {""}, "address": {"https://speech.example/v1"}, "forget": {"1"}}
 	if a := w.post("/ui/media/by-name/speech", off); a.StatusCode != http.StatusSeeOther {
 		t.Fatal(a.StatusCode, a.body)

@@ -33,6 +33,21 @@ func (h *Handlers) mediaModels() []views.MediaModel {
 	return out
 }
 
+// typed lets an address and a key that were typed win over those of the model for chats that was chosen. The address that
+// the form came with was not typed.
+func (h *Handlers) typed(e *config.MediaEdit) {
+	snap := h.Config.Current()
+	old, _ := snap.File.Media(e.Kind)
+	m, known := snap.Model(e.Like)
+	switch {
+	case e.Like == "" || !known:
+	case e.BaseURL != "" && e.BaseURL != redacted(old.BaseURL):
+		e.Like = "" // its key is for its own address only
+	case e.Key != nil && *e.Key != "":
+		e.Like, e.BaseURL = "", m.BaseURL
+	}
+}
+
 // saveMedia is POST /ui/media/by-name/:name.
 func (h *Handlers) saveMedia(c echo.Context) error {
 	read, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -48,6 +63,7 @@ func (h *Handlers) saveMedia(c echo.Context) error {
 	case key != "":
 		e.Key = new(config.Secret(key))
 	}
+	h.typed(&e)
 	err = h.Config.ChangeMedia(e)
 	var wrong *config.EditError
 	switch {
