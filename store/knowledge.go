@@ -101,18 +101,23 @@ func (db *DB) Collections(ctx context.Context, person string) ([]Collection, err
 	return list, nil
 }
 
-// AllCollections calls visit with the id of every collection until it returns an error.
+// AllCollections calls visit with the id of every collection until it returns an error. Nothing is read meanwhile, so
+// visit may take its time.
 func (db *DB) AllCollections(ctx context.Context, visit func(id string) error) error {
+	var ids []string
 	err := db.each(ctx, `SELECT id FROM knowledge ORDER BY id`, nil, func(rows *sql.Rows) (bool, error) {
 		var id string
 		err := rows.Scan(&id)
-		if err == nil {
-			err = visit(id)
-		}
+		ids = append(ids, id)
 		return true, err
 	})
 	if err != nil {
 		return fmt.Errorf("list all collections: %w", err)
+	}
+	for _, id := range ids {
+		if err := visit(id); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -202,16 +207,13 @@ func (db *DB) DeleteCollection(ctx context.Context, owner, id string, also ...KV
 		if err != nil {
 			return err
 		}
-		shelf := CollectionShelf(id)
-		for _, q := range []struct{ query, arg string }{
-			{`DELETE FROM knowledge_member WHERE knowledge = ?`, id},
-			{`DELETE FROM knowledge_source WHERE knowledge = ?`, id},
-			{`DELETE FROM tree WHERE thread = ?`, shelf},
-			{`DELETE FROM object_use WHERE thread = ?`, shelf},
-		} {
-			if err := w.exec(q.query, q.arg); err != nil {
+		for _, query := range []string{`DELETE FROM knowledge_member WHERE knowledge = ?`, `DELETE FROM knowledge_source WHERE knowledge = ?`} {
+			if err := w.exec(query, id); err != nil {
 				return err
 			}
+		}
+		if err := w.dropCollectionFiles(id); err != nil {
+			return err
 		}
 		return w.putKV(also)
 	}})
@@ -219,6 +221,28 @@ func (db *DB) DeleteCollection(ctx context.Context, owner, id string, also ...KV
 		return fmt.Errorf("delete collection %s: %w", id, err)
 	}
 	return nil
+}
+
+// dropCollectionFiles deletes the rows about the files of a collection.
+func (w *writer) dropCollectionFiles(id string) error {
+	for _, query := range []string{`DELETE FROM tree WHERE thread = ?`, `DELETE FROM object_use WHERE thread = ?`} {
+		if err := w.exec(query, CollectionShelf(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SettleCollection removes what was written about the files of a collection while it was deleted, and tells whether it
+// is gone.
+func (db *DB) SettleCollection(ctx context.Context, id string) (gone bool, err error) {
+	if there, err := db.HasShelf(ctx, CollectionShelf(id)); there || err != nil {
+		return false, err
+	}
+	if err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.dropCollectionFiles(id) }}); err != nil {
+		return true, fmt.Errorf("forget the files of collection %s: %w", id, err)
+	}
+	return true, nil
 }
 
 // CollectionMembers returns whom a collection is shared with.

@@ -62,11 +62,22 @@ func (s suite) ACollectionIsThereForThoseWhoHaveARoleInIt(t *testing.T) {
 	ok(t, db.ShareCollection(ctx, "ann", "k", store.GroupMember("t"), store.NoRole))
 	ok(t, db.LeaveCollection(ctx, "bob", "k"))
 	notFound(t, "leave twice", db.LeaveCollection(ctx, "bob", "k"))
+	ok(t, db.ShareCollection(ctx, "ann", "k", store.GroupMember("t"), store.Viewer))
+	ok(t, db.DeleteTeam(ctx, "t"))
+	if list := must(db.CollectionMembers(ctx, "k"))(t); len(list) != 0 {
+		t.Errorf("members without the group: %+v", list)
+	}
+	if gone := must(db.SettleCollection(ctx, "k"))(t); gone {
+		t.Error("one that is there is gone")
+	}
 	stranger("bob")
 	stranger(eve)
 	ok(t, db.DeleteCollection(ctx, "ann", "k", store.KV{Space: "s", Key: "k", Body: []byte("1")}))
 	_, err = db.CollectionFor(ctx, "ann", "k")
 	notFound(t, "a deleted one", err)
+	if gone := must(db.SettleCollection(ctx, "k"))(t); !gone {
+		t.Error("a deleted one is not gone")
+	}
 }
 
 func (s suite) SourcesAreDueWhenTheyAreAskedFor(t *testing.T) {

@@ -116,7 +116,8 @@ func (db *DB) PutTeam(ctx context.Context, t Team) error {
 	return nil
 }
 
-// DeleteTeam removes a team; its members stay, and prompts shared with it are their owners' alone. ErrNotFound when it is not there.
+// DeleteTeam removes a team; its members stay, prompts shared with it are their owners' alone, and collections are not
+// shared with it any more. ErrNotFound when it is not there.
 func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		n, err := w.change(`DELETE FROM team WHERE id = ?`, id)
@@ -127,6 +128,9 @@ func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 			return err
 		}
 		if err := w.exec(`UPDATE saved_prompt SET shared = '' WHERE shared = ?`, id); err != nil {
+			return err
+		}
+		if err := w.exec(`DELETE FROM knowledge_member WHERE member = ?`, GroupMember(id)); err != nil {
 			return err
 		}
 		return w.exec(`DELETE FROM team_member WHERE team = ?`, id)

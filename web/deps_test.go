@@ -35,7 +35,7 @@ func imports() map[string][]string {
 		"agent/config/syntax":     leaf,
 		"agent/config/servers":    {"agent/config/syntax"},
 		"agent/tracestore":        {"agent", "agent/runs", "agent/runs/trace", "store"},
-		"agent/knowledge":         {"agent/runs", "agent/skills", "agent/skills/fetch", "sandbox/files", "store", "uploads", "uploads/convert", "uploads/documents"},
+		"agent/knowledge":         {"agent/llm/llmerr", "agent/projects", "agent/runs", "agent/skills", "agent/skills/fetch", "sandbox/files", "store", "uploads", "uploads/convert", "uploads/documents"},
 		"agent/lead":              {"agent/...", "memory", "sandbox", "sandbox/files", "sandbox/netguard", "uploads"},
 		"agent/takeout":           leaf,
 		"agent/llm":               {"agent", "agent/llm/..."},

@@ -113,7 +113,7 @@ func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error
 		}
 		names = append(names, one.Knowledge...)
 	}
-	return k.knowledge.Named(ctx, t.Owner, names)
+	return k.knowledge.Named(ctx, t.Owner, names, p.Owner)
 }
 
 // Search implements [tools.Knowledge].

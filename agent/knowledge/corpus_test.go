@@ -140,7 +140,7 @@ type shelf struct {
 }
 
 // read makes a collection of the files of a folder, and waits until they are indexed, and embedded if e is there.
-func read(t testing.TB, dir string, e knowledge.Embedder) *shelf {
+func read(t testing.TB, dir string, e knowledge.Embedder, change ...func(*knowledge.Config)) *shelf {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	data := t.TempDir()
@@ -153,8 +153,12 @@ func read(t testing.TB, dir string, e knowledge.Embedder) *shelf {
 			t.Error(err)
 		}
 	})
-	s := knowledge.New(knowledge.Config{DB: db, Dirs: files.Dirs{Root: data}, Log: log, Folders: func() []string { return []string{dir} },
-		Embedder: func() knowledge.Embedder { return e }})
+	conf := knowledge.Config{DB: db, Dirs: files.Dirs{Root: data}, Log: log, Folders: func() []string { return []string{dir} },
+		Embedder: func() knowledge.Embedder { return e }}
+	for _, f := range change {
+		f(&conf)
+	}
+	s := knowledge.New(conf)
 	c, err := s.Create(t.Context(), "ann", "Corpus", "")
 	if err == nil {
 		_, err = s.AddSource(t.Context(), "ann", true, store.Source{Collection: c.ID, Kind: store.FolderSource, Address: dir})

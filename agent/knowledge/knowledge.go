@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"fawn/agent/projects"
 	"fawn/agent/runs"
 	"fawn/sandbox/files"
 	"fawn/store"
@@ -78,7 +79,11 @@ type Service struct {
 	changed chan struct{} // closed and replaced when there may be something to do; guarded by mu
 
 	vectors vectors
+	misses  projects.Misses
 }
+
+// Tried means that a person has tried too many addresses to share with.
+type Tried = projects.TooMany
 
 // New makes a Service. [Service.Run] does its work.
 func New(c Config) *Service {
@@ -188,15 +193,24 @@ func (s *Service) DeleteOwned(ctx context.Context, owner string) error {
 	return err
 }
 
+// Groups are those that a person may share with: their own, or for people who run the server all.
+func (s *Service) Groups(ctx context.Context, person string, operator bool) (list []store.Team, err error) {
+	if operator {
+		return s.cfg.DB.Teams(ctx)
+	}
+	_, list, err = s.cfg.DB.TeamsOf(ctx, person)
+	return list, err
+}
+
 // Share gives the person whose account has an address, or the group of that name, a role in a collection of c's owner.
-// Errors: *Invalid.
-func (s *Service) Share(ctx context.Context, c store.Collection, email, group string, role store.Role) error {
+// operator tells whether the owner runs the server. Errors: *Invalid, *Tried.
+func (s *Service) Share(ctx context.Context, c store.Collection, operator bool, email, group string, role store.Role) error {
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
 	}
 	member := ""
 	if group != "" {
-		teams, err := s.cfg.DB.Teams(ctx)
+		teams, err := s.Groups(ctx, c.Owner, operator)
 		if err != nil {
 			return err
 		}
@@ -206,11 +220,15 @@ func (s *Service) Share(ctx context.Context, c store.Collection, email, group st
 			}
 		}
 		if member == "" {
-			return &Invalid{"group", "there is no group of this name"}
+			return &Invalid{"group", "you have no group of this name"}
 		}
 	} else {
+		if err := s.misses.Check(c.Owner, s.cfg.DB.Now()); err != nil {
+			return err
+		}
 		u, err := s.cfg.DB.UserByEmail(ctx, strings.TrimSpace(email))
 		if errors.Is(err, store.ErrNotFound) {
+			s.misses.Count(c.Owner, s.cfg.DB.Now())
 			return &Invalid{"email", "there is no account with this address"}
 		}
 		if err != nil {
@@ -253,10 +271,22 @@ func (s *Service) Save(ctx context.Context, person, id string, form *multipart.R
 	if err != nil {
 		return out, err
 	}
-	if err := s.cfg.Dirs.Save(ctx, shelf); err != nil {
+	if err := s.saved(ctx, c.ID); err != nil {
 		return out, err
 	}
 	return out, s.askUploads(ctx, c.ID)
+}
+
+// saved stores changed files of a collection. Where it was deleted meanwhile nothing of them stays, and the error is
+// store.ErrNotFound.
+func (s *Service) saved(ctx context.Context, id string) error {
+	shelf := store.CollectionShelf(id)
+	err := s.cfg.Dirs.Save(ctx, shelf)
+	gone, failed := s.cfg.DB.SettleCollection(context.WithoutCancel(ctx), id)
+	if gone {
+		return errors.Join(fmt.Errorf("collection %s: %w", id, store.ErrNotFound), failed, s.cfg.Dirs.Remove(shelf))
+	}
+	return errors.Join(err, failed)
 }
 
 // askUploads has what was uploaded to a collection read.
@@ -302,7 +332,7 @@ func (s *Service) Remove(ctx context.Context, person, id string, doc int64) erro
 		if err := uploads.Delete(dir, d.Name); err != nil && !errors.Is(err, uploads.ErrNotFound) {
 			return err
 		}
-		if err := s.cfg.Dirs.Save(ctx, shelf); err != nil {
+		if err := s.saved(ctx, c.ID); err != nil {
 			return err
 		}
 		return s.cfg.DB.RemoveDocument(context.WithoutCancel(ctx), d)

@@ -24,6 +24,7 @@ import (
 // What is read at most.
 const (
 	maxDocuments = 20_000   // of a source
+	maxSkipped   = 200_000  // files of a source that are no documents
 	maxInput     = 64 << 20 // bytes of a file
 	maxText      = 8 << 20  // bytes of a text
 	maxDocName   = 500      // bytes
@@ -31,6 +32,7 @@ const (
 
 	together  = 64          // passages that are written in one commit
 	notedEach = time.Second // how far a source is read
+	readTime  = time.Hour   // of a source at a time; then others have their turn
 )
 
 // Reasons of documents that failed, beside those of conversions.
@@ -54,16 +56,38 @@ type reading struct {
 
 	batch    []store.Indexed
 	passages int // in batch
+	wrote    bool
 	skipped  int
 	noted    time.Time
+}
+
+// errGone ends the reading of a source that was removed.
+var errGone = errors.New("the source is gone")
+
+// asked is when a source is due that somebody wants read, see [store.DB.AskSource].
+const asked = 1
+
+// again tells whether a document that failed may be read this time, though it is as it was. One that ended the server may
+// not: several of them would keep it from ever coming to an end.
+func (r *reading) again(d store.Document) bool {
+	if d.State != uploads.Failed {
+		return false
+	}
+	return d.Reason == Full && r.room > 0 ||
+		d.Reason == string(convert.Crashed) && d.Tries < maxTries && r.src.NextAt.UnixMilli() == asked
 }
 
 // read reads a source once and writes down what came of it. Nothing is written down when ctx ends: it is read again.
 func (s *Service) read(ctx context.Context, src store.Source) error {
 	r := &reading{Service: s, src: src, seen: map[string]bool{}}
-	stamp, unchanged, err := r.all(ctx)
+	limited, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	stamp, unchanged, err := r.all(limited)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, errGone) {
+		return nil
 	}
 	src.Done, src.Total, src.Skipped = len(r.seen), len(r.seen), r.skipped
 	if unchanged {
@@ -77,6 +101,10 @@ func (s *Service) read(ctx context.Context, src store.Source) error {
 	switch {
 	case err == nil:
 		src.Stamp = stamp
+	case limited.Err() != nil && r.wrote: // it goes on from there after the others
+		src.State, src.NextAt, err = store.SourcePending, s.cfg.DB.Now(), nil
+	case limited.Err() != nil:
+		src.State, src.Problem, err = store.SourceFailed, Slow, nil
 	case errors.As(err, &failed):
 		src.State, src.Problem = store.SourceFailed, cut(failed.Error(), 500)
 		if failed.word == NotAllowed { // what may not be read is not to be found either
@@ -109,7 +137,7 @@ func (r *reading) all(ctx context.Context) (stamp string, unchanged bool, err er
 	r.room = r.cfg.Most() - size
 	src := r.src
 	for _, d := range r.known {
-		if d.State == uploads.Pending { // a killed server has left it unfinished
+		if d.State == uploads.Pending || r.again(d) { // a killed server has left it unfinished, or it may come to more now
 			src.Stamp = ""
 		}
 	}
@@ -141,18 +169,20 @@ func (r *reading) take(ctx context.Context, it item) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if len(it.name) > maxDocName || !utf8.ValidString(it.name) || strings.ContainsFunc(it.name, func(c rune) bool { return c < ' ' }) {
-		r.skipped++
+	if err := r.note(ctx); err != nil {
+		return err
+	}
+	if it.hidden {
 		return nil
+	}
+	if len(it.name) > maxDocName || !utf8.ValidString(it.name) || strings.ContainsFunc(it.name, func(c rune) bool { return c < ' ' }) {
+		return r.skip()
 	}
 	if len(r.seen) >= maxDocuments {
 		return &failure{TooMany, fmt.Sprint(maxDocuments)}
 	}
-	if err := r.note(ctx); err != nil {
-		return err
-	}
 	old, had := r.known[it.name]
-	ended := had && old.State != uploads.Pending
+	ended := had && old.State != uploads.Pending && !r.again(old)
 	if ended && old.Stamp == it.stamp {
 		r.seen[it.name] = true
 		return nil
@@ -193,8 +223,7 @@ func (r *reading) take(ctx context.Context, it item) error {
 			r.seen[it.name] = true
 			return r.fail(ctx, had, d, string(convert.Unsupported))
 		}
-		r.skipped++
-		return nil
+		return r.skip()
 	}
 	r.seen[it.name] = true
 	sum := sha256.New()
@@ -225,6 +254,14 @@ func (r *reading) take(ctx context.Context, it item) error {
 	return r.keep(ctx, had, d, strings.ToValidUTF8(string(text), "\uFFFD"), reason)
 }
 
+// skip counts a file that is no document.
+func (r *reading) skip() error {
+	if r.skipped++; r.skipped > maxSkipped {
+		return &failure{TooMany, fmt.Sprint(maxSkipped)}
+	}
+	return nil
+}
+
 // isText says whether a file begins as text, of which there is some.
 func isText(head []byte) bool {
 	for i := 0; i < utf8.UTFMax-1 && len(head) == uploads.HeadBytes-i && !utf8.Valid(head); i++ {
@@ -240,6 +277,7 @@ func (r *reading) convert(ctx context.Context, had bool, old, d store.Document, 
 		tries = old.Tries
 	}
 	if tries >= maxTries {
+		d.Tries = tries
 		return r.fail(ctx, had, d, string(convert.Crashed))
 	}
 	d.State, d.Tries = uploads.Pending, tries+1
@@ -350,7 +388,7 @@ func (r *reading) flush(ctx context.Context) error {
 		return nil
 	}
 	err := r.cfg.DB.PutDocuments(ctx, r.batch)
-	r.batch, r.passages = nil, 0
+	r.batch, r.passages, r.wrote = nil, 0, r.wrote || err == nil
 	return err
 }
 
@@ -360,7 +398,11 @@ func (r *reading) note(ctx context.Context) error {
 		return nil
 	}
 	r.noted = time.Now()
-	if _, err := r.cfg.DB.SourceAsked(ctx, r.src.ID); err != nil {
+	_, err := r.cfg.DB.SourceAsked(ctx, r.src.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return errGone
+	}
+	if err != nil {
 		return err
 	}
 	return r.cfg.DB.NoteSource(ctx, r.src.ID, len(r.seen), max(len(r.known), len(r.seen)))

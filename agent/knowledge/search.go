@@ -29,15 +29,49 @@ type Hit struct {
 // Path names a document of a collection in citations, and below /mnt/user-data/knowledge.
 func Path(c store.Collection, d store.Document) string { return c.Name + "/" + d.Name }
 
-// Named returns the collections that a person may read, of those that have the names or ids.
-func (s *Service) Named(ctx context.Context, person string, names []string) ([]store.Collection, error) {
+// Named returns the collections that a person may read, of those that have the names or ids, one for each. A name means
+// a collection of the owners given, before those the person's own; one of somebody else's counts only where none of
+// these has the name, the oldest of several: nobody gets into the chats of others by the name of their collection.
+func (s *Service) Named(ctx context.Context, person string, names []string, owners ...string) ([]store.Collection, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
+	list, err := s.preferred(ctx, person, owners)
+	var taken []string
+	list = slices.DeleteFunc(list, func(c store.Collection) bool {
+		same := func(n string) bool { return strings.EqualFold(n, c.Name) }
+		switch {
+		case slices.Contains(names, c.ID):
+			return false
+		case !slices.ContainsFunc(names, same), slices.ContainsFunc(taken, same):
+			return true
+		}
+		taken = append(taken, c.Name)
+		return false
+	})
+	slices.SortFunc(list, func(a, b store.Collection) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.ID, b.ID))
+	})
+	return list, err
+}
+
+// preferred are the collections that a person may read: those of some owners, their own, those of others, the oldest
+// first.
+func (s *Service) preferred(ctx context.Context, person string, owners []string) ([]store.Collection, error) {
 	list, err := s.cfg.DB.Collections(ctx, person)
-	return slices.DeleteFunc(list, func(c store.Collection) bool {
-		return !slices.ContainsFunc(names, func(n string) bool { return n == c.ID || strings.EqualFold(n, c.Name) })
-	}), err
+	rank := func(c store.Collection) int {
+		switch i := slices.Index(owners, c.Owner); {
+		case i >= 0:
+			return i
+		case c.Role == store.ProjectOwner:
+			return len(owners)
+		}
+		return len(owners) + 1
+	}
+	slices.SortFunc(list, func(a, b store.Collection) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return list, err
 }
 
 // ranked is a passage in the order of one way of searching.
@@ -157,8 +191,7 @@ func (s *Service) hits(ctx context.Context, list []store.Collection, all []ranke
 
 // Find is a document by its path, with its text, for a person. Errors: store.ErrNotFound for who may not read it, too.
 func (s *Service) Find(ctx context.Context, person, at string) (c store.Collection, d store.Document, text string, err error) {
-	name, _, _ := strings.Cut(at, "/")
-	list, err := s.Named(ctx, person, []string{name})
+	list, err := s.preferred(ctx, person, nil)
 	if err != nil {
 		return c, d, "", err
 	}
@@ -190,8 +223,7 @@ func (s *Service) find(ctx context.Context, list []store.Collection, at string) 
 
 // Has tells whether a person may read a document of a path.
 func (s *Service) Has(ctx context.Context, person, at string) bool {
-	name, _, _ := strings.Cut(at, "/")
-	list, err := s.Named(ctx, person, []string{name})
+	list, err := s.preferred(ctx, person, nil)
 	if err == nil {
 		_, _, err = s.find(ctx, list, at)
 	}

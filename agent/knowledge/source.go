@@ -77,6 +77,7 @@ type item struct {
 	size                        int64
 	text                        string // where there is nothing to open
 	open                        func() (*os.File, error)
+	hidden                      bool // it is passed over
 }
 
 // failure is why a source could not be read: a word that pages have a sentence for, and what was said about it.
@@ -89,7 +90,8 @@ const (
 	NotAllowed  = "forbidden"   // the configuration doesn't allow the folder any more
 	Missing     = "missing"     // the folder is not there
 	Unreachable = "unreachable" // a page or a repository
-	TooMany     = "many"        // documents
+	TooMany     = "many"        // files
+	Slow        = "slow"        // reading came to no end, and nothing new was read
 	Internal    = "internal"
 )
 
@@ -187,7 +189,7 @@ func (s *Service) folder(ctx context.Context, name string, take func(item) error
 			if e.IsDir() {
 				return fs.SkipDir
 			}
-			return nil
+			return take(item{name: at, hidden: true})
 		case !e.Type().IsRegular():
 			return nil
 		}
@@ -254,10 +256,7 @@ func (s *Service) repositoryFiles(ctx context.Context, src store.Source, take fu
 		return "", false, &failure{Unreachable, ""}
 	}
 	commit, err := repo.Files(ctx, s.cfg.Git(), s.cfg.Temp, src.Stamp, func(f fetch.File) error {
-		if hidden(f.Name) {
-			return ctx.Err()
-		}
-		return take(item{name: f.Name, size: f.Size, stamp: f.Hash, open: func() (*os.File, error) { return s.spill(f) }})
+		return take(item{name: f.Name, hidden: hidden(f.Name), size: f.Size, stamp: f.Hash, open: func() (*os.File, error) { return s.spill(f) }})
 	})
 	var refused *skills.Refused
 	switch {

@@ -2,11 +2,14 @@ package knowledge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"sync"
 
+	"fawn/agent/llm/llmerr"
 	"fawn/store"
 )
 
@@ -19,15 +22,17 @@ const (
 
 // vectors are those of collections that were searched lately, as many as cacheBytes holds.
 type vectors struct {
-	mu   sync.Mutex
-	list []*shelfVectors // the one used last at the end
-	size int64
+	mu      sync.Mutex
+	list    []*shelfVectors // the one used last at the end
+	size    int64
+	reading map[string]chan struct{} // by collection; closed when they are read
 }
 
 // shelfVectors are those of one collection.
 type shelfVectors struct {
 	collection, model string
 	version           int64
+	large             bool // they don't fit into cacheBytes, so none are here
 	ids               []int64
 	dims              int
 	values            []int8    // dims of each
@@ -36,8 +41,14 @@ type shelfVectors struct {
 
 func (v *shelfVectors) bytes() int64 { return int64(len(v.values) + 12*len(v.ids)) }
 
-// add takes a vector, unless it has another length than those before it.
+// add takes a vector, unless it has another length than those before it, or too many are there.
 func (v *shelfVectors) add(x store.Vector) {
+	if !v.large && v.bytes() > cacheBytes {
+		v.large, v.ids, v.values, v.lengths = true, nil, nil, nil
+	}
+	if v.large {
+		return
+	}
 	if v.dims == 0 {
 		v.dims = len(x.Values)
 	}
@@ -54,34 +65,64 @@ func (v *shelfVectors) add(x store.Vector) {
 	v.lengths = append(v.lengths, float32(math.Sqrt(float64(sum))))
 }
 
-// nearest are the passages whose vectors have the least angle to q, the best first.
-func (v *shelfVectors) nearest(q []int8, in, limit int) []ranked {
-	if len(q) != v.dims {
-		return nil
+// closest are the passages whose vectors have the least angle to that of a query, the best first.
+type closest struct {
+	query     []int8
+	length    float32
+	in, limit int
+	best      []ranked
+}
+
+func lengthOf(v []int8) float32 {
+	sum := float32(0)
+	for _, n := range v {
+		sum += float32(n) * float32(n)
 	}
-	length := float32(0)
-	for _, n := range q {
-		length += float32(n) * float32(n)
+	return float32(math.Sqrt(float64(sum)))
+}
+
+// offer takes a passage if it is among the best.
+func (c *closest) offer(id int64, values []int8, length float32) {
+	far := -float64(dot(c.query, values)) / float64(max(c.length*length, 1))
+	if len(c.best) == c.limit && far >= c.best[c.limit-1].rank {
+		return
 	}
-	length = float32(math.Sqrt(float64(length)))
-	best := make([]ranked, 0, limit+1)
-	for i, id := range v.ids {
-		far := -float64(dot(q, v.values[i*v.dims:(i+1)*v.dims])) / float64(max(length*v.lengths[i], 1))
-		if len(best) == limit && far >= best[limit-1].rank {
-			continue
+	n, _ := slices.BinarySearchFunc(c.best, far, func(r ranked, far float64) int {
+		if r.rank <= far {
+			return -1
 		}
-		n, _ := slices.BinarySearchFunc(best, far, func(r ranked, far float64) int {
-			if r.rank <= far {
-				return -1
+		return 1
+	})
+	c.best = slices.Insert(c.best, n, ranked{in: c.in, id: id, rank: far})
+	if len(c.best) > c.limit {
+		c.best = c.best[:c.limit]
+	}
+}
+
+// nearest are the passages of a collection that are closest to a query. Vectors that don't fit into memory are read once
+// more for it.
+func (s *Service) nearest(ctx context.Context, v *shelfVectors, q []int8, in, limit int) ([]ranked, error) {
+	c := closest{query: q, length: lengthOf(q), in: in, limit: limit}
+	if v.large {
+		values := make([]int8, len(q))
+		err := s.cfg.DB.Vectors(ctx, v.collection, v.model, func(x store.Vector) {
+			if len(x.Values) != len(q) {
+				return
 			}
-			return 1
+			for i, b := range x.Values {
+				values[i] = int8(b)
+			}
+			c.offer(x.Passage, values, lengthOf(values))
 		})
-		best = slices.Insert(best, n, ranked{in: in, id: id, rank: far})
-		if len(best) > limit {
-			best = best[:limit]
-		}
+		return c.best, err
 	}
-	return best
+	if len(q) != v.dims {
+		return nil, nil
+	}
+	for i, id := range v.ids {
+		c.offer(id, v.values[i*v.dims:(i+1)*v.dims], v.lengths[i])
+	}
+	return c.best, nil
 }
 
 func dot(a, b []int8) int32 {
@@ -144,7 +185,7 @@ func (s *Service) near(ctx context.Context, list []store.Collection, query strin
 			return nil, err
 		}
 		all = append(all, v)
-		some = some || len(v.ids) > 0
+		some = some || v.large || len(v.ids) > 0
 	}
 	if !some {
 		return nil, nil
@@ -159,45 +200,79 @@ func (s *Service) near(ctx context.Context, list []store.Collection, query strin
 	q := small(made[0])
 	var found []ranked
 	for i, v := range all {
-		found = append(found, v.nearest(q, i, candidates)...)
+		best, err := s.nearest(ctx, v, q, i, candidates)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, best...)
 	}
 	return found, nil
 }
 
-// vectorsOf are the vectors of a collection, from memory while they are as they are stored.
+// vectorsOf are the vectors of a collection, from memory while they are as they are stored. They are read once for all who
+// ask, and meanwhile others are not kept from theirs.
 func (s *Service) vectorsOf(ctx context.Context, collection, model string) (*shelfVectors, error) {
 	version, err := s.cfg.DB.VectorVersion(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
 	c := &s.vectors
+	for {
+		v, others := c.have(collection, model, version)
+		if v != nil {
+			return v, nil
+		}
+		if others == nil {
+			break
+		}
+		select {
+		case <-others:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	v := &shelfVectors{collection: collection, model: model, version: version}
+	err = s.cfg.DB.Vectors(ctx, collection, model, v.add)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.reading[collection])
+	delete(c.reading, collection)
+	if err != nil {
+		return nil, err
+	}
+	c.list, c.size = append(c.list, v), c.size+v.bytes()
+	for c.size > cacheBytes && len(c.list) > 1 {
+		c.size -= c.list[0].bytes()
+		c.list = slices.Delete(c.list, 0, 1)
+	}
+	return v, nil
+}
+
+// have are vectors that are in memory, at least as new as a version. Where there are none the caller reads them, unless
+// others do so already.
+func (c *vectors) have(collection, model string, version int64) (v *shelfVectors, others <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, v := range c.list {
-		if v.collection != collection || v.model != model {
+		if v.collection != collection {
 			continue
 		}
 		c.list = slices.Delete(c.list, i, i+1)
-		if v.version == version {
+		if v.model == model && v.version >= version {
 			c.list = append(c.list, v)
 			return v, nil
 		}
 		c.size -= v.bytes()
 		break
 	}
-	v := &shelfVectors{collection: collection, model: model, version: version}
-	if err := s.cfg.DB.Vectors(ctx, collection, model, v.add); err != nil {
-		return nil, err
+	if wait := c.reading[collection]; wait != nil {
+		return nil, wait
 	}
-	if v.bytes() > cacheBytes {
-		return v, nil
+	if c.reading == nil {
+		c.reading = map[string]chan struct{}{}
 	}
-	c.list, c.size = append(c.list, v), c.size+v.bytes()
-	for c.size > cacheBytes {
-		c.size -= c.list[0].bytes()
-		c.list = slices.Delete(c.list, 0, 1)
-	}
-	return v, nil
+	c.reading[collection] = make(chan struct{})
+	return nil, nil
 }
 
 // embedAll makes vectors of passages that have none of the configured model.
@@ -206,7 +281,45 @@ func (s *Service) embedAll(ctx context.Context) error {
 	if e == nil {
 		return nil
 	}
-	return s.cfg.DB.AllCollections(ctx, func(id string) error { return s.embed(ctx, e, id) })
+	var failed error // of some collections; the others are not to wait for them
+	err := s.cfg.DB.AllCollections(ctx, func(id string) error {
+		if err := s.embed(ctx, e, id); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("collection %s: %w", id, err))
+		}
+		return ctx.Err()
+	})
+	return errors.Join(err, failed)
+}
+
+// refused tells that a model doesn't take what it was given, in whatever words.
+func refused(err error) bool {
+	var e *llmerr.Error
+	return errors.As(err, &e) && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, e.Status)
+}
+
+// embedTexts makes vectors of texts, none of one that the model refuses.
+func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
+	made, err := e.Embed(ctx, texts)
+	switch {
+	case err == nil && len(made) != len(texts):
+		return nil, fmt.Errorf("embed passages: %d vectors came back for %d texts", len(made), len(texts))
+	case err == nil:
+		return made, nil
+	case !refused(err):
+		return nil, fmt.Errorf("embed passages: %w", err)
+	case len(texts) == 1:
+		if _, all := e.Embed(ctx, []string{"a"}); all != nil { // it takes nothing: the passage is not at fault
+			return nil, fmt.Errorf("embed passages: %w", err)
+		}
+		return [][]float32{nil}, nil
+	}
+	half := len(texts) / 2
+	made, err = embedTexts(ctx, e, texts[:half])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := embedTexts(ctx, e, texts[half:])
+	return append(made, rest...), err
 }
 
 func (s *Service) embed(ctx context.Context, e Embedder, collection string) error {
@@ -230,12 +343,9 @@ func (s *Service) embed(ctx context.Context, e Embedder, collection string) erro
 		if len(texts) == 0 {
 			continue
 		}
-		made, err := e.Embed(ctx, texts)
+		made, err := embedTexts(ctx, e, texts)
 		if err != nil {
-			return fmt.Errorf("embed passages: %w", err)
-		}
-		if len(made) != len(list) {
-			return fmt.Errorf("embed passages: %d vectors came back for %d texts", len(made), len(list))
+			return err
 		}
 		for i := range list {
 			list[i].Values = packed(small(made[i]))

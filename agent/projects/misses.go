@@ -22,8 +22,8 @@ func (e *TooMany) Error() string {
 	return fmt.Sprintf("too many addresses without an account; try again in %d minutes", int(e.Wait.Minutes())+1)
 }
 
-// misses counts by person.
-type misses struct {
+// Misses counts by person addresses that have no account.
+type Misses struct {
 	mu sync.Mutex
 	by map[string]*missed
 }
@@ -33,8 +33,8 @@ type missed struct {
 	until time.Time
 }
 
-// check is *TooMany for a person who has to wait.
-func (m *misses) check(person string, now time.Time) error {
+// Check is *TooMany for a person who has to wait.
+func (m *Misses) Check(person string, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if one := m.by[person]; one != nil && one.n >= maxMisses && now.Before(one.until) {
@@ -43,8 +43,8 @@ func (m *misses) check(person string, now time.Time) error {
 	return nil
 }
 
-// count adds one.
-func (m *misses) count(person string, now time.Time) {
+// Count adds one.
+func (m *Misses) Count(person string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.by == nil || len(m.by) >= maxMissers {

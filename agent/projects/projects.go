@@ -57,7 +57,7 @@ type Config struct {
 // Service changes projects.
 type Service struct {
 	Config
-	misses misses
+	misses Misses
 }
 
 // New makes a Service.

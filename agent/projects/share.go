@@ -14,12 +14,12 @@ func (s *Service) Share(ctx context.Context, p store.Project, email string, role
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
 	}
-	if err := s.misses.check(p.Owner, s.DB.Now()); err != nil {
+	if err := s.misses.Check(p.Owner, s.DB.Now()); err != nil {
 		return err
 	}
 	u, err := s.DB.UserByEmail(ctx, strings.TrimSpace(email))
 	if errors.Is(err, store.ErrNotFound) {
-		s.misses.count(p.Owner, s.DB.Now())
+		s.misses.Count(p.Owner, s.DB.Now())
 		return &Invalid{"email", "there is no account with this address"}
 	}
 	if err != nil {

@@ -68,10 +68,21 @@ func intervals(ctx context.Context) []choice {
 
 func kinds(ctx context.Context, p views.CollectionPage) []choice {
 	list := []choice{{"web", i18n.C(ctx, "knowledge.kind.web")}, {"git", i18n.C(ctx, "knowledge.kind.git")}}
-	if p.Operator && len(p.Folders) > 0 {
+	if folders(p) {
 		list = append(list, choice{"folder", i18n.C(ctx, "knowledge.kind.folder")})
 	}
 	return list
+}
+
+// folders tells whether folders of the server can be sources.
+func folders(p views.CollectionPage) bool { return p.Operator && len(p.Folders) > 0 }
+
+// placeholder is how an address begins.
+func placeholder(p views.CollectionPage) string {
+	if folders(p) {
+		return ""
+	}
+	return "https://"
 }
 
 // role is what somebody may do with a collection.

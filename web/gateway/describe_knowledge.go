@@ -51,7 +51,8 @@ func describeKnowledge() []o.Op {
 		{ID: "listKnowledgeMembers", Tag: tag, Text: "List who can use a collection", Out: members},
 		{ID: "shareKnowledge", Tag: tag, Text: "Share a collection with a user or a group, or change their role", Need: true,
 			More: "Only its owner can. Viewers search it, editors change its sources and documents, too.",
-			Body: o.Body(o.Opt("email", o.String()), o.Opt("group", o.String()), o.Req("role", o.Enum("viewer", "editor"))), Out: members},
+			Body: o.Body(o.Opt("email", o.String()), o.Opt("group", o.String()), o.Req("role", o.Enum("viewer", "editor"))), Out: members,
+			Fail: []int{429}},
 		{ID: "unshareKnowledge", Tag: tag, Text: "Stop sharing a collection, or leave it", Out: route.Emptied("Done")},
 	}
 }

@@ -129,6 +129,9 @@ func knowledgeError(err error) error {
 	if errors.As(err, &bad) {
 		return httpx.Invalid("body", bad.Field, "%s", bad.Why)
 	}
+	if many := new(knowledge.Tried); errors.As(err, &many) {
+		return httpx.Errorf(http.StatusTooManyRequests, "%s", many)
+	}
 	return err
 }
 
@@ -452,7 +455,8 @@ func (g *Gateway) shareCollection(c echo.Context, k store.Collection) error {
 	if err := collectionOwning(k); err != nil {
 		return err
 	}
-	if err := g.Knowledge.Share(c.Request().Context(), k, body.Email, body.Group, store.Role(body.Role)); err != nil {
+	ctx := c.Request().Context()
+	if err := g.Knowledge.Share(ctx, k, principal.Of(ctx).Operator(), body.Email, body.Group, store.Role(body.Role)); err != nil {
 		return err
 	}
 	return g.collectionMembers(c, k)

@@ -19,6 +19,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/memory"
+
 	"fawn/agent/skills"
 	"fawn/agent/skills/fetch"
 )
@@ -234,6 +239,43 @@ func TestFolder(t *testing.T) {
 	if err != nil || len(z.File) != 2 || z.File[0].Name != "SKILL.md" || z.File[1].Name != "a/b.sh" ||
 		z.File[1].Mode() != 0o755 {
 		t.Errorf("%+v %v", z, err)
+	}
+}
+
+// TestTreesThatStandInManyPlaces: 10 objects that make a billion folders.
+func TestTreesThatStandInManyPlaces(t *testing.T) {
+	s := memory.NewStorage()
+	put := func(tree *object.Tree) plumbing.Hash {
+		t.Helper()
+		o := s.NewEncodedObject()
+		if err := tree.Encode(o); err != nil {
+			t.Fatal(err)
+		}
+		hash, err := s.SetEncodedObject(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	hash := put(&object.Tree{})
+	for range 9 {
+		level := &object.Tree{}
+		for i := range 10 {
+			level.Entries = append(level.Entries, object.TreeEntry{Name: fmt.Sprint(i), Mode: filemode.Dir, Hash: hash})
+		}
+		hash = put(level)
+	}
+	tree, err := object.GetTree(s, hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = fetch.Walk(t.Context(), tree, func(string, object.TreeEntry) error {
+		n++
+		return nil
+	})
+	if refused := new(skills.Refused); !errors.As(err, &refused) || n > 100_000 {
+		t.Errorf("%d entries, %v", n, err)
 	}
 }
 

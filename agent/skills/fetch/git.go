@@ -47,11 +47,11 @@ func (s Source) cloneIn(ctx context.Context, client *http.Client, dir string, ou
 		return err
 	}
 	defer c.close()
-	tree, err := skillIn(c.tree, c.folder)
+	tree, err := skillIn(ctx, c.tree, c.folder)
 	if err != nil {
 		return err
 	}
-	return archiveTree(tree, out)
+	return archiveTree(ctx, tree, out)
 }
 
 // checkout is a commit with its objects.
@@ -130,11 +130,15 @@ func (s Source) Files(ctx context.Context, client *http.Client, temp, known stri
 			return "", refuse("the repository has no folder %s", shorten(c.folder))
 		}
 	}
-	err = tree.Files().ForEach(func(f *object.File) error {
-		if f.Mode == filemode.Symlink || f.Mode == filemode.Submodule {
-			return ctx.Err()
+	err = walk(ctx, tree, func(name string, e object.TreeEntry) error {
+		if e.Mode == filemode.Dir || e.Mode == filemode.Symlink || e.Mode == filemode.Submodule {
+			return nil
 		}
-		return visit(File{Name: f.Name, Size: f.Size, Hash: f.Hash.String(), Open: f.Reader})
+		f, err := tree.TreeEntryFile(&e)
+		if err != nil {
+			return refuse("%s cannot be read from the repository", shorten(name))
+		}
+		return visit(File{Name: name, Size: f.Size, Hash: f.Hash.String(), Open: f.Reader})
 	})
 	return c.commit.String(), err
 }
@@ -244,8 +248,31 @@ func treeOf(store *filesystem.Storage, commit plumbing.Hash) (*object.Tree, erro
 	return c.Tree()
 }
 
+// walk calls visit with each entry below a tree until it returns an error. A few objects can make any number of entries,
+// as one tree may stand in many places: there are as many as there may be objects.
+func walk(ctx context.Context, tree *object.Tree, visit func(name string, e object.TreeEntry) error) error {
+	w := object.NewTreeWalker(tree, true, nil)
+	defer w.Close()
+	for n := 0; ; n++ {
+		name, e, err := w.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return refuse("the repository cannot be read: %s", shorten(err.Error()))
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case n >= maxObjects:
+			return errHeavy
+		}
+		if err := visit(name, e); err != nil {
+			return err
+		}
+	}
+}
+
 // skillIn is the folder of the skill: the one named or, without a name, the only one.
-func skillIn(tree *object.Tree, folder string) (*object.Tree, error) {
+func skillIn(ctx context.Context, tree *object.Tree, folder string) (*object.Tree, error) {
 	if folder != "" {
 		sub, err := tree.Tree(folder)
 		if err != nil {
@@ -257,19 +284,14 @@ func skillIn(tree *object.Tree, folder string) (*object.Tree, error) {
 		return tree, nil
 	}
 	var found []string
-	walk := object.NewTreeWalker(tree, true, nil)
-	defer walk.Close()
-	for {
-		name, e, err := walk.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, refuse("the repository cannot be read: %s", shorten(err.Error()))
-		}
+	err := walk(ctx, tree, func(name string, e object.TreeEntry) error {
 		if path.Base(name) == skills.File && e.Mode.IsFile() {
 			found = append(found, path.Join(folder, path.Dir(name)))
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	switch len(found) {
 	case 0:
@@ -287,15 +309,22 @@ func skillIn(tree *object.Tree, folder string) (*object.Tree, error) {
 }
 
 // archiveTree writes the files of a folder. Links are passed on, for the Library to tell of.
-func archiveTree(tree *object.Tree, out io.Writer) error {
+func archiveTree(ctx context.Context, tree *object.Tree, out io.Writer) error {
 	z := zip.NewWriter(out)
 	files := 0
-	err := tree.Files().ForEach(func(f *object.File) error {
+	err := walk(ctx, tree, func(name string, e object.TreeEntry) error {
+		if e.Mode == filemode.Dir || e.Mode == filemode.Submodule {
+			return nil
+		}
 		if files++; files > maxFiles {
 			return refuse("the folder holds more than %d files", maxFiles)
 		}
+		f, err := tree.TreeEntryFile(&e)
+		if err != nil {
+			return refuse("%s cannot be read from the repository", shorten(name))
+		}
 		mode := fs.FileMode(0o644)
-		switch f.Mode {
+		switch e.Mode {
 		case filemode.Executable:
 			mode = 0o755
 		case filemode.Symlink:
@@ -303,10 +332,10 @@ func archiveTree(tree *object.Tree, out io.Writer) error {
 		}
 		in, err := f.Reader()
 		if err != nil {
-			return refuse("%s cannot be read from the repository", shorten(f.Name))
+			return refuse("%s cannot be read from the repository", shorten(name))
 		}
 		defer in.Close()
-		return addFile(z, f.Name, mode, in)
+		return addFile(z, name, mode, in)
 	})
 	if err != nil {
 		return fmt.Errorf("pack a skill: %w", err)

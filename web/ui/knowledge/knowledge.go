@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ const (
 	maxHits      = 10
 	maxQuery     = 1000 // bytes
 )
+
+// code is a status of HTTP in what was said about a page.
+var code = regexp.MustCompile(`\b[45][0-9]{2}\b`)
 
 // list is GET /workspace/knowledge.
 func (h *Handlers) list(c echo.Context) error {
@@ -189,10 +193,15 @@ func source(c echo.Context, s store.Source) views.KnowledgeSource {
 		key = "knowledge.problem.unreachable"
 	case knowledge.TooMany:
 		key = "knowledge.problem.many"
+	case knowledge.Slow:
+		key = "knowledge.problem.slow"
 	case knowledge.Internal:
 		key = "knowledge.problem.internal"
 	}
 	if key != "" {
+		if word == knowledge.Unreachable && i18n.Lang(page.Localized(c)) != i18n.English { // of what others said in English
+			detail = code.FindString(detail)
+		}
 		out.Problem = strings.TrimSpace(page.Say(c, key) + " " + views.Safe(detail))
 	}
 	switch s.Every {
@@ -204,9 +213,20 @@ func source(c echo.Context, s store.Source) views.KnowledgeSource {
 	case 7 * 24 * time.Hour:
 		out.Every = page.Say(c, "knowledge.every.week")
 	default:
-		out.Every = i18n.C(page.Localized(c), "knowledge.every.other", s.Every.String())
+		out.Every = every(page.Localized(c), s.Every)
 	}
 	return out
+}
+
+// every is an interval in words.
+func every(ctx context.Context, d time.Duration) string {
+	switch {
+	case d%(24*time.Hour) == 0:
+		return i18n.N(ctx, "knowledge.every.days", int(d/(24*time.Hour)))
+	case d%time.Hour == 0:
+		return i18n.N(ctx, "knowledge.every.hours", int(d/time.Hour))
+	}
+	return i18n.N(ctx, "knowledge.every.minutes", int(d.Round(time.Minute)/time.Minute))
 }
 
 // found is a passage as the page shows it.
@@ -245,7 +265,7 @@ func (h *Handlers) members(ctx context.Context, k store.Collection, v *views.Col
 	if !v.Owns {
 		return nil
 	}
-	teams, err := h.DB.Teams(ctx)
+	teams, err := h.Knowledge.Groups(ctx, k.Owner, v.Operator)
 	for _, t := range teams {
 		v.Groups = append(v.Groups, t.Name)
 	}
@@ -310,6 +330,8 @@ func (h *Handlers) changed(c echo.Context, k store.Collection, err error) error 
 		return c.Redirect(http.StatusSeeOther, views.CollectionURL(k.ID))
 	case errors.Is(err, uploads.ErrTooLarge):
 		status, text = http.StatusRequestEntityTooLarge, page.Say(c, "projects.files.large")
+	case errors.As(err, new(*knowledge.Tried)):
+		status, text = http.StatusTooManyRequests, page.Say(c, "projects.members.wait")
 	case errors.As(err, &bad) && bad.Field == "name":
 		text = page.Say(c, "knowledge.name.bad")
 	case errors.As(err, &bad) && bad.Field == "email":
@@ -317,7 +339,7 @@ func (h *Handlers) changed(c echo.Context, k store.Collection, err error) error 
 	case errors.As(err, &bad) && bad.Field == "group":
 		text = page.Say(c, "knowledge.group.unknown")
 	case errors.As(err, &bad):
-		text = page.Say(c, "knowledge.source.bad") + " " + views.Safe(bad.Why)
+		text = wrong(c, bad.Field)
 	default:
 		status, _ = httpx.StatusOf(err)
 		if status != http.StatusInsufficientStorage {
@@ -326,6 +348,21 @@ func (h *Handlers) changed(c echo.Context, k store.Collection, err error) error 
 		text = page.Say(c, "projects.files.full")
 	}
 	return h.page(c, status, k, &views.Notice{Kind: views.NoticeError, Text: text})
+}
+
+// wrong says what can't be, by its field: why is in English.
+func wrong(c echo.Context, field string) string {
+	switch field {
+	case "description":
+		return page.Say(c, "knowledge.bad.about")
+	case "every_seconds":
+		return page.Say(c, "knowledge.bad.every")
+	case "kind":
+		return page.Say(c, "knowledge.bad.kind")
+	case "role":
+		return page.Say(c, "knowledge.bad.role")
+	}
+	return page.Say(c, "knowledge.source.bad") + " " + page.Say(c, "knowledge.bad.address")
 }
 
 // upload stores the files of a form.
@@ -351,8 +388,8 @@ func (h *Handlers) share(c echo.Context, k store.Collection, action string, form
 		return store.ErrNotFound
 	}
 	if action == "share" {
-		return h.changed(c, k, h.Knowledge.Share(ctx, k, page.PlainText(form.Get("email")), page.PlainText(form.Get("group")),
-			store.Role(form.Get("role"))))
+		return h.changed(c, k, h.Knowledge.Share(ctx, k, principal.Of(ctx).Operator(), page.PlainText(form.Get("email")),
+			page.PlainText(form.Get("group")), store.Role(form.Get("role"))))
 	}
 	err := h.DB.LeaveCollection(ctx, form.Get("member"), k.ID)
 	if leaves && err == nil {
