@@ -285,7 +285,7 @@ test('a group limits what its members may use, and the page says why', { skip },
 
   await owner.goto(base + '/workspace/usage');
   await owner.getByRole('link', { name: 'zoe@example.org' }).click();
-  await owner.getByText('What zoe@example.org used').waitFor();
+  await owner.getByText('Usage of zoe@example.org').waitFor();
   assert.deepEqual(await violations(owner), []);
   await shot(owner, 'account-usage');
   await section(owner, 'groups');

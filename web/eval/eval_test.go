@@ -1,9 +1,12 @@
 package eval
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -201,6 +204,26 @@ func TestPagesOfThisMachineMayChange(t *testing.T) {
 	}
 }
 
+// withoutFolders leaves out the documentation of this machine, which takes a minute to read.
+func withoutFolders(t *testing.T, dir string) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(at)
+		if err != nil || !bytes.Contains(b, []byte(debianFiles)) {
+			return err
+		}
+		n++
+		return os.WriteFile(at, bytes.ReplaceAll(b, []byte(debianFiles), []byte("/none")), 0o600)
+	})
+	if err != nil || n != 1 {
+		t.Fatalf("%d files name a folder of this machine: %v", n, err)
+	}
+}
+
 // TestSampleCanBeAnswered: its pages are many, the same for a seed, found by search, moved and gone.
 func TestSampleCanBeAnswered(t *testing.T) {
 	t.Parallel()
@@ -212,6 +235,7 @@ func TestSampleCanBeAnswered(t *testing.T) {
 	if _, err := WriteSample(dir, 1); err == nil {
 		t.Error("a folder that is not empty was written to")
 	}
+	withoutFolders(t, dir)
 	s, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -221,6 +245,7 @@ func TestSampleCanBeAnswered(t *testing.T) {
 		if _, err := WriteSample(at, seed); err != nil {
 			t.Fatal(err)
 		}
+		withoutFolders(t, at)
 	}
 	a, err1 := Open(again)
 	b, err2 := Open(other)

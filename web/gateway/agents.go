@@ -23,7 +23,7 @@ type agentJSON struct {
 	Model       *string            `json:"model"`
 	ToolGroups  []string           `json:"tool_groups"`
 	Skills      []string           `json:"skills"`
-	Knowledge   []string           `json:"knowledge"`
+	Knowledge   []string           `json:"knowledge,omitempty"`
 	Settings    *agentSettingsJSON `json:"model_settings"`
 	Thinking    *bool              `json:"thinking_enabled"`
 	Effort      *string            `json:"reasoning_effort"`
