@@ -72,7 +72,9 @@ func TestStartsCountNoTokensTwice(t *testing.T) {
 	s := serve(t, nil, "--data", dir, "--config", conf)
 	begun(s)
 	titled(s, "answers", "worked", "asks", "ended", "helped")
-	until(t, func() bool { return used(s, "ended").ByCaller["lead_agent"] == 314 && used(s, "asks").ByCaller["lead_agent"] == 107 })
+	until(t, func() bool {
+		return used(s, "ended").ByCaller["lead_agent"] == 314 && used(s, "asks").ByCaller["lead_agent"] == 107
+	})
 	before := map[string]usage{}
 	for _, thread := range threads {
 		before[thread] = used(s, thread)
