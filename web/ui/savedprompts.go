@@ -55,8 +55,14 @@ func (u *UI) promptNamed(ctx context.Context, thread, text string) string {
 
 // savedPrompt is GET /ui/threads/:id/saved-prompt: the form for the fields of a kept prompt.
 func (u *UI) savedPrompt(c echo.Context, id string) error {
-	ctx := c.Request().Context()
+	ctx, fragment := c.Request().Context(), page.WantsFragment(c.Request())
+	if c.QueryParam("prompt") == "" && fragment {
+		return httpx.Errorf(http.StatusBadRequest, "the address doesn't name a prompt")
+	}
 	p, err := u.prompts.Prompts.Get(ctx, promptpages.Reader(ctx), c.QueryParam("prompt"))
+	if errors.Is(err, store.ErrNotFound) && !fragment { // it has gone since it was listed
+		return u.backToBox(c, id, "")
+	}
 	if err != nil {
 		return err
 	}
