@@ -292,7 +292,7 @@ test('a group limits what its members may use, and the page says why', { skip },
   await owner.locator('.mrow summary', { hasText: 'Interns' }).click();
   await owner.getByRole('button', { name: 'Delete group: Interns' }).click();
   await owner.getByRole('button', { name: 'Delete group', exact: true }).click();
-  await owner.getByText('There are no groups yet').waitFor();
+  await owner.getByText('No groups yet').waitFor();
   clean(owner);
 });
 
