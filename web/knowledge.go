@@ -27,7 +27,7 @@ const (
 	repositoryBytes = 512 << 20
 )
 
-// openKnowledge makes what keeps collections of documents.
+// openKnowledge starts the service of collections.
 func (a *App) openKnowledge() *knowledge.Service {
 	return knowledge.New(knowledge.Config{DB: a.db, Runs: a.runs, Dirs: a.dirs, Convert: a.converter.Convert,
 		Page: func(ctx context.Context, address string) (knowledge.Page, error) {
@@ -95,7 +95,7 @@ func (k known) named(ctx context.Context, owner string, names []string) ([]lead.
 	return out, err
 }
 
-// of are those that a run may search at this moment.
+// of returns the collections that a run may search now.
 func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error) {
 	if t.Options.Guest {
 		return nil, nil

@@ -286,7 +286,7 @@ func (s *Service) Left(ctx context.Context, owner string, r Rights, run string) 
 	return mostTokens - used, nil
 }
 
-// Spend counts tokens that a run took, so that runs of its owner at the same time share what is left for the day.
+// Spend counts tokens of a run against its owner's day, whose rest all runs of the owner share.
 func (s *Service) Spend(ctx context.Context, owner, run string, tokens int64) error {
 	return s.DB.CountUsed(ctx, owner, run, tokens)
 }

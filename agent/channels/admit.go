@@ -12,7 +12,7 @@ import (
 	"fawn/store"
 )
 
-// who is the account that a message is attributed to.
+// who is the account that owns a message.
 type who struct {
 	owner      string
 	connection string // "" for somebody on the list of the configuration
@@ -232,7 +232,7 @@ func (l *line) allow(ctx context.Context, c *candidate) (err error) {
 	return nil
 }
 
-// Members of a group who may write, besides people with an account.
+// Members of a group with the right to write, besides people with an account.
 const (
 	MembersAll    = "all"
 	MembersPaired = "paired"
@@ -258,7 +258,7 @@ func (l *line) refuse(ctx context.Context, row store.Inbound, u chat.Update, rea
 	return nil
 }
 
-// words are those for somebody: in their language where the app tells it, else in that of the server.
+// words selects texts by a sender's language, or the server's language where the app doesn't tell it.
 func (b *bot) words(p chat.Person) words { return wordsOf(cmp.Or(p.Lang, b.h.current().Lang)) }
 
 // say answers a message with a few words. It is tried once: the message is done with already.

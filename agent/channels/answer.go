@@ -14,7 +14,7 @@ import (
 // answer is a chat's view of a run: the lead agent's text, questions, and the current activity. It is built from the
 // run's log alone.
 type answer struct {
-	lang   string // tag of the language of what is said besides the text
+	lang   string // language tag of texts besides the answer
 	parts  []*part
 	files  []string // paths that were presented, in order
 	doing  string   // the tool at work
@@ -185,5 +185,5 @@ func (a *answer) ending() string {
 	return fmt.Sprintf(a.words().failed, a.words().ended(why))
 }
 
-// words are those of the language that the chat is told in.
+// words selects texts by the language of the chat.
 func (a *answer) words() words { return wordsOf(a.lang) }

@@ -252,7 +252,7 @@ func settingsOf(c store.ChannelChat) (s chatSettings) {
 // mostModels is how many models a list has.
 const mostModels = 30
 
-// models lists the models that whoever asks may use, or those with a word in their names, or chooses one.
+// models lists the sender's models, all or by a word in their names, or selects one.
 func (l *line) models(ctx context.Context, c store.ChannelChat, a *admitted, say words) (string, error) {
 	var all []string
 	if l.b.h.cfg.Models != nil {

@@ -98,7 +98,7 @@ func (b *bot) deliver(first store.Outbound, fresh bool) {
 	}
 }
 
-// words are those of the language of whoever is answered.
+// words selects texts by the recipient's language.
 func (d *delivery) words() words { return wordsOf(d.ans.lang) }
 
 // over forgets a delivery.

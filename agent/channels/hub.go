@@ -26,13 +26,13 @@ type Config struct {
 	Log  *slog.Logger
 	// Save stores the files of a form in the uploads of a thread; nil takes no files.
 	Save func(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error)
-	// Listen writes down what is said in a recording. Nil never does.
+	// Listen transcribes a recording; nil transcribes nothing.
 	Listen func(ctx context.Context, name string, audio io.Reader) (string, error)
 	// Listens tells whether Listen would be of use at the moment.
 	Listens func() bool
 	// Open opens a file of a thread by its virtual path, with its size; nil sends no files.
 	Open func(thread, path string) (io.ReadCloser, int64, error)
-	// Models are the names of the models that somebody may choose, the default one first.
+	// Models lists a user's models by name, the default one first.
 	Models func(ctx context.Context, owner string) []string
 	// Skill tells whether a skill that people can call has a name.
 	Skill func(name string) bool

@@ -351,7 +351,7 @@ type target struct {
 	Whole  bool   `json:"whole,omitempty"`  // sent when it's complete, to a chat that did not ask
 	Title  string `json:"title,omitempty"`  // of a task
 	Failed string `json:"failed,omitempty"` // why there is no run
-	Lang   string `json:"lang,omitempty"`   // of whoever asked, where the app tells it
+	Lang   string `json:"lang,omitempty"`   // of the sender, where the app tells it
 }
 
 // firstPiece is the first message of an answer, not yet sent.

@@ -7,7 +7,7 @@ import (
 	"fawn/agent/channels/chat"
 )
 
-// placeholder is what a message holds that is to get its text.
+// placeholder is the first text of a message that is edited later.
 const placeholder = "…"
 
 // What a model is told of a message besides its words.
@@ -18,7 +18,7 @@ const (
 	unheard     = "(Sent a voice message, but %s)"
 )
 
-// words are what people are told besides answers, in one language.
+// words are the replies besides answers, in one language.
 type words struct {
 	stranger, tooLong, voice, sticker, unreadable, tooMany, allowed, notAllowed, guest, connected, badCode, codeGroup,
 	fresh, nothing, noAnswer, noWeb, noModel, busy, goalSet, goalGone, noGoal, help string
@@ -31,7 +31,7 @@ type words struct {
 	inTheFile, queued, searching, reading, writing, doing, noReason, stop string
 }
 
-// wordsOf are those of a language by its tag, English for one that there are none for.
+// wordsOf returns the texts of a language by its tag, English ones for a language without any.
 func wordsOf(tag string) words {
 	base, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")
 	if base == "zh" {
@@ -59,7 +59,7 @@ func (w words) ended(text string) string {
 	return text + w.stop
 }
 
-// tool is what people read while a tool works.
+// tool describes a running tool.
 func (w words) tool(name string) string {
 	switch {
 	case name == "present_files" || name == "ask_clarification" || name == "write_todos":

@@ -26,7 +26,7 @@ func MediaKinds() []string { return []string{MediaImages, MediaSpeech, MediaTran
 // ErrNoMedia is an edit of a kind that there is not.
 var ErrNoMedia = errors.New("there is no such kind of model")
 
-// MediaEdit is what the settings page says about a model beside chat.
+// MediaEdit is a change of an image, speech or transcription model.
 type MediaEdit struct {
 	Kind    string // one of [MediaKinds]
 	BaseURL string // empty is OpenAI's
@@ -34,12 +34,12 @@ type MediaEdit struct {
 	Voice   string // of speech; empty is the usual
 	// Key is the provider's key; nil keeps the one there is, and an empty one is forgotten.
 	Key *Secret
-	// Like is the name of a model for chats whose address and key are taken.
+	// Like names a chat model to copy address and key from.
 	Like  string
 	Judge func(address string) error // says why a new address may not be used; nil judges none
 }
 
-// Media is what is configured for a kind.
+// Media returns the configuration of a kind.
 func (f *File) Media(kind string) (m Speech, known bool) {
 	switch kind {
 	case MediaImages:

@@ -23,7 +23,7 @@ import (
 	"fawn/uploads/documents"
 )
 
-// Bounds of what a collection is made of.
+// Bounds of collections.
 const (
 	MaxName    = 100 // characters
 	MaxAbout   = 500 // characters
@@ -60,11 +60,11 @@ type Config struct {
 	Page func(ctx context.Context, address string) (Page, error)
 	// Git makes a client for repositories; nil reads none.
 	Git func() *http.Client
-	// Folders are those of the server that may be sources, as the configuration has them now.
+	// Folders returns the configured folders of the server that sources may name.
 	Folders func() []string
 	// Most is how many bytes of text a collection may have now.
 	Most func() int64
-	// Temp is a folder for what is fetched.
+	// Temp is a folder for downloads.
 	Temp string
 	// Embedder is the one that is configured now; nil, or one that gives nil, searches by words only.
 	Embedder func() Embedder
@@ -99,7 +99,7 @@ func New(c Config) *Service {
 	return &Service{cfg: c, changed: make(chan struct{})}
 }
 
-// wake has Run look what there is to do.
+// wake makes Run check for due work.
 func (s *Service) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,7 +241,7 @@ func (s *Service) Share(ctx context.Context, c store.Collection, operator bool, 
 	return s.cfg.DB.ShareCollection(ctx, c.Owner, c.ID, member, role)
 }
 
-// writing is the collection for whoever may write it. Errors: store.ErrNotFound.
+// writing returns a collection with write access. Errors: store.ErrNotFound.
 func (s *Service) writing(ctx context.Context, person, id string) (store.Collection, error) {
 	c, err := s.cfg.DB.CollectionFor(ctx, person, id)
 	if err == nil && !c.Role.Writes() {
@@ -289,7 +289,7 @@ func (s *Service) saved(ctx context.Context, id string) error {
 	return errors.Join(err, failed)
 }
 
-// askUploads has what was uploaded to a collection read.
+// askUploads schedules reading the uploads of a collection.
 func (s *Service) askUploads(ctx context.Context, id string) error {
 	list, err := s.cfg.DB.Sources(ctx, id)
 	if err != nil {

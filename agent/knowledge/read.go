@@ -164,7 +164,7 @@ func (r *reading) removeUnseen(ctx context.Context) error {
 	return nil
 }
 
-// take makes a document what the source has.
+// take updates a document from its source.
 func (r *reading) take(ctx context.Context, it item) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -311,7 +311,7 @@ func (r *reading) fail(ctx context.Context, had bool, d store.Document, reason s
 	return r.add(ctx, store.Indexed{Document: d})
 }
 
-// clear takes what a document was out of the index.
+// clear removes a document's earlier passages from the index.
 func (r *reading) clear(ctx context.Context, had bool, d store.Document) error {
 	if !had {
 		return nil

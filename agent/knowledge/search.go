@@ -131,7 +131,7 @@ func fuse(orders ...[]ranked) []ranked {
 	return all
 }
 
-// hits looks up what was found.
+// hits looks up the passages of a result.
 func (s *Service) hits(ctx context.Context, list []store.Collection, all []ranked, files []string, limit int) ([]Hit, error) {
 	docs := make([]map[string]store.Document, len(list))
 	for i, c := range list {

@@ -20,7 +20,7 @@ const (
 	embedText     = 2000      // bytes of a passage that are embedded
 )
 
-// vectors are those of collections that were searched lately, as many as cacheBytes holds.
+// vectors caches the vectors of recently searched collections, up to cacheBytes.
 type vectors struct {
 	mu      sync.Mutex
 	list    []*shelfVectors // the one used last at the end
@@ -28,7 +28,7 @@ type vectors struct {
 	reading map[string]chan struct{} // by collection; closed when they are read
 }
 
-// shelfVectors are those of one collection.
+// shelfVectors are the vectors of one collection.
 type shelfVectors struct {
 	collection, model string
 	version           int64
@@ -291,7 +291,7 @@ func (s *Service) embedAll(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// refused tells that a model doesn't take what it was given, in whatever words.
+// refused reports whether a model refused its input.
 func refused(err error) bool {
 	var e *llmerr.Error
 	return errors.As(err, &e) && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, e.Status)

@@ -12,10 +12,10 @@ import (
 // Collection is a collection of documents that a run searches.
 type Collection struct{ Name, About string }
 
-// maxAbout is how many characters a run is told of what a collection is about.
+// maxAbout bounds the description of a collection in the prompt, in characters.
 const maxAbout = 200
 
-// collections are those that the project and the agent of a run refer to, as far as the person may read them.
+// collections returns the readable collections that the run's project and agent name.
 func (b *Builder) collections(ctx context.Context, owner string, c custom) ([]Collection, error) {
 	names := slices.Clone(c.Knowledge)
 	if c.project != nil {
@@ -27,7 +27,7 @@ func (b *Builder) collections(ctx context.Context, owner string, c custom) ([]Co
 	return b.named(ctx, owner, names)
 }
 
-// known is what a run is told of the collections that it can search.
+// known describes the searchable collections of a run.
 func (e equipment) known() []safe {
 	list := e.who.collections
 	if len(list) == 0 || !slices.ContainsFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.SearchDocuments }) {

@@ -50,7 +50,7 @@ type follows struct {
 
 	mu     sync.Mutex
 	places map[string]chan struct{} // by server: one for each question
-	wake   map[string]chan struct{} // by the id of the task: somebody wants it cancelled
+	wake   map[string]chan struct{} // by the id of the task: cancellation is requested
 }
 
 func newFollows(f *Following) *follows {

@@ -6,7 +6,7 @@ import (
 	"fawn/agent"
 )
 
-// Allowance is what a person may still spend on a day. Other runs of theirs take from it at the same time.
+// Allowance is the rest of a person's daily tokens, shared by all of their runs.
 type Allowance struct {
 	Left  func(ctx context.Context) (tokens int, err error) // 0 when nothing is left
 	Spend func(ctx context.Context, tokens int) error       // counts what a call took

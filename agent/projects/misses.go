@@ -33,7 +33,7 @@ type missed struct {
 	until time.Time
 }
 
-// Check is *TooMany for a person who has to wait.
+// Check returns *TooMany until the person may try again.
 func (m *Misses) Check(person string, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"fawn/store"
 )
 
-// Shown are the settings of a project without the names of what somebody may not use.
+// Shown returns a project's settings without names that a member has no right to.
 func Shown(s store.ProjectSettings, may access.Rights) store.ProjectSettings {
 	if s.Model != "" && !may.May(access.Model, s.Model) {
 		s.Model = ""

@@ -30,14 +30,14 @@ type Exported struct {
 	Text  string `json:"text"`
 }
 
-// Imported counts what an import did.
+// Imported is the result of an import.
 type Imported struct {
 	Added   int      `json:"added"`
 	Same    int      `json:"unchanged"` // they were there already
 	Renamed []string `json:"renamed"`   // new names of prompts whose names were taken
 }
 
-// Export gives somebody's own prompts.
+// Export returns a user's own prompts.
 func (s *Service) Export(ctx context.Context, by Who) (Export, error) {
 	out := Export{Version: 1, Prompts: []Exported{}}
 	list, err := s.List(ctx, by, false)

@@ -25,7 +25,7 @@ type Answer struct {
 	Judged   *Judged           `json:"judged,omitempty"`
 }
 
-// Usage is what a run took in tokens.
+// Usage is the token usage of a run.
 type Usage struct {
 	Input  int `json:"input_tokens"`
 	Output int `json:"output_tokens"`
@@ -39,7 +39,7 @@ type Opened struct {
 	OK  bool   `json:"ok"`
 }
 
-// Verdict is what a citation is worth.
+// Verdict is the judgement of a citation.
 type Verdict string
 
 // The verdicts.
@@ -76,7 +76,7 @@ type Made struct {
 	Judge    *Opinion `json:"judge,omitempty"`
 }
 
-// Measures are those of one answer.
+// Measures are the figures of one answer.
 type Measures struct {
 	Citations []Citation `json:"citations"`
 	Points    []Covered  `json:"points"`

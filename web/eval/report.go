@@ -15,7 +15,7 @@ import (
 	"fawn/web/client"
 )
 
-// Outcome is what came of one question.
+// Outcome is the result of one question.
 type Outcome struct {
 	Question Question `json:"question"`
 	Answer   Answer   `json:"answer"`
@@ -44,7 +44,7 @@ type Totals struct {
 	JudgeTokens   int      `json:"judge_tokens,omitempty"`
 }
 
-// Report is what an evaluation came to.
+// Report is the result of an evaluation.
 type Report struct {
 	Suite    string    `json:"suite"`
 	Model    string    `json:"model"` // "" is the server's choice
@@ -194,7 +194,7 @@ func (t Totals) cells() []string {
 
 func ptr(v float64) *float64 { return &v }
 
-// head says what was evaluated.
+// head names agent, model and suite.
 func (r *Report) head() string {
 	parts := []string{"model " + cmp.Or(r.Model, "of the configuration")}
 	if r.Mode != "" {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a token is.
+// kind is the class of a token.
 type kind int
 
 const (

@@ -395,7 +395,7 @@ func (g *Gateway) deleteCollectionDocument(c echo.Context, k store.Collection) e
 	return c.NoContent(http.StatusNoContent)
 }
 
-// collectionMember is whom a collection is shared with, by name.
+// collectionMember is a member of a collection, by name.
 type collectionMember struct {
 	ID    string `json:"member_id"`
 	Kind  string `json:"kind"`
@@ -417,7 +417,7 @@ func (g *Gateway) namedMember(ctx context.Context, m store.Member) (collectionMe
 	return one, gone(err)
 }
 
-// gone forgives that somebody is not there any more.
+// gone ignores accounts that no longer exist.
 func gone(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil

@@ -61,7 +61,7 @@ type projectJSON struct {
 	UpdatedAt    string   `json:"updated_at"`
 }
 
-// projectFor is a project as whoever asks is told of it: without the names of what they may not use.
+// projectFor encodes a project without names that the caller has no right to.
 func (g *Gateway) projectFor(c echo.Context, p store.Project) (projectJSON, error) {
 	may, err := g.Access.Of(c.Request().Context(), g.Owner(c))
 	if err != nil {

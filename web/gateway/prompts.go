@@ -18,7 +18,7 @@ import (
 	o "fawn/web/openapi"
 )
 
-// promptRoutes are the routes of prompts that people keep.
+// promptRoutes are the routes of saved prompts.
 func (g *Gateway) promptRoutes() []route.Route {
 	return []route.Route{
 		route.On("GET", "/prompts", user, "listPrompts", g.listPrompts),
@@ -66,7 +66,7 @@ func promptOf(p prompts.Prompt) promptJSON {
 	return out
 }
 
-// promptError words what went wrong with a prompt.
+// promptError maps errors of prompts to responses.
 func promptError(err error) error {
 	var bad *prompts.Invalid
 	switch {
@@ -82,7 +82,7 @@ func promptError(err error) error {
 	return err
 }
 
-// promptUser is who asks for prompts.
+// promptUser returns the caller.
 func (g *Gateway) promptUser(c echo.Context) prompts.Who {
 	return prompts.Who{Owner: g.Owner(c), Operator: principal.Of(c.Request().Context()).Operator()}
 }
@@ -119,7 +119,7 @@ type promptBody struct {
 	Shared json.RawMessage `json:"shared_with"`
 }
 
-// apply writes what a request says into a draft.
+// apply writes a request's fields into a draft.
 func (b promptBody) apply(d *prompts.Draft) error {
 	for _, f := range []struct {
 		from *string

@@ -66,12 +66,12 @@ func (k Key) Part(name string) Key {
 // ID is a UUID that is the same for each request with the key.
 func (k Key) ID() string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(k.name)).String() }
 
-// Claim is what is kept of the first request with a key.
+// Claim is the stored record of the first request with a key.
 type Claim struct {
 	Sum  string          `json:"sum"`
 	Run  string          `json:"run"`            // the id that its run has got, or gets
 	Done bool            `json:"done"`           // the run was stored
-	Plan json.RawMessage `json:"plan,omitempty"` // what the request was going to do
+	Plan json.RawMessage `json:"plan,omitempty"` // the decisions of the request, such as its thread
 }
 
 // Keys knows the keys of requests. Its methods may be called from any goroutine.

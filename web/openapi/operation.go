@@ -112,7 +112,7 @@ func (o Op) Statuses() []int {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Headers are those that a client may send.
+// Headers are optional request headers.
 func (o Op) Headers() []Param {
 	if !o.Keyed {
 		return o.Header

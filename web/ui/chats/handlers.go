@@ -16,7 +16,7 @@ type Handlers struct {
 	Bots         *bots.Service // of chat apps; nil has none
 	RunsCommands func() bool   // whether there is a sandbox to start anew
 	Keep         time.Duration // how long deleted chats can be had back
-	// Prompts are those that the reader can use; nil has none.
+	// Prompts lists the reader's prompts; nil has none.
 	Prompts func(context.Context) ([]views.SavedPrompt, error)
 
 	trash *trash

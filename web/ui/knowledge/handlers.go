@@ -7,7 +7,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the pages.
+// Handlers serve the pages of collections.
 type Handlers struct {
 	*page.Site
 	Knowledge *knowledge.Service

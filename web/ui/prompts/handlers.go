@@ -1,4 +1,4 @@
-// Package prompts answers on the pages of prompts that people keep.
+// Package prompts serves the pages of saved prompts.
 package prompts
 
 import (
@@ -6,7 +6,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the pages.
+// Handlers serve the pages of prompts.
 type Handlers struct {
 	*page.Site
 	Prompts *prompts.Service

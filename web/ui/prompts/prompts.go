@@ -25,7 +25,7 @@ import (
 // maxForm bounds the form of a prompt, in bytes: letters may be written as three.
 const maxForm = 4 * prompts.MaxText
 
-// Reader is who looks at the pages of a request.
+// Reader returns the user of a request.
 func Reader(ctx context.Context) prompts.Who {
 	return prompts.Who{Owner: principal.Owner(ctx), Operator: principal.Of(ctx).Operator()}
 }
@@ -133,7 +133,7 @@ func (h *Handlers) formPage(c echo.Context, status int, f views.PromptForm) (err
 	return page.HTML(c, status, view.FormPage(f))
 }
 
-// drafted is what a form says of a prompt.
+// drafted reads a prompt from a form.
 func drafted(form url.Values) prompts.Draft {
 	return prompts.Draft{Name: form.Get("name"), About: page.PlainText(form.Get("description")), Text: page.PlainText(form.Get("text")),
 		Shared: form.Get("shared")}
