@@ -66,7 +66,7 @@ import (
 //	the plan changes    outer todos (chat.Plan)
 //	the queue changes   outer queue (chat.Queue); after a run that ended well the stream
 //	                    goes on with the next message, as a reset
-//	an app is there     outer apps-{turn} (TurnApps)
+//	an app or a picture outer apps-{turn} (TurnApps)
 //	files handed over   outer files-{turn} (TurnFiles); outer files-button
 //	a title is known    Title in the frame; outer title; outer tl-{thread}
 //	a question          is part of end-{turn}: open when the run is over, calm once it

@@ -103,6 +103,7 @@ type MediaModel struct {
 	Address, Model, Voice string
 	HasKey                bool
 	Alike                 []string // models for chats whose address and key it can have
+	Like                  string   // the one that was chosen, in a form that was refused
 	Wrong, Problem        string   // the field that was refused, and why
 }
 

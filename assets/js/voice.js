@@ -66,10 +66,17 @@ const listen = (b, insert, toast) => {
   r.lang = document.documentElement.lang;
   r.continuous = true;
   r.onresult = (e) => { for (let i = e.resultIndex; i < e.results.length; i++) if (e.results[i].isFinal && b.isConnected) insert(e.results[i][0].transcript.trim()); };
-  r.onerror = (e) => { if (!it.over() && e.error !== 'aborted') toast(e.error === 'not-allowed' ? b.dataset.denied : b.dataset.failed); };
+  r.onerror = (e) => { if (!it.over() && e.error !== 'aborted') toast(b.dataset[{'not-allowed': 'denied', network: 'none', 'service-not-allowed': 'none', 'language-not-supported': 'none'}[e.error] ?? 'failed']); };
   r.onend = it.end;
   r.start();
   press(b, true);
+};
+
+// list counts the voices of the browser, which some load late.
+const list = async () => {
+  if (!window.speechSynthesis) return 0;
+  if (!speechSynthesis.getVoices().length) await new Promise((done) => { speechSynthesis.addEventListener('voiceschanged', done, {once: true}); setTimeout(done, 1000); });
+  return speechSynthesis.getVoices().length;
 };
 
 // speak reads an answer aloud.
@@ -85,6 +92,8 @@ export const speak = async (b, form, {toast}) => {
     a.play().catch(fail);
     return;
   }
+  const voices = await list();
+  if (!voices) { toast(b.dataset.none); return; }
   const it = begin(b, () => speechSynthesis.cancel());
   press(b, true);
   const res = await fetch(b.dataset.at + '?text=1').catch(() => null);
@@ -94,6 +103,7 @@ export const speak = async (b, form, {toast}) => {
   if (it.over()) return;
   const words = new SpeechSynthesisUtterance(text);
   words.lang = document.documentElement.lang;
-  words.onend = words.onerror = it.end;
+  words.onend = it.end;
+  words.onerror = (e) => { if (!it.over() && e.error !== 'canceled' && e.error !== 'interrupted') toast(b.dataset.none); it.end(); };
   speechSynthesis.speak(words);
 };

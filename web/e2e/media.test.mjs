@@ -58,6 +58,33 @@ before(async () => {
 });
 after(async () => { await browser?.close(); await fawn?.stop(); provider?.close(); });
 
+test('without models the browser listens and speaks, or says what to set up', { skip }, async () => {
+  const bare = await start({});
+  const page = await open(browser, bare.base);
+  await page.addInitScript(() => {
+    window.webkitSpeechRecognition = window.SpeechRecognition = class { start() { setTimeout(() => { this.onerror({ error: window.heard ? 'no-speech' : 'network' }); this.onend(); }); } stop() {} };
+    Object.defineProperty(window, 'speechSynthesis', { value: Object.assign(new EventTarget(), { getVoices: () => [], speak() {}, cancel() {} }) });
+  });
+  for (const [lang, dictate, say, more, read, sets] of [
+    ['en', 'Dictate', /This browser can’t transcribe speech\. To dictate, set up a transcription model in Settings/, '[data-act=more]', 'Read aloud', /no voice to read with/],
+    ['zh-CN', '语音输入', /此浏览器无法转写语音/, '[data-act=more]', '朗读', /没有可用的朗读语音/]]) {
+    await page.context().addCookies([{ name: 'fawn_prefs', value: `lang=${lang}`, url: bare.base }]);
+    await page.goto(bare.base + newChat);
+    await page.locator('#dictate').click();
+    await page.waitForFunction((re) => new RegExp(re).test(document.querySelector('#toasts').innerText), say.source);
+    assert.equal(await page.getAttribute('#dictate', 'aria-pressed'), 'false');
+    assert.equal(await page.getAttribute('#dictate', 'aria-label'), dictate);
+    await ask(page, bare.base, scripted({ text: 'The sun sets at eight.' }));
+    await finished(page);
+    await page.click(more);
+    await page.getByRole('button', { name: read }).click();
+    await page.waitForFunction((re) => new RegExp(re).test(document.querySelector('#toasts').innerText), sets.source);
+  }
+  clean(page);
+  await page.context().close();
+  await bare.stop();
+});
+
 const shots = process.env.FAWN_SHOTS; // a folder for pictures of the page
 
 test('pictures stand in the chat with what made them, and Again asks for another', { skip }, async () => {
@@ -65,8 +92,7 @@ test('pictures stand in the chat with what made them, and Again asks for another
   await ask(page, fawn.base, scripted({ tool_calls: [{ name: 'generate_image', args: { prompt: 'A red sun over a calm sea, flat colours', count: 2, seed: 7 } }] }, { text: 'Here are two suns.' }));
   await finished(page);
   const figure = page.locator('figure.made');
-  await page.waitForSelector('details.trail:not([open])'); // it folds when the answer has ended
-  await page.locator('details.trail > summary').click();
+  await page.waitForSelector('details.trail:not([open])'); // it folds when the answer has ended, and the pictures stay
   await figure.waitFor();
   await until('two pictures', () => figure.locator('img').evaluateAll((all) => all.length === 2 && all.every((i) => i.naturalWidth > 100)));
   assert.match(await figure.innerText(), /A red sun over a calm sea, flat colours[\s\S]*pic-1[\s\S]*seed 7/);

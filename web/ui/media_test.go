@@ -68,6 +68,18 @@ func TestModelsForImagesAndVoiceAreSetUpInTheSettings(t *testing.T) {
 	if s := w.config.Current().File.Speech; s.Model != "" || s.APIKey != "" {
 		t.Errorf("still there: %+v", s)
 	}
+	refused := url.Values{"model": {"img\u2028x$"}, "like": {"chat-x"}, "address": {"ftp://img.example"}}
+	if a := w.post("/ui/media/by-name/images", refused); a.StatusCode != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, `<option value="chat-x" selected>`) || !strings.Contains(a.body, `value="ftp://img.example"`) {
+		t.Errorf("the model that was chosen is lost: %d", a.StatusCode)
+	}
+	if a := w.post("/ui/media/by-name/images", url.Values{"model": {"img-x"}, "like": {"chat-x"}, "address": {"https://img.example/v1"},
+		"forget": {"1"}}); a.StatusCode != http.StatusSeeOther {
+		t.Fatal(a.StatusCode, a.body)
+	}
+	if m := w.config.Current().File.Images; m.APIKey != "" || m.BaseURL != "https://img.example/v1" {
+		t.Errorf("the key that was removed came back: %+v", m)
+	}
 	if a := w.post("/ui/media/by-name/video", form); a.StatusCode != http.StatusNotFound {
 		t.Error(a.StatusCode)
 	}

@@ -4,9 +4,7 @@ import (
 	"archive/zip"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"fawn/uploads/workbook"
 )
@@ -86,51 +84,4 @@ func values(cells []workbook.Cell, left int) (row []string, still int) {
 		row[c.Column] = text
 	}
 	return row, left
-}
-
-// book is tables as an Excel file; numbers are numbers there, and formulas are text.
-func book(list []grid) ([]byte, error) {
-	const ml = "application/vnd.openxmlformats-officedocument.spreadsheetml."
-	const ns = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"`
-	types := `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
-		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
-		`<Default Extension="xml" ContentType="application/xml"/>` +
-		`<Override PartName="/docProps/core.xml" ContentType="application/vnd.openxmlformats-package.core-properties+xml"/>` +
-		`<Override PartName="/xl/workbook.xml" ContentType="` + ml + `sheet.main+xml"/>`
-	rels := &relations{}
-	sheets := ""
-	var parts []part
-	for n, g := range list {
-		name := fmt.Sprintf("worksheets/sheet%d.xml", n+1)
-		types += `<Override PartName="/xl/` + name + `" ContentType="` + ml + `worksheet+xml"/>`
-		title := g.name
-		if title == "" {
-			title = fmt.Sprintf("Sheet%d", n+1)
-		}
-		sheets += fmt.Sprintf(`<sheet name="%s" sheetId="%d" r:id="%s"/>`, esc(title), n+1,
-			rels.add("worksheet", name, false))
-		var b strings.Builder
-		b.WriteString(xmlHead + `<worksheet ` + ns + `><sheetData>`)
-		for i, row := range append([][]string{g.head}, g.rows...) {
-			b.WriteString(`<row>`)
-			for _, cell := range row {
-				if v, ok := number(cell); ok && i > 0 {
-					b.WriteString(`<c><v>` + strconv.FormatFloat(v, 'g', -1, 64) + `</v></c>`)
-				} else if utf8.RuneCountInString(cell) <= 32_767 { // more is not allowed
-					b.WriteString(`<c t="inlineStr"><is><t xml:space="preserve">` + esc(cell) + `</t></is></c>`)
-				} else {
-					return nil, errors.New("a cell is longer than Excel allows; write CSV")
-				}
-			}
-			b.WriteString(`</row>`)
-		}
-		b.WriteString(`</sheetData></worksheet>`)
-		parts = append(parts, part{"xl/" + name, []byte(b.String())})
-	}
-	book := `<workbook ` + ns +
-		` xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>` + sheets +
-		`</sheets></workbook>`
-	return zipped(append([]part{{"[Content_Types].xml", []byte(xmlHead + types + `</Types>`)},
-		rootRels("xl/workbook.xml"), {"xl/workbook.xml", []byte(xmlHead + book)},
-		rels.part("xl/_rels/workbook.xml.rels"), coreProps(&doc{})}, parts...))
 }

@@ -10,9 +10,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/go-fonts/liberation/liberationsansbold"
+	"github.com/go-fonts/liberation/liberationsansregular"
 	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
@@ -167,9 +167,9 @@ func (r *raster) face(size float64, kind int) (font.Face, error) {
 			return nil, nil
 		}
 	case boldFace:
-		parsed, err = opentype.Parse(gobold.TTF)
+		parsed, err = opentype.Parse(liberationsansbold.TTF)
 	default:
-		parsed, err = opentype.Parse(goregular.TTF)
+		parsed, err = opentype.Parse(liberationsansregular.TTF)
 	}
 	if err != nil {
 		return nil, err

@@ -48,6 +48,8 @@ type chart struct {
 	series      []series
 	l, r, t, b  float64 // the field
 	low, high   float64
+	ofTable     bool  // the numbers are those of the table above
+	columns     []int // of those numbers: that of the labels, then those of the series
 }
 
 func drawChart(c call) error {
@@ -155,6 +157,7 @@ func chartOf(c call, g grid) (*chart, error) {
 		}
 		ch.series = append(ch.series, s)
 	}
+	ch.columns = append([]int{x}, ys...)
 	return ch, nil
 }
 
@@ -239,14 +242,17 @@ func ticks(low, high float64, n int) []float64 {
 	return out
 }
 
-// label is a number as an axis shows it.
-func label(v, step float64) string {
+// label is a number as an axis shows it; top is the largest of that axis, whose numbers have one unit.
+func label(v, top float64) string {
 	for _, unit := range []struct {
 		size float64
 		name string
 	}{{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e4, "k"}} {
-		if math.Abs(v) >= unit.size || step >= unit.size {
+		if top >= unit.size {
 			size := unit.size
+			if v == 0 {
+				return "0"
+			}
 			if unit.name == "k" {
 				size = 1e3
 			}
@@ -298,7 +304,7 @@ func (c *chart) scale() {
 	c.low, c.high = marks[0], marks[len(marks)-1]
 	for _, v := range marks {
 		c.line(color.NRGBA{0xdd, 0xe2, 0xe8, 255}, 1, []point{{c.l, c.y(v)}, {c.r, c.y(v)}})
-		c.text(point{c.l - 8, c.y(v) + 4}, label(v, marks[1]-marks[0]), 12, false, 1, false)
+		c.text(point{c.l - 8, c.y(v) + 4}, label(v, max(-marks[0], marks[len(marks)-1])), 12, false, 1, false)
 	}
 }
 
@@ -386,7 +392,7 @@ func (c *chart) rows() {
 	x := func(v float64) float64 { return c.l + (v-first)/(last-first)*(c.r-c.l) }
 	for _, v := range marks {
 		c.line(color.NRGBA{0xdd, 0xe2, 0xe8, 255}, 1, []point{{x(v), c.t}, {x(v), c.b}})
-		c.text(point{x(v), c.b + 18}, label(v, marks[1]-marks[0]), 12, false, 0, false)
+		c.text(point{x(v), c.b + 18}, label(v, max(-marks[0], marks[len(marks)-1])), 12, false, 0, false)
 	}
 	slot := (c.b - c.t) / float64(len(c.labels))
 	high1 := slot * 0.74 / float64(len(c.series))
@@ -412,6 +418,9 @@ func (c *chart) lines() {
 	at := func(i int) float64 {
 		if len(c.labels) == 1 {
 			return (c.l + c.r) / 2
+		}
+		if n := float64(len(c.labels)); n <= 40 { // away from the axis
+			return c.l + (c.r-c.l)*(float64(i)+0.5)/n
 		}
 		return c.l + (c.r-c.l)*float64(i)/float64(len(c.labels)-1)
 	}
@@ -459,7 +468,7 @@ func (c *chart) scatter() {
 	low, high := marks[0], marks[len(marks)-1]
 	at := func(v float64) float64 { return c.l + (v-low)/(high-low)*(c.r-c.l) }
 	for _, v := range marks {
-		c.text(point{at(v), c.b + 18}, label(v, marks[1]-marks[0]), 11.5, false, 0, false)
+		c.text(point{at(v), c.b + 18}, label(v, max(-marks[0], marks[len(marks)-1])), 11.5, false, 0, false)
 	}
 	for n, s := range c.series {
 		shade := hues()[n]

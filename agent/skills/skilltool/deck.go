@@ -152,7 +152,7 @@ func (in drawings) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			_, err := fmt.Fprintf(w, "<pre><code>%s\n</code></pre>\n", html.EscapeString(text))
 			return ast.WalkSkipChildren, err
 		}
-		ch, err := in.doc.figure(text)
+		ch, err := in.doc.figure(text, (&reader{doc: in.doc, src: src}).above(n))
 		if err != nil {
 			return ast.WalkStop, err
 		}
@@ -221,7 +221,11 @@ func writePage(_ call, d *doc) ([]byte, error) {
 }
 
 func htmlHead(title string) string {
-	return "<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n" +
+	language := ""
+	if languageOf(title) == "zh-CN" {
+		language = ` lang="zh-CN"`
+	}
+	return "<!doctype html>\n<html" + language + ">\n<head>\n<meta charset=\"utf-8\">\n" +
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + html.EscapeString(title) +
 		"</title>\n"
 }
@@ -234,6 +238,8 @@ h1 { font-size: 2rem; margin-top: 0; }
 img { max-width: 100%; height: auto; }
 table { border-collapse: collapse; display: block; overflow-x: auto; font-variant-numeric: tabular-nums; }
 th, td { border: 1px solid #d5dae1; padding: .35rem .7rem; text-align: left; }
+[align=right] { text-align: right; }
+[align=center] { text-align: center; }
 th { background: #f1f4f8; }
 pre { background: #f4f6f8; padding: .9rem 1rem; overflow-x: auto; border-radius: 6px; }
 code { font-family: ui-monospace, Consolas, monospace; font-size: .9em; }
@@ -277,25 +283,31 @@ func writeDeck(_ call, d *doc) ([]byte, error) {
 
 const deckStyle = `<style>
 html, body { margin: 0; height: 100%; background: #10151c; color: #1d2530; }
-body { font: 2.6vmin/1.45 system-ui, "Segoe UI", Roboto, sans-serif; }
+body { font: 3.2vmin/1.45 system-ui, "Segoe UI", Roboto, sans-serif; }
 section { box-sizing: border-box; width: min(100vw, 177.78vh); height: min(100vh, 56.25vw); padding: 6vmin 8vmin; background: #fff;
   position: absolute; inset: 0; margin: auto; overflow: auto; display: none; }
 section.on { display: flex; flex-direction: column; }
 section > * { flex: none; }
-h1, h2 { font-size: 1.9em; line-height: 1.2; margin: 0 0 .7em; color: #14385f; }
+h1, h2 { font-size: 1.6em; line-height: 1.2; margin: 0 0 .8em; color: #14385f; }
 .cover { background: #14385f; justify-content: center; }
-.cover, .cover h1 { color: #fff; }
-.cover h1 { font-size: 2.8em; margin: 0 0 .4em; }
+.cover, .cover h1, .cover h2 { color: #fff; }
+.cover h1, .cover h2 { font-size: 2.5em; margin: 0 0 .4em; }
+.cover h1::after, .cover h2::after { content: ""; display: block; width: 2.4em; height: .1em; margin-top: .4em; background: #e08a2e; }
+.cover p { margin: 0; }
 ul, ol { margin: 0 0 .6em; padding-left: 1.2em; }
 li { margin: .25em 0; }
 img { max-width: 100%; max-height: 52vmin; object-fit: contain; }
-img.chart { height: 58vmin; max-height: none; }
+img.chart { display: block; height: 68vmin; max-height: none; margin: 0 auto; }
+blockquote { margin: auto 0 0; padding: .6em 1em; background: #eef2f7; border-left: .3em solid #e08a2e; }
+blockquote p { margin: 0; }
 section.on:has(> ul, > ol):has(> p > img:only-child) { display: grid; grid-template-columns: 2fr 3fr; grid-auto-rows: min-content; column-gap: 2em; }
 section > h1, section > h2, section > table, section > pre { grid-column: 1 / -1; }
 section:has(> ul, > ol) > p:has(> img:only-child) { grid-column: 2; grid-row: 2 / span 9; margin: 0; }
 section:has(> ul, > ol) > p > img.chart { width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: .95em; min-width: 60%; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid #cfd6df; padding: .4em .9em; text-align: left; }
+[align=right] { text-align: right; }
+[align=center] { text-align: center; }
 th { border-bottom: 2px solid #2f6fb7; color: #14385f; }
 aside { position: absolute; left: 0; right: 0; bottom: 0; padding: 1em 8vmin; background: #fff8e6; border-top: 2px solid #e08a2e; font-size: .8em; }
 pre { background: #f1f4f8; padding: .7em 1em; overflow: auto; font-size: .75em; }

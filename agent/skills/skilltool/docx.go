@@ -102,6 +102,7 @@ func writeDocx(_ call, d *doc) ([]byte, error) {
 	w := &word{}
 	w.rels.add("styles", "styles.xml", false)
 	w.rels.add("numbering", "numbering.xml", false)
+	w.rels.add("settings", "settings.xml", false)
 	footer := w.rels.add("footer", "footer1.xml", false)
 	for i, b := range d.blocks {
 		w.next = -1
@@ -127,7 +128,7 @@ func writeDocx(_ call, d *doc) ([]byte, error) {
 	for n := range w.charts {
 		types += fmt.Sprintf(`<Override PartName="/word/charts/chart%d.xml" ContentType="%s"/>`, n+1, chartType)
 	}
-	for _, name := range []string{"document", "styles", "numbering", "footer1"} {
+	for _, name := range []string{"document", "styles", "numbering", "footer1", "settings"} {
 		kind := strings.Replace(strings.TrimRight(name, "1"), "document", "document.main", 1)
 		types += `<Override PartName="/word/` + name +
 			`.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.` + kind + `+xml"/>`
@@ -137,7 +138,7 @@ func writeDocx(_ call, d *doc) ([]byte, error) {
 	parts := []part{{"[Content_Types].xml", []byte(xmlHead + types)}, rootRels("word/document.xml"),
 		{"word/document.xml", []byte(xmlHead + body)}, {"word/styles.xml", []byte(xmlHead + wordStyles())},
 		{"word/numbering.xml", []byte(xmlHead + w.numbering())}, w.rels.part("word/_rels/document.xml.rels"),
-		{"word/footer1.xml", []byte(xmlHead + wordFooter(d.title))}, coreProps(d)}
+		{"word/footer1.xml", []byte(xmlHead + wordFooter(d.title))}, {"word/settings.xml", []byte(xmlHead + wordSettings)}, coreProps(d)}
 	return zipped(append(parts, w.media...))
 }
 
@@ -147,6 +148,9 @@ func (w *word) block(b block, first bool) error {
 		style := fmt.Sprintf("Heading%d", min(b.level, 6))
 		if first && b.level == 1 {
 			style = "Title"
+		}
+		if long := lines([]block{{spans: b.spans}}, textWidth, 26); style == "Title" && long > 2 {
+			b.spans = sized(b.spans, 20)
 		}
 		w.para(`<w:pStyle w:val="`+style+`"/>`, b.spans)
 	case para:
@@ -279,6 +283,12 @@ func (w *word) runs(spans []span, more string) {
 		if s.struck {
 			p.WriteString(`<w:strike/>`)
 		}
+		if s.size > 0 {
+			fmt.Fprintf(&p, `<w:sz w:val="%d"/>`, 2*s.size)
+		}
+		if languageOf(s.text) == "zh-CN" {
+			p.WriteString(`<w:lang w:eastAsia="zh-CN"/>`)
+		}
 		if link {
 			id := w.rels.add("hyperlink", s.link, true)
 			w.body.WriteString(`<w:hyperlink r:id="` + id + `">`)
@@ -364,6 +374,20 @@ func fit(p *pic, wide, high float64) (float64, float64) {
 	return w * scale, h * scale
 }
 
+// wordSettings has Word lay out the file as its present versions do; without, it opens in the mode for old ones.
+const wordSettings = `<w:settings xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:defaultTabStop w:val="720"/>` +
+	`<w:characterSpacingControl w:val="doNotCompress"/><w:compat><w:compatSetting w:name="compatibilityMode" ` +
+	`w:uri="http://schemas.microsoft.com/office/word" w:val="15"/></w:compat></w:settings>`
+
+// sized are spans in letters of a size, in points.
+func sized(list []span, size int) (out []span) {
+	for _, s := range list {
+		s.size = size
+		out = append(out, s)
+	}
+	return out
+}
+
 func wordStyles() string {
 	var b strings.Builder
 	b.WriteString(`<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:docDefaults>` +
@@ -372,7 +396,11 @@ func wordStyles() string {
 		`</w:pPr></w:pPrDefault></w:docDefaults><w:style w:type="paragraph" w:default="1" w:styleId="Normal">` +
 		`<w:name w:val="Normal"/></w:style>`)
 	style := func(id, name, para, run string) {
-		fmt.Fprintf(&b, `<w:style w:type="paragraph" w:styleId="%s"><w:name w:val="%s"/><w:basedOn w:val="Normal"/>`+
+		next := ""
+		if strings.HasPrefix(id, "Heading") || id == "Title" {
+			next = `<w:next w:val="Normal"/>`
+		}
+		fmt.Fprintf(&b, `<w:style w:type="paragraph" w:styleId="%s"><w:name w:val="%s"/><w:basedOn w:val="Normal"/>`+next+`<w:qFormat/>`+
 			`<w:pPr>%s</w:pPr><w:rPr>%s</w:rPr></w:style>`, id, name, para, run)
 	}
 	const blue = `<w:color w:val="14385F"/>`
@@ -397,7 +425,7 @@ func wordStyles() string {
 	for _, side := range []string{"top", "bottom", "insideH"} {
 		b.WriteString(`<w:` + side + ` w:val="single" w:sz="4" w:space="0" w:color="C4C9D0"/>`)
 	}
-	b.WriteString(`</w:tblBorders><w:tblCellMar><w:top w:w="60" w:type="dxa"/><w:left w:w="100" w:type="dxa"/>` +
-		`<w:bottom w:w="60" w:type="dxa"/><w:right w:w="100" w:type="dxa"/></w:tblCellMar></w:tblPr></w:style></w:styles>`)
+	b.WriteString(`</w:tblBorders><w:tblCellMar><w:top w:w="60" w:type="dxa"/><w:left w:w="130" w:type="dxa"/>` +
+		`<w:bottom w:w="60" w:type="dxa"/><w:right w:w="130" w:type="dxa"/></w:tblCellMar></w:tblPr></w:style></w:styles>`)
 	return b.String()
 }

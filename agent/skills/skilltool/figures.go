@@ -12,8 +12,8 @@ import (
 func isChart(language string) bool { return strings.EqualFold(language, "chart") }
 
 // figure reads a chart out of a block of code: lines such as type: bar, then, behind an empty line, a table with commas
-// unless file names one.
-func (d *doc) figure(text string) (*chart, error) {
+// unless file names one. Without either, the table right above is drawn.
+func (d *doc) figure(text string, above [][][]span) (*chart, error) {
 	c := call{kind: "bar"}
 	file := ""
 	head, rows, found := strings.Cut("\n"+text, "\n\n")
@@ -60,8 +60,10 @@ func (d *doc) figure(text string) (*chart, error) {
 			return nil, errors.New("chart: the book has several sheets, pick one with sheet")
 		}
 		g = list[0]
+	case strings.TrimSpace(rows) == "" && len(above) > 1:
+		g = gridOf(above)
 	case strings.TrimSpace(rows) == "":
-		return nil, errors.New("chart: it has no table: write one behind an empty line, or name a file")
+		return nil, errors.New("chart: it has no table: write one behind an empty line, name a file, or put the chart right below a table")
 	default:
 		var err error
 		if g, err = loadText([]byte(strings.TrimSpace(rows) + "\n")); err != nil {
@@ -72,7 +74,51 @@ func (d *doc) figure(text string) (*chart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
+	ch.ofTable = file == "" && strings.TrimSpace(rows) == ""
 	return ch, nil
+}
+
+// gridOf are the numbers of a table of a document, without rows of totals, whose first cell is bold.
+func gridOf(rows [][][]span) grid {
+	g := grid{}
+	for i, row := range rows {
+		if i > 0 && len(row) > 0 && allBold(row[0]) {
+			continue
+		}
+		var cells []string
+		for n, cell := range row {
+			text := strings.TrimSpace(plain(cell))
+			if i > 0 && n > 0 {
+				text = digitsOf(text)
+			}
+			cells = append(cells, text)
+		}
+		g.rows = append(g.rows, cells)
+	}
+	return g.tidy()
+}
+
+// allBold tells whether a cell is bold from its beginning to its end.
+func allBold(cell []span) bool {
+	for _, s := range cell {
+		if !s.bold && strings.TrimSpace(s.text) != "" {
+			return false
+		}
+	}
+	return len(cell) > 0
+}
+
+// digitsOf is a number without its currency or percent sign, and what isn't one as it is. A formula is 0: what it gives is
+// known to the book that it goes into.
+func digitsOf(text string) string {
+	if strings.HasPrefix(text, "=") {
+		return "0"
+	}
+	bare := strings.NewReplacer("−", "-", "%", "", "€", "", "$", "", "£", "", "¥", "", " ", "", "\u00a0", "", "\u202f", "").Replace(text)
+	if _, ok := number(strings.TrimPrefix(bare, "+")); ok {
+		return strings.TrimPrefix(bare, "+")
+	}
+	return text
 }
 
 // vector is the chart as SVG.

@@ -38,8 +38,10 @@ Documents, from Markdown:
   html IN.md OUT.html        one page with everything inside
   pptx IN.md OUT.pptx        slides; --- on a line of its own begins the next one, Notes: what the speaker says
   deck IN.md OUT.html        slides for the browser
+  xlsx IN.md OUT.xlsx        Excel book: each heading a sheet, tables with formulas (=SUM(B2:B5)), charts
   A block of code whose language is chart becomes a chart, which Office programs can edit:
-    type: bar|hbar|stacked|line|area|scatter|pie|donut, title:, unit:, x:, y:, file: or a table behind an empty line
+    type: bar|hbar|stacked|line|area|scatter|pie|donut, title:, unit:, x:, y:, file: or a table behind an empty line;
+    without either, the table right above is drawn
 
 Tables (.csv, .tsv, .xlsx):
   info  FILE…                sheets, columns, types, ranges and first rows
@@ -74,6 +76,7 @@ func commands() map[string]command {
 		"html":  {2, 2, document(writePage)},
 		"pptx":  {2, 2, document(writePptx)},
 		"deck":  {2, 2, document(writeDeck)},
+		"xlsx":  {2, 2, document(writeXlsx)},
 		"info":  {1, 50, info},
 		"table": {2, 2, convertTable},
 		"sql":   {2, 50, query},

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
@@ -67,6 +68,7 @@ type span struct {
 	text                       string
 	bold, italic, mono, struck bool
 	link                       string
+	size                       int // in points, 0 for that of the style
 }
 
 // pic is a picture that a document shows.
@@ -192,7 +194,7 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 		}
 	case *ast.FencedCodeBlock:
 		if isChart(string(n.Language(r.src))) {
-			ch, err := r.doc.figure(r.lines(n))
+			ch, err := r.doc.figure(r.lines(n), r.above(n))
 			if err != nil {
 				return err
 			}
@@ -220,6 +222,14 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 	case *ast.HTMLBlock: // HTML has no meaning in these documents
 	default:
 		return r.children(n, depth, in)
+	}
+	return nil
+}
+
+// above are the rows of the table right before a block, nil if there is none.
+func (r *reader) above(n ast.Node) [][][]span {
+	if t, ok := n.PreviousSibling().(*east.Table); ok {
+		return r.rows(t)
 	}
 	return nil
 }
@@ -270,7 +280,7 @@ func (r *reader) spans(n ast.Node, look span) (out []span) {
 		inner := look
 		switch c := c.(type) {
 		case *ast.Text:
-			put(unescape(string(c.Segment.Value(r.src))))
+			put(bound(unescape(string(c.Segment.Value(r.src)))))
 			switch {
 			case c.HardLineBreak():
 				put("\n")
@@ -304,6 +314,22 @@ func (r *reader) spans(n ast.Node, look span) (out []span) {
 		out = append(out, r.spans(c, inner)...)
 	}
 	return out
+}
+
+// bound keeps numbers and their units on one line.
+func bound(s string) string {
+	if !strings.ContainsAny(s, "%‰€$£¥") {
+		return s
+	}
+	list := []rune(s)
+	for i := 1; i+1 < len(list); i++ {
+		before, after := list[i-1], list[i+1]
+		if list[i] == ' ' && (unicode.IsDigit(before) && strings.ContainsRune("%‰€$£¥", after) ||
+			strings.ContainsRune("€$£¥", before) && unicode.IsDigit(after)) {
+			list[i] = '\u00a0'
+		}
+	}
+	return string(list)
 }
 
 // unescape resolves backslashes and the usual character references.

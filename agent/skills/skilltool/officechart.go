@@ -107,13 +107,27 @@ func (c *chart) plot(b *strings.Builder, size int) {
 		return text + fmt.Sprintf(`<c:showLegendKey val="0"/><c:showVal val="%d"/><c:showCatName val="0"/><c:showSerName val="0"/>`+
 			`<c:showPercent val="%d"/><c:showBubbleSize val="0"/></c:dLbls>`, btoi(value), btoi(share))
 	}
+	small := func() (out string) { // slices that have no room for their share
+		sum := 0.0
+		for _, v := range c.series[0].values {
+			if !math.IsNaN(v) {
+				sum += v
+			}
+		}
+		for i, v := range c.series[0].values {
+			if v < 0.04*sum {
+				out += fmt.Sprintf(`<c:dLbl><c:idx val="%d"/><c:delete val="1"/></c:dLbl>`, i)
+			}
+		}
+		return out
+	}
 	many := len(c.labels)*len(c.series) > mostLabels
 	axes := `<c:axId val="111"/><c:axId val="222"/>`
 	switch c.kind {
 	case "pie", "donut":
 		tag := map[string]string{"pie": "pieChart", "donut": "doughnutChart"}[c.kind]
 		b.WriteString(`<c:` + tag + `><c:varyColors val="1"/>`)
-		c.serie(b, 0, strings.Replace(shown("", false, true), c.numbers(), "0.0%", 1))
+		c.serie(b, 0, strings.Replace(strings.Replace(shown("", false, true), c.numbers(), "0.0%", 1), "<c:dLbls>", "<c:dLbls>"+small(), 1))
 		b.WriteString(`<c:firstSliceAng val="0"/>`)
 		if c.kind == "donut" {
 			b.WriteString(`<c:holeSize val="58"/>`)

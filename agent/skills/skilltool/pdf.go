@@ -114,6 +114,7 @@ func (p *paper) block(b block, i int) error {
 		for n := range list {
 			list[n].blue = true
 		}
+		p.pdf.marks = append(p.pdf.marks, pdfMark{plain(b.spans), b.level, len(p.pdf.pages) - 1, min(p.y+size, pageHigh)})
 		p.text(list, 0, size*1.25, false)
 		p.y -= size * 0.3
 	case para:
@@ -265,7 +266,8 @@ func (p *paper) picture(pic *pic) error {
 
 // Measures of tables, in points.
 const (
-	cellPad   = 5.0
+	cellPad   = 6.0 // at the sides
+	cellAir   = 5.0 // above and below
 	tableSize = 9.2
 	tableLine = 12.6
 )
@@ -280,7 +282,7 @@ func (p *paper) tableHigh(b block) (high float64) {
 				most = max(most, len(p.pdf.wrap(p.pdf.pieces(cell, tableSize, i == 0, false), widths[n]-2*cellPad)))
 			}
 		}
-		high += float64(most)*tableLine + 2*cellPad - 2
+		high += float64(most)*tableLine + 2*cellAir - 2
 	}
 	return high
 }
@@ -305,7 +307,7 @@ func (p *paper) table(b block) {
 			tall = max(tall, float64(len(cell))*high)
 			cells = append(cells, cell)
 		}
-		return cells, max(tall, high) + 2*cellPad - 2
+		return cells, max(tall, high) + 2*cellAir - 2
 	}
 	draw := func(cells [][][]piece, tall float64, head bool) {
 		if head {
@@ -320,7 +322,7 @@ func (p *paper) table(b block) {
 				} else if sides[i] == middle {
 					off = free / 2
 				}
-				p.pdf.put(p.page, x+cellPad+off, p.y-cellPad-size+1-float64(n)*high, line)
+				p.pdf.put(p.page, x+cellPad+off, p.y-cellAir-size+1-float64(n)*high, line)
 			}
 			x += widths[i]
 		}

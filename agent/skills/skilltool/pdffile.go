@@ -9,15 +9,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf16"
 
+	"github.com/go-fonts/liberation/liberationsansbold"
+	"github.com/go-fonts/liberation/liberationsansbolditalic"
+	"github.com/go-fonts/liberation/liberationsansitalic"
+	"github.com/go-fonts/liberation/liberationsansregular"
 	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/gobolditalic"
-	"golang.org/x/image/font/gofont/goitalic"
 	"golang.org/x/image/font/gofont/gomono"
-	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
 )
@@ -65,8 +64,64 @@ type pdfFile struct {
 	missing map[rune]bool
 	pages   []*pdfPage
 	images  []pdfImage
+	marks   []pdfMark
 	drawn   []letter       // of the machine's font, in the order of their use
 	places  map[letter]int // where they are in drawn
+}
+
+// pdfMark is a heading that readers list beside the pages.
+type pdfMark struct {
+	title string
+	level int
+	page  int // from 0
+	y     float64
+}
+
+// outline adds the headings as a tree and returns its root, 0 if there are none.
+func (f *pdfFile) outline(o *objects, pages []int) int {
+	if len(f.marks) == 0 {
+		return 0
+	}
+	root := o.reserve()
+	ids := make([]int, len(f.marks))
+	up, first, last, next, before := make([]int, len(ids)), map[int]int{}, map[int]int{}, map[int]int{}, map[int]int{}
+	below := map[int]int{}
+	var open []int // headings that the next one may be below
+	for i, m := range f.marks {
+		ids[i] = o.reserve()
+		for len(open) > 0 && f.marks[open[len(open)-1]].level >= m.level {
+			open = open[:len(open)-1]
+		}
+		up[i] = root
+		if len(open) > 0 {
+			up[i] = ids[open[len(open)-1]]
+		}
+		if before[i] = last[up[i]]; before[i] != 0 {
+			next[before[i]] = ids[i]
+		} else {
+			first[up[i]] = ids[i]
+		}
+		last[up[i]] = ids[i]
+		below[up[i]]++
+		open = append(open, i)
+	}
+	for i, m := range f.marks {
+		body := fmt.Sprintf("<< /Title %s /Parent %d 0 R /Dest [%d 0 R /XYZ 0 %.2f null]", hex(m.title), up[i], pages[m.page], m.y)
+		for _, l := range []struct {
+			name string
+			to   int
+		}{{"Prev", before[i]}, {"Next", next[ids[i]]}, {"First", first[ids[i]]}, {"Last", last[ids[i]]}} {
+			if l.to != 0 {
+				body += fmt.Sprintf(" /%s %d 0 R", l.name, l.to)
+			}
+		}
+		if n := below[ids[i]]; n > 0 {
+			body += fmt.Sprintf(" /Count %d", -n)
+		}
+		o.set(ids[i], body+" >>")
+	}
+	o.set(root, fmt.Sprintf("<< /Type /Outlines /First %d 0 R /Last %d 0 R /Count %d >>", first[root], last[root], below[root]))
+	return root
 }
 
 // letter is a letter of the machine's font.
@@ -85,7 +140,7 @@ type pdfImage struct {
 
 func newPDF() (*pdfFile, error) {
 	f := &pdfFile{missing: map[rune]bool{}, places: map[letter]int{}}
-	for i, data := range [][]byte{goregular.TTF, gobold.TTF, goitalic.TTF, gobolditalic.TTF, gomono.TTF} {
+	for i, data := range [][]byte{liberationsansregular.TTF, liberationsansbold.TTF, liberationsansitalic.TTF, liberationsansbolditalic.TTF, gomono.TTF} {
 		parsed, err := sfnt.Parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("read a font: %w", err)
@@ -324,18 +379,6 @@ func (f *pdfFile) image(p *pic) (string, error) {
 	return name, nil
 }
 
-// packedFonts are the fonts as they go into files, each packed when it is first used.
-var packedFonts [gothic]struct {
-	once sync.Once
-	data []byte
-}
-
-func packedFont(i int, data []byte) []byte {
-	p := &packedFonts[i]
-	p.once.Do(func() { p.data = deflate(data) })
-	return p.data
-}
-
 func deflate(data []byte) []byte {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
@@ -402,7 +445,11 @@ func (f *pdfFile) bytes(d *doc) ([]byte, error) {
 	}
 	for i := range machine {
 		if f.uses[i] {
-			fmt.Fprintf(&names, "/F%d %d 0 R ", i, f.font(o, i))
+			id, err := f.font(o, i)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&names, "/F%d %d 0 R ", i, id)
 		}
 	}
 	var pics strings.Builder
@@ -411,6 +458,7 @@ func (f *pdfFile) bytes(d *doc) ([]byte, error) {
 	}
 	resources := o.add("<< /Font << " + names.String() + ">> /XObject << " + pics.String() + ">> >>")
 	var kids strings.Builder
+	var pages []int
 	for _, p := range f.pages {
 		content := o.stream("/Filter /FlateDecode", deflate(p.draw.Bytes()))
 		var links strings.Builder
@@ -422,9 +470,14 @@ func (f *pdfFile) bytes(d *doc) ([]byte, error) {
 		id := o.add(fmt.Sprintf("<< /Type /Page /Parent %d 0 R /MediaBox [0 0 %.2f %.2f] /Resources %d 0 R /Contents %d 0 R /Annots [%s] >>",
 			tree, pageWide, pageHigh, resources, content, links.String()))
 		fmt.Fprintf(&kids, "%d 0 R ", id)
+		pages = append(pages, id)
+	}
+	list := ""
+	if root := f.outline(o, pages); root != 0 {
+		list = fmt.Sprintf(" /Outlines %d 0 R", root)
 	}
 	o.set(tree, fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] >>", len(f.pages), kids.String()))
-	o.set(catalog, fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R >>", tree))
+	o.set(catalog, fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R%s >>", tree, list))
 	facts := o.add("<< /Title " + hex(d.title) + " /Author " + hex(d.author) + " >>")
 	at := o.out.Len()
 	fmt.Fprintf(&o.out, "xref\n0 %d\n0000000000 65535 f \n", len(o.offsets)+1)
@@ -453,7 +506,7 @@ func escapePDF(s string) string {
 }
 
 // font adds a font and what belongs to it.
-func (f *pdfFile) font(o *objects, i int) int {
+func (f *pdfFile) font(o *objects, i int) (int, error) {
 	if i >= gothic {
 		name, order, cmap := "STSong-Light", "GB1", "UniGB-UCS2-H"
 		if i == korean {
@@ -465,16 +518,20 @@ func (f *pdfFile) font(o *objects, i int) int {
 			name, order, facts))
 		return o.add(fmt.Sprintf(
 			"<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /%s /DescendantFonts [%d 0 R] >>",
-			name, cmap, inner))
+			name, cmap, inner)), nil
 	}
 	a := f.faces[i]
-	name := "FAWNAA+Go" + []string{"Regular", "Bold", "Italic", "BoldItalic", "Mono"}[i]
-	file := o.stream(fmt.Sprintf("/Filter /FlateDecode /Length1 %d", len(a.data)), packedFont(i, a.data))
+	glyphs := slices.Sorted(maps.Keys(a.used))
+	data, err := subset(a.data, glyphs)
+	if err != nil {
+		return 0, err
+	}
+	name := "FAWNAA+" + []string{"LiberationSans", "LiberationSans-Bold", "LiberationSans-Italic", "LiberationSans-BoldItalic", "GoMono"}[i]
+	file := o.stream(fmt.Sprintf("/Filter /FlateDecode /Length1 %d", len(data)), deflate(data))
 	facts := o.add(fmt.Sprintf("<< /Type /FontDescriptor /FontName /%s /Flags 4 /FontBBox [-440 -432 2160 1075] /ItalicAngle %d "+
 		"/Ascent 935 /Descent -211 /CapHeight 723 /StemV 80 /FontFile2 %d 0 R >>", name,
 		-12*btoi(i == italic || i == boldItalic), file))
 	var wide, uni strings.Builder
-	glyphs := slices.Sorted(maps.Keys(a.used))
 	for _, g := range glyphs {
 		fmt.Fprintf(&wide, "%d [%.0f] ", g, f.advance(i, a.used[g]))
 	}
@@ -493,5 +550,5 @@ func (f *pdfFile) font(o *objects, i int) int {
 			"1 begincodespacerange <0000> <FFFF> endcodespacerange\n"+uni.String()+
 			"endcmap CMapName currentdict /CMap defineresource pop end end")))
 	return o.add(fmt.Sprintf("<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] /ToUnicode %d 0 R >>",
-		name, inner, cmap))
+		name, inner, cmap)), nil
 }

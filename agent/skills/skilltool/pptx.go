@@ -69,12 +69,16 @@ func (w *show) slide(number int, s slide) error {
 		layout = "slideLayout1.xml"
 	}
 	sh.rels.add("slideLayout", "../slideLayouts/"+layout, false)
-	var texts, things []block
+	var texts, things, said, below []block
 	for _, b := range s.blocks {
-		switch b.kind {
-		case table, picture, code, graph:
+		switch {
+		case b.kind == table, b.kind == picture, b.kind == code, b.kind == graph:
 			things = append(things, b)
-		case rule:
+		case b.kind == rule:
+		case b.quote && !s.cover:
+			said = append(said, b)
+		case len(things) > 0 && wideThings(things):
+			below = append(below, b)
 		default:
 			texts = append(texts, b)
 		}
@@ -101,13 +105,21 @@ func (w *show) slide(number int, s slide) error {
 		sh.text(`<p:ph type="body" idx="1"/>`, "Subtitle", nil, texts, 0)
 		texts = nil
 	}
+	if len(said) > 0 { // stands out at the end
+		high := 27*float64(lines(said, area.w-40, 20)) + 22
+		sh.callout(said, box{area.x, area.y + area.h - high, area.w, high})
+		area.h -= high + 14
+	}
 	room := area
+	if len(below) > 0 {
+		room.h -= 24*float64(lines(below, area.w, 16)) + 14
+	}
 	if len(texts) > 0 {
 		place := area
 		switch {
 		case len(things) > 0 && wideThings(things): // below each other
 			place.h = min(area.h/2, 32*float64(lines(texts, area.w, 20))+6)
-			room.y, room.h = area.y+place.h+14, area.h-place.h-14
+			room.y, room.h = area.y+place.h+14, room.h-place.h-14
 		case len(things) > 0: // side by side
 			place.w = area.w*0.4 - 12
 			room.x, room.w = area.x+area.w*0.4+12, area.w*0.6-12
@@ -115,12 +127,19 @@ func (w *show) slide(number int, s slide) error {
 		size := sh.size(texts, place)
 		sh.text(`<p:ph type="body" idx="1"/>`, "Text", &place, texts, size)
 	}
+	end := room.y + room.h
 	for i, b := range things {
 		part := room.h / float64(len(things))
 		at := box{room.x, room.y + float64(i)*part, room.w, part - 8}
 		if err := sh.thing(b, at); err != nil {
 			return err
 		}
+		if b.kind == table {
+			end = min(end, at.y+float64(len(b.rows)*tableLetters(b, at))*rowHigh+12)
+		}
+	}
+	if len(below) > 0 {
+		sh.text(`<p:ph type="body" idx="13"/>`, "Text", &box{area.x, end, area.w, area.y + area.h - end}, below, 16)
 	}
 	w.slides = append(w.slides,
 		`<p:sld `+drawNS+`><p:cSld><p:spTree><p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/>`+
@@ -159,7 +178,11 @@ func lines(list []block, width float64, size int) int {
 
 // size is the largest letters with which text fits; where none do, it says so.
 func (sh *sheet) size(list []block, at box) int {
-	for size := 24; size >= 12; size -= 2 {
+	most := 24
+	if at.w > slideWide/2 && len(list) <= 6 && lines(list, at.w, 28) <= 6 {
+		most = 28 // a few words fill the slide
+	}
+	for size := most; size >= 12; size -= 2 {
 		if float64(lines(list, at.w, size)*size)*1.35 <= at.h {
 			return size
 		}
@@ -186,7 +209,11 @@ func (sh *sheet) text(holder, name string, at *box, list []block, size int) {
 		props := `<a:buNone/>`
 		attrs := ` marL="0" indent="0"`
 		if b.kind == item {
-			attrs = fmt.Sprintf(` marL="%d" indent="-%d" lvl="%d"`, (b.level+1)*28*emu, 24*emu, min(b.level, 8))
+			hang := max(28, size*5/4) * emu
+			if b.ordered {
+				hang = max(28, size*8/5) * emu
+			}
+			attrs = fmt.Sprintf(` marL="%d" indent="-%d" lvl="%d"`, b.level*30*emu+hang, hang, min(b.level, 8))
 			props = `<a:buFont typeface="Arial"/><a:buChar char="•"/>`
 			if b.ordered {
 				at := [2]int{b.list, b.level}
@@ -321,17 +348,11 @@ func (sh *sheet) picture(p *pic, at box) error {
 
 func (sh *sheet) table(b block, at box) {
 	rows, sides, shares := b.rows, b.sides(), columnShares(b.rows)
-	size := 20
-	for size > 12 && tableWords(rows)*float64(size)*0.55 > at.w {
-		size--
-	}
-	for size > 9 && float64(len(rows)*size)*1.9 > at.h {
-		size--
-	}
-	if float64(len(rows)*size)*1.9 > at.h {
+	size := tableLetters(b, at)
+	if float64(len(rows)*size)*rowHigh > at.h {
 		fmt.Fprintf(sh.show.c.warn, "slide %d: the table has too many rows; split it\n", sh.number)
 	}
-	high := float64(size) * 1.9
+	high := float64(size) * rowHigh
 	place := box{at.x, at.y, at.w, high * float64(len(rows))}
 	sh.tree.WriteString(`<p:graphicFrame><p:nvGraphicFramePr>` + sh.shape("Table") +
 		`<p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>` +
@@ -360,6 +381,40 @@ func (sh *sheet) table(b block, at box) {
 		sh.tree.WriteString(`</a:tr>`)
 	}
 	sh.tree.WriteString(`</a:tbl></a:graphicData></a:graphic></p:graphicFrame>`)
+}
+
+// rowHigh is how high a row of a table is, in sizes of its letters.
+const rowHigh = 1.9
+
+// tableLetters is the size of the letters of a table, in points: the largest that fits.
+func tableLetters(b block, at box) int {
+	size := 20
+	for size > 12 && tableWords(b.rows)*float64(size)*0.55 > at.w {
+		size--
+	}
+	for size > 9 && float64(len(b.rows)*size)*rowHigh > at.h {
+		size--
+	}
+	return size
+}
+
+// callout is a quote: a field of colour with a bar at its side.
+func (sh *sheet) callout(list []block, at box) {
+	for _, part := range []struct {
+		shade string
+		at    box
+	}{{"bg2", at}, {"accent2", box{at.x, at.y, 6, at.h}}} {
+		sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Field") + `<p:cNvSpPr/><p:nvPr/></p:nvSpPr><p:spPr>` + part.at.xfrm("a") +
+			`<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:solidFill><a:schemeClr val="` + part.shade + `"/></a:solidFill><a:ln><a:noFill/></a:ln></p:spPr></p:sp>`)
+	}
+	sh.tree.WriteString(`<p:sp><p:nvSpPr>` + sh.shape("Quote") + `<p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr>` + at.xfrm("a") +
+		`<a:prstGeom prst="rect"><a:avLst/></a:prstGeom><a:noFill/></p:spPr><p:txBody><a:bodyPr wrap="square" lIns="254000" rIns="254000" anchor="ctr"><a:normAutofit/></a:bodyPr><a:lstStyle/>`)
+	for _, b := range list {
+		sh.tree.WriteString(`<a:p>`)
+		sh.runs(b.spans, 20, false)
+		sh.tree.WriteString(`</a:p>`)
+	}
+	sh.tree.WriteString(`</p:txBody></p:sp>`)
 }
 
 // tableWords is how many letters the widest cells of a table have together.

@@ -157,10 +157,13 @@ func TestBooksOfExcelAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer back.Close()
-	rows, err := back.GetRows("Sheet1")
+	rows, err := back.GetRows("Sheet1", excelize.Options{RawCellValue: true})
 	if err != nil || len(rows) != 3 ||
-		strings.Join(rows[1], "|") != "2024-03-31|2024-03-31 18:00:00|1234.5678|Müller & <Söhne>|007|TRUE" {
+		strings.Join(rows[1], "|") != "45382|45382.75|1234.5678|Müller & <Söhne>|007|TRUE" {
 		t.Errorf("%v %v", rows, err)
+	}
+	if shown, err := back.GetRows("Sheet1"); err != nil || strings.Join(shown[1][:3], "|") != "2024-03-31|2024-03-31 18:00:00|1,234.57" {
+		t.Errorf("%v %v", shown, err)
 	}
 	if kind, err := back.GetCellType("Sheet1", "C2"); err != nil || kind == excelize.CellTypeInlineString {
 		t.Errorf("a number became %v, %v", kind, err)
@@ -323,6 +326,40 @@ func TestLettersOfTheMachineAreInsidePDFs(t *testing.T) {
 	}
 }
 
+// TestTextsOfSlidesStandWhereTheyWere: what follows a table is below it, a quote is a field at the end.
+func TestTextsOfSlidesStandWhereTheyWere(t *testing.T) {
+	t.Parallel()
+	const deck = "## Title\n\nBefore.\n\n| a | b |\n|---|---|\n| cell | 1 |\n\nBehind.\n\n> Decide.\n"
+	dir, _, warn, code := run(t, map[string]string{"a.md": deck}, "pptx", "@a.md", "@o.pptx")
+	z, err := zip.OpenReader(filepath.Join(dir, "o.pptx"))
+	if err != nil || code != 0 {
+		t.Fatal(err, warn)
+	}
+	defer z.Close()
+	r, err := z.Open("ppt/slides/slide1.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(r); err != nil {
+		t.Fatal(err)
+	}
+	at := func(word string) (y int) {
+		head, _, found := strings.Cut(b.String(), ">"+word+"<")
+		if !found {
+			t.Fatalf("no %s in %s", word, b.String())
+		}
+		i := strings.LastIndex(head, "<a:off ")
+		if _, err := fmt.Sscanf(head[i:], `<a:off x="711200" y="%d"/>`, &y); err != nil {
+			t.Fatal(err, head[i:])
+		}
+		return y
+	}
+	if before, cell, behind, decide := at("Before."), at("cell"), at("Behind."), at("Decide."); before >= cell || cell >= behind || behind >= decide {
+		t.Error(before, cell, behind, decide)
+	}
+}
+
 func TestSlidesBeginAtLinesOrHeadings(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
@@ -369,7 +406,7 @@ func FuzzDocuments(f *testing.F) {
 		}
 		var warn bytes.Buffer
 		for name, write := range map[string]func(call, *doc) ([]byte, error){"docx": writeDocx, "pptx": writePptx,
-			"pdf": writePDF, "html": writePage, "deck": writeDeck} {
+			"pdf": writePDF, "html": writePage, "deck": writeDeck, "xlsx": writeXlsx} {
 			b, err := write(call{warn: &warn}, d)
 			if err != nil {
 				continue

@@ -132,11 +132,11 @@ func (d *screen) turns(was, s Scene) error {
 	return nil
 }
 
-// sameApps tells whether two trails show the same apps.
+// sameApps tells whether two trails show the same apps and pictures.
 func sameApps(was, now []views.Step) bool {
 	shown := func(list []views.Step) (out []string) {
 		for _, s := range list {
-			if s.App != nil {
+			if s.App != nil || s.Made != nil {
 				out = append(out, s.ID)
 			}
 		}

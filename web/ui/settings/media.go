@@ -41,6 +41,8 @@ func (h *Handlers) typed(e *config.MediaEdit) {
 	m, known := snap.Model(e.Like)
 	switch {
 	case e.Like == "" || !known:
+	case e.Key != nil && *e.Key == "":
+		e.Like = "" // a key that is removed doesn't come back with that model
 	case e.BaseURL != "" && e.BaseURL != redacted(old.BaseURL):
 		e.Like = "" // its key is for its own address only
 	case e.Key != nil && *e.Key != "":
@@ -63,6 +65,7 @@ func (h *Handlers) saveMedia(c echo.Context) error {
 	case key != "":
 		e.Key = new(config.Secret(key))
 	}
+	chosen := e.Like
 	h.typed(&e)
 	err = h.Config.ChangeMedia(e)
 	var wrong *config.EditError
@@ -79,7 +82,7 @@ func (h *Handlers) saveMedia(c echo.Context) error {
 		p.Tools, p.Web, p.Media = h.toolList(c), h.webServices(), h.mediaModels()
 		for i := range p.Media {
 			if m := &p.Media[i]; m.Kind == e.Kind {
-				m.Address, m.Model, m.Voice = e.BaseURL, e.Model, e.Voice
+				m.Address, m.Model, m.Voice, m.Like = form("address"), e.Model, e.Voice, chosen
 				m.Wrong, m.Problem = wrong.Key, page.Say(c, "models.wrong."+string(wrong.Reason))
 			}
 		}
