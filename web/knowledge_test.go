@@ -77,10 +77,11 @@ func allRead(t *testing.T, by asker, at string) (last knowledgeSources) {
 	return last
 }
 
-func documentsAt(t *testing.T, by asker, at string) map[string]string {
+// documentsAt are the documents of a collection with their states, as a query asks for them.
+func documentsAt(t *testing.T, by asker, at string, query ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, d := range decodeAs[knowledgeDocs](t, by.do(t, "GET", at+"/documents", "").body).Documents {
+	for _, d := range decodeAs[knowledgeDocs](t, by.do(t, "GET", at+"/documents"+strings.Join(query, ""), "").body).Documents {
 		out[d.Name] = d.State + " " + d.Reason
 	}
 	return out

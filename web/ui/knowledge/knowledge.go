@@ -174,6 +174,8 @@ func document(c echo.Context, d store.Document, uploaded bool) views.KnowledgeDo
 		out.Why = page.Say(c, "knowledge.reason.full")
 	case knowledge.Large:
 		out.Why = page.Say(c, "knowledge.reason.large")
+	case knowledge.Unreadable:
+		out.Why = page.Say(c, "knowledge.reason.unreadable")
 	default:
 		out.Why = chat.DocumentText(page.Localized(c), files.Attachment(uploads.File{Filename: d.Name,
 			Conversion: &uploads.Conversion{State: d.State, Reason: d.Reason}}))
