@@ -303,9 +303,10 @@ func BenchmarkCollection(b *testing.B) {
 	}{{"words", nil}, {"hybrid", knowing{l.aspects, 768}}} {
 		b.Run(c.name, func(b *testing.B) {
 			most := watchHeap(b)
-			began := time.Now()
+			began, spent := time.Now(), cpuTime()
 			s := read(b, dir, c.e)
 			took := time.Since(began)
+			perDocument := (cpuTime() - spent) / n
 			peak := most()
 			query := func(i int) string {
 				return fmt.Sprintf(l.question, l.products[i%len(l.products)], l.aspects[i%len(l.aspects)].word)
@@ -316,12 +317,17 @@ func BenchmarkCollection(b *testing.B) {
 				}
 			}
 			i := 0
+			spent = cpuTime()
 			for b.Loop() {
 				hits, err := s.Search(b.Context(), []store.Collection{s.in}, query(i), nil, 10)
 				if err != nil || len(hits) != 10 {
 					b.Fatal(len(hits), err)
 				}
 				i++
+			}
+			if spent > 0 {
+				b.ReportMetric(float64((cpuTime()-spent).Microseconds())/1e3/float64(i), "cpu-ms/query")
+				b.ReportMetric(float64(perDocument.Microseconds())/1e3, "cpu-ms/document")
 			}
 			b.ReportMetric(n/took.Seconds(), "documents/s")
 			b.ReportMetric(float64(size)/took.Seconds()/1e6, "MB/s")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -186,24 +187,40 @@ func (s *Service) Search(ctx context.Context, list []store.Collection, query str
 	if query == "" || len(list) == 0 || limit < 1 {
 		return nil, nil
 	}
-	var byWords []ranked
+	var byMeaning []ranked
+	var without error
+	var meaning sync.WaitGroup // the model answers while words are looked up
+	both, cancel := context.WithCancel(ctx)
+	meaning.Go(func() { byMeaning, without = s.near(both, list, query) })
+	byWords, err := s.worded(ctx, list, query)
+	if err != nil {
+		cancel()
+	}
+	meaning.Wait()
+	cancel()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
+	case without != nil:
+		s.cfg.Log.Warn("searching collections by words only", "err", without)
+	}
+	return s.hits(ctx, list, fuse(byWords, byMeaning), files, limit)
+}
+
+// worded finds passages by their words.
+func (s *Service) worded(ctx context.Context, list []store.Collection, query string) (all []ranked, err error) {
 	for i, c := range list {
 		found, err := s.cfg.DB.RankPassages(ctx, store.CollectionShelf(c.ID), query, candidates)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found {
-			byWords = append(byWords, ranked{i, r.ID, r.Rank, &r.Passage})
+			all = append(all, ranked{i, r.ID, r.Rank, &r.Passage})
 		}
 	}
-	byMeaning, err := s.near(ctx, list, query)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		s.cfg.Log.Warn("searching collections by words only", "err", err)
-	}
-	return s.hits(ctx, list, fuse(byWords, byMeaning), files, limit)
+	return all, nil
 }
 
 // fuse puts the passages of several orders into one: each counts by its places in them.
