@@ -19,7 +19,7 @@ import (
 // command is a line of the table of commands. Help, completions and parsing are made from it.
 type command struct {
 	name  string // one word, or two such as "skills list"
-	args  string // what stands behind it; [X] may be left out, and nothing may follow but flags
+	args  string // what stands behind it; [X] may be left out, X... repeated, and nothing may follow but flags
 	about string
 	// set declares the flags and returns what does the work once they are parsed. The text of a flag
 	// begins with the name of its value in backquotes: FILE and DIR are completed as paths, a|b as words.
@@ -83,7 +83,7 @@ func commandTable() []command {
 			return func() error { return printVersion(*c.o) }
 		}},
 	}
-	return append(table, userCommands()...)
+	return append(append(table, knowledgeCommands()...), userCommands()...)
 }
 
 func serveCommand(c *invocation) func() error {
@@ -223,7 +223,7 @@ func (c *invocation) parse(cmd command, args []string) error {
 		c.words, args = append(c.words, rest[0]), rest[1:]
 	}
 	want := strings.Fields(cmd.args)
-	if len(c.words) > len(want) {
+	if len(c.words) > len(want) && !strings.Contains(cmd.args, "...") {
 		return fmt.Errorf("%s takes no argument %q", cmd.name, c.words[len(want)])
 	}
 	for i, w := range want {

@@ -74,7 +74,9 @@ func complete(w io.Writer, words []string) {
 			offer("--"+f.Name, text)
 		})
 	case given < len(want):
-		offerValues(w, strings.Trim(want[given], "[]"), offer)
+		offerValues(w, strings.Trim(want[given], "[.]"), offer)
+	case strings.Contains(cmd.args, "..."):
+		offerValues(w, strings.Trim(want[len(want)-1], "[.]"), offer)
 	}
 }
 

@@ -23,7 +23,7 @@ type Collection struct {
 // collectionPrefix begins the names of the shelves of collections, see [ShelfOf].
 const collectionPrefix = shelfPrefix + "knowledge-"
 
-// groupPrefix begins what stands for a group where somebody is named whom a collection is shared with.
+// groupPrefix begins what stands for a group where somebody is named whom a collection or a project is shared with.
 const groupPrefix = "group:"
 
 // CollectionShelf is the name under which the uploaded files of a collection are kept and its passages are indexed. No
@@ -46,7 +46,7 @@ func (db *DB) HasShelf(ctx context.Context, shelf string) (bool, error) {
 	return n > 0, nil
 }
 
-// GroupMember is how a member row of a collection names a group.
+// GroupMember is how a member row of a collection or a project names a group.
 func GroupMember(id string) string { return groupPrefix + id }
 
 // MemberGroup is the group that a member row names; false where it names an account.
@@ -54,13 +54,18 @@ func MemberGroup(member string) (id string, ok bool) { return strings.CutPrefix(
 
 const collectionColumns = `k.id, k.owner, k.name, k.about, k.created_at, k.updated_at`
 
-// namedFor are the members by whose names the person ?1 has a role.
-const namedFor = `(m.member = ?1 OR m.member IN (SELECT 'group:' || t.team FROM team_member t WHERE t.member = ?1
-	OR t.member = 'role:' || (SELECT u.role FROM "user" u WHERE u.id = ?1)))`
+// namedFor selects the member rows m that give a role to a person, who is an SQL expression: their own, and those of their
+// groups.
+func namedFor(person string) string {
+	return `(m.member = ` + person + ` OR m.member IN (SELECT 'group:' || g.team FROM team_member g WHERE g.member = ` + person + `
+		OR g.member = 'role:' || (SELECT u.role FROM "user" u WHERE u.id = ` + person + `)))`
+}
 
 // roleInCollection is the role in the collection k of the person ?1, the greatest of what they and their groups have.
-const roleInCollection = `CASE WHEN k.owner = ?1 THEN 'owner' ELSE coalesce((SELECT min(m.role) FROM knowledge_member m
-	WHERE m.knowledge = k.id AND ` + namedFor + `), '') END`
+func roleInCollection() string {
+	return `CASE WHEN k.owner = ?1 THEN 'owner' ELSE coalesce((SELECT min(m.role) FROM knowledge_member m
+		WHERE m.knowledge = k.id AND ` + namedFor("?1") + `), '') END`
+}
 
 const documentsIn = `(SELECT count(*) FROM knowledge_doc d WHERE d.knowledge = k.id)`
 
@@ -74,7 +79,7 @@ func scanCollection(row interface{ Scan(...any) error }) (c Collection, err erro
 // CollectionFor returns a collection with the role that a person has in it, or ErrNotFound if they have none. Whatever
 // shows, searches or changes a collection asks here whether the person may.
 func (db *DB) CollectionFor(ctx context.Context, person, id string) (Collection, error) {
-	c, err := scanCollection(db.one(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection+`, `+documentsIn+`
+	c, err := scanCollection(db.one(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection()+`, `+documentsIn+`
 		FROM knowledge k WHERE k.id = ?2`, orDefault(person, DefaultOwner), id))
 	if err == nil && c.Role == NoRole {
 		err = ErrNotFound
@@ -88,8 +93,8 @@ func (db *DB) CollectionFor(ctx context.Context, person, id string) (Collection,
 // Collections returns what a person owns or shares, by name.
 func (db *DB) Collections(ctx context.Context, person string) ([]Collection, error) {
 	list := []Collection{}
-	err := db.each(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection+`, `+documentsIn+` FROM knowledge k
-		WHERE k.owner = ?1 OR k.id IN (SELECT m.knowledge FROM knowledge_member m WHERE `+namedFor+`)
+	err := db.each(db.brief(ctx), `SELECT `+collectionColumns+`, `+roleInCollection()+`, `+documentsIn+` FROM knowledge k
+		WHERE k.owner = ?1 OR k.id IN (SELECT m.knowledge FROM knowledge_member m WHERE `+namedFor("?1")+`)
 		ORDER BY lower(k.name), k.id`, []any{orDefault(person, DefaultOwner)}, func(rows *sql.Rows) (bool, error) {
 		c, err := scanCollection(rows)
 		list = append(list, c)
@@ -167,7 +172,7 @@ func (w *writer) nameFree(owner, name, id string) error {
 func (db *DB) ChangeCollection(ctx context.Context, person, id string, change func(*Collection) error) (c Collection, err error) {
 	person = orDefault(person, DefaultOwner)
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
-		s, err := w.stmt(`SELECT ` + collectionColumns + `, ` + roleInCollection + `, ` + documentsIn + `
+		s, err := w.stmt(`SELECT ` + collectionColumns + `, ` + roleInCollection() + `, ` + documentsIn + `
 			FROM knowledge k WHERE k.id = ?2{lock}`)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -119,17 +120,50 @@ func (db *DB) CollectionBytes(ctx context.Context, collection string) (n int64, 
 	return sum.Int64, nil
 }
 
-// PutDocument writes a document without its text, a new one where its ID is 0, and returns it with its ID.
+// PutDocument writes a document without its text, a new one where its ID is 0, and returns it with its ID. ErrNotFound when
+// its source, or a document that has an ID, is gone.
 func (db *DB) PutDocument(ctx context.Context, d Document) (Document, error) {
-	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.putDocument(&d, db.Now()) }})
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.sourceThere(d.Source); err != nil {
+			return err
+		}
+		return w.putDocument(&d, db.Now())
+	}})
 	if err != nil {
 		return d, fmt.Errorf("keep document %s: %w", d.Name, err)
 	}
 	return d, nil
 }
 
+// sourceThere is ErrNotFound for a source that is gone. Another one stays until the end of the transaction, so that nothing is
+// written of it after its removal.
+func (w *writer) sourceThere(id string) error {
+	return w.there(`SELECT 1 FROM knowledge_source WHERE id = ?{lock}`, id)
+}
+
+// there is ErrNotFound when a query finds no row.
+func (w *writer) there(query string, args ...any) error {
+	s, err := w.stmt(query)
+	if err != nil {
+		return err
+	}
+	var one int
+	return translate(s.QueryRowContext(context.Background(), args...).Scan(&one))
+}
+
+// putDocument writes a document; ErrNotFound for one that has an ID and is gone.
 func (w *writer) putDocument(d *Document, now time.Time) error {
 	d.UpdatedAt = now.UTC().Truncate(time.Millisecond)
+	if d.ID != 0 {
+		args := []any{d.Title, d.Address, d.Stamp, d.Hash, d.State, d.Reason, d.Tries, d.Bytes, d.UpdatedAt.UnixMilli(), d.ID}
+		cleanAll(args)
+		n, err := w.change(`UPDATE knowledge_doc SET title = ?, address = ?, stamp = ?, hash = ?, state = ?, reason = ?,
+			tries = ?, bytes = ?, updated_at = ? WHERE id = ?`, args...)
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	}
 	s, err := w.stmt(`INSERT INTO knowledge_doc(knowledge, source, name, title, address, stamp, hash, state, reason, tries,
 		bytes, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(source, name) DO UPDATE SET
 		title = excluded.title, address = excluded.address, stamp = excluded.stamp, hash = excluded.hash,
@@ -151,13 +185,23 @@ type Indexed struct {
 	Passages []Passage
 }
 
-// PutDocuments writes documents that have no passages in the index, with their texts and passages, in one commit.
+// PutDocuments writes documents that have no other passages in the index, with their texts and passages, in one commit. Those
+// that have an ID and are gone are left out. ErrNotFound when the source of one is gone.
 func (db *DB) PutDocuments(ctx context.Context, list []Indexed) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for i := range list {
 			d := &list[i]
+			if i == 0 || d.Source != list[i-1].Source {
+				if err := w.sourceThere(d.Source); err != nil {
+					return err
+				}
+			}
 			d.Bytes = int64(len(d.Text))
-			if err := w.putDocument(&d.Document, db.Now()); err != nil {
+			err := w.putDocument(&d.Document, db.Now())
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			if err := w.addPassages(CollectionShelf(d.Collection), d.File(), d.Stamp, d.Passages); err != nil {
@@ -176,6 +220,24 @@ func (db *DB) PutDocuments(ctx context.Context, list []Indexed) error {
 	return nil
 }
 
+// AddDocumentPassages puts the next passages of a document into the index, in one commit. ErrNotFound when it or its source is
+// gone.
+func (db *DB) AddDocumentPassages(ctx context.Context, d Document, list []Passage) error {
+	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+		if err := w.sourceThere(d.Source); err != nil {
+			return err
+		}
+		if err := w.there(`SELECT 1 FROM knowledge_doc WHERE id = ?{lock}`, d.ID); err != nil {
+			return err
+		}
+		return w.addPassages(CollectionShelf(d.Collection), d.File(), "", list)
+	}})
+	if err != nil {
+		return fmt.Errorf("index document %s: %w", d.Name, translate(err))
+	}
+	return nil
+}
+
 // RemoveDocument removes a document: its passages in small commits, then the rest.
 func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
 	if err := db.RemovePassages(ctx, CollectionShelf(d.Collection), d.File()); err != nil {
@@ -187,7 +249,16 @@ func (db *DB) RemoveDocument(ctx context.Context, d Document) error {
 			if err := w.exec(`DELETE FROM knowledge_text WHERE doc = ?`, d.ID); err != nil {
 				return err
 			}
-			return w.exec(`DELETE FROM knowledge_doc WHERE id = ?`, d.ID)
+			if err := w.exec(`DELETE FROM knowledge_doc WHERE id = ?`, d.ID); err != nil {
+				return err
+			}
+			for more := true; more; { // what was added meanwhile
+				var err error
+				if more, err = w.removePassages(CollectionShelf(d.Collection), d.File()); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}})
 	if err != nil {

@@ -196,6 +196,16 @@ func (db *DB) EndSource(ctx context.Context, s Source) error {
 	return nil
 }
 
+// SourceChanges is something that is another one after sources were added or removed, here or at another server.
+func (db *DB) SourceChanges(ctx context.Context) (mark string, err error) {
+	var n int
+	var last sql.NullString
+	if err := db.queryRow(ctx, `SELECT count(*), max(id) FROM knowledge_source`, nil, &n, &last); err != nil {
+		return "", fmt.Errorf("look for changed sources: %w", err)
+	}
+	return fmt.Sprint(n, " ", last.String), nil
+}
+
 // SourceAsked tells how often somebody wanted a source read; ErrNotFound when it is gone.
 func (db *DB) SourceAsked(ctx context.Context, id string) (n int64, err error) {
 	err = db.queryRow(ctx, `SELECT asked FROM knowledge_source WHERE id = ?`, []any{id}, &n)

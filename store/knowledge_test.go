@@ -196,3 +196,49 @@ func (s suite) DocumentsOfCollectionsAreFoundUntilTheirSourceIsGone(t *testing.T
 		t.Errorf("left: %v %v", files, err)
 	}
 }
+
+// NothingIsKeptOfASourceThatIsGone: a reader that is still at work writes neither documents nor passages of it, nor of a
+// document that somebody removed.
+func (s suite) NothingIsKeptOfASourceThatIsGone(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	c, src := collection(t, db, "k", "Handbook")
+	shelf := store.CollectionShelf(c.ID)
+	d := store.Document{Collection: c.ID, Source: src.ID, Name: "a.md", Stamp: "1", State: "pending"}
+	first, second := must(db.PutDocument(ctx, d))(t), d
+	second.Name = "b.md"
+	second = must(db.PutDocument(ctx, second))(t)
+	passage := func(d store.Document) []store.Passage {
+		return []store.Passage{{File: d.File(), First: 1, Last: 1, Text: "The wombat digs."}}
+	}
+	ok(t, db.AddDocumentPassages(ctx, first, passage(first)))
+	ok(t, db.RemoveDocument(ctx, first))
+	notFound(t, "passages of a removed document", db.AddDocumentPassages(ctx, first, passage(first)))
+	_, err := db.PutDocument(ctx, first)
+	notFound(t, "a removed document", err)
+	ok(t, db.PutDocuments(ctx, []store.Indexed{{Document: first, Text: "x", Passages: passage(first)},
+		{Document: second, Text: "y", Passages: passage(second)}}))
+	if list := must(db.CollectionDocuments(ctx, c.ID, 0, 10))(t); len(list) != 1 || list[0].ID != second.ID || list[0].Bytes != 1 {
+		t.Errorf("documents: %+v", list)
+	}
+	before := must(db.SourceChanges(ctx))(t)
+	ok(t, db.RemoveSource(ctx, c.ID, src.ID))
+	if now := must(db.SourceChanges(ctx))(t); now == before {
+		t.Errorf("nothing tells that a source is gone: %s", now)
+	}
+	notFound(t, "passages", db.AddDocumentPassages(ctx, second, passage(second)))
+	_, err = db.PutDocument(ctx, d)
+	notFound(t, "a new document", err)
+	notFound(t, "documents", db.PutDocuments(ctx, []store.Indexed{{Document: d, Text: "z"}}))
+	for _, d := range must(db.StrayDocuments(ctx, 10))(t) {
+		ok(t, db.RemoveDocument(ctx, d))
+	}
+	for _, query := range []string{`SELECT count(*) FROM passage`, `SELECT count(*) FROM passage_file`, `SELECT count(*) FROM knowledge_doc`,
+		`SELECT count(*) FROM knowledge_text`} {
+		if n := must(db.Count(ctx, query))(t); n != 0 {
+			t.Errorf("%s: %d", query, n)
+		}
+	}
+	if found := must(db.RankPassages(ctx, shelf, "wombat", 5))(t); len(found) != 0 {
+		t.Errorf("found: %+v", found)
+	}
+}

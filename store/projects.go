@@ -58,7 +58,7 @@ type ProjectSettings struct {
 	Writable     bool     `json:"writable,omitempty"` // chats may change the files
 }
 
-// Member is a user that a project is shared with.
+// Member is a user that a project is shared with, or a group as [GroupMember] names it.
 type Member struct {
 	ID   string
 	Role Role
@@ -156,9 +156,11 @@ func (w *writer) dropKeys(space, name string) error {
 
 const projectColumns = `p.id, p.owner, p.name, p.settings, p.created_at, p.updated_at`
 
-// roleIn is the role in the project p of whom the parameter names twice.
-const roleIn = `CASE WHEN p.owner = ? THEN 'owner' ELSE coalesce((SELECT m.role FROM project_member m
-	WHERE m.project = p.id AND m.member = ?), '') END`
+// roleIn is the role in the project p of a person, who is an SQL expression: the greatest of what they and their groups have.
+func roleIn(person string) string {
+	return `CASE WHEN p.owner = ` + person + ` THEN 'owner' ELSE coalesce((SELECT min(m.role) FROM project_member m
+		WHERE m.project = p.id AND ` + namedFor(person) + `), '') END`
+}
 
 func scanProject(row interface{ Scan(...any) error }, more ...any) (p Project, err error) {
 	var settings string
@@ -175,8 +177,8 @@ func scanProject(row interface{ Scan(...any) error }, more ...any) (p Project, e
 // shows or changes a project asks here whether the person may.
 func (db *DB) ProjectFor(ctx context.Context, person, id string) (Project, error) {
 	person = orDefault(person, DefaultOwner)
-	p, err := scanProject(db.one(db.brief(ctx), `SELECT `+projectColumns+`, `+roleIn+` FROM project p WHERE p.id = ?`,
-		person, person, id))
+	p, err := scanProject(db.one(db.brief(ctx), `SELECT `+projectColumns+`, `+roleIn("?1")+` FROM project p WHERE p.id = ?2`,
+		person, id))
 	if err == nil && p.Role == NoRole {
 		err = ErrNotFound
 	}
@@ -190,9 +192,7 @@ func (db *DB) ProjectFor(ctx context.Context, person, id string) (Project, error
 // thread that is in none, or not there.
 func (db *DB) ProjectOf(ctx context.Context, thread string) (Project, error) {
 	list := []Project{}
-	err := db.each(db.brief(ctx), `SELECT `+projectColumns+`, CASE WHEN p.owner = t.owner THEN 'owner' ELSE
-		coalesce((SELECT m.role FROM project_member m WHERE m.project = p.id AND m.member = t.owner), '') END
-		FROM thread t JOIN project p ON p.id = t.project WHERE t.id = ? AND t.project <> ''`, []any{thread},
+	err := db.each(db.brief(ctx), `SELECT `+projectColumns+`, `+roleIn("t.owner")+` FROM thread t JOIN project p ON p.id = t.project WHERE t.id = ? AND t.project <> ''`, []any{thread},
 		func(rows *sql.Rows) (bool, error) {
 			p, err := scanProject(rows)
 			list = append(list, p)
@@ -211,10 +211,10 @@ func (db *DB) ProjectOf(ctx context.Context, thread string) (Project, error) {
 func (db *DB) Projects(ctx context.Context, person string) ([]Project, error) {
 	person = orDefault(person, DefaultOwner)
 	list := []Project{}
-	err := db.each(ctx, `SELECT `+projectColumns+`, `+roleIn+`, (SELECT count(*) FROM thread t WHERE t.project = p.id
-		AND t.project <> '' AND t.owner = ? AND t.deleted_at = 0) FROM project p WHERE p.owner = ?
-		OR p.id IN (SELECT m.project FROM project_member m WHERE m.member = ?) ORDER BY lower(p.name), p.id`,
-		[]any{person, person, person, person, person}, func(rows *sql.Rows) (bool, error) {
+	err := db.each(ctx, `SELECT `+projectColumns+`, `+roleIn("?1")+`, (SELECT count(*) FROM thread t WHERE t.project = p.id
+		AND t.project <> '' AND t.owner = ?1 AND t.deleted_at = 0) FROM project p WHERE p.owner = ?1
+		OR p.id IN (SELECT m.project FROM project_member m WHERE `+namedFor("?1")+`) ORDER BY lower(p.name), p.id`,
+		[]any{person}, func(rows *sql.Rows) (bool, error) {
 			n := 0
 			p, err := scanProject(rows, &n)
 			p.Chats = n
@@ -270,11 +270,11 @@ func (db *DB) CreateProject(ctx context.Context, p Project) error {
 func (db *DB) ChangeProject(ctx context.Context, person, id string, change func(*Project) error) (p Project, err error) {
 	person = orDefault(person, DefaultOwner)
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {
-		s, err := w.stmt(`SELECT ` + projectColumns + `, ` + roleIn + ` FROM project p WHERE p.id = ?{lock}`)
+		s, err := w.stmt(`SELECT ` + projectColumns + `, ` + roleIn("?1") + ` FROM project p WHERE p.id = ?2{lock}`)
 		if err != nil {
 			return err
 		}
-		p, err = scanProject(s.QueryRowContext(context.Background(), person, person, id))
+		p, err = scanProject(s.QueryRowContext(context.Background(), person, id))
 		if err == nil && !p.Role.Writes() {
 			err = ErrNotFound
 		}
@@ -328,11 +328,11 @@ func (db *DB) PutInProject(ctx context.Context, person, project string, threads 
 
 // mayUse is ErrNotFound unless a person has a role in a project, which stays until the end of the transaction.
 func (w *writer) mayUse(person, project string) error {
-	s, err := w.stmt(`SELECT ` + projectColumns + `, ` + roleIn + ` FROM project p WHERE p.id = ?{lock}`)
+	s, err := w.stmt(`SELECT ` + projectColumns + `, ` + roleIn("?1") + ` FROM project p WHERE p.id = ?2{lock}`)
 	if err != nil {
 		return err
 	}
-	p, err := scanProject(s.QueryRowContext(context.Background(), person, person, project))
+	p, err := scanProject(s.QueryRowContext(context.Background(), person, project))
 	if err == nil && p.Role == NoRole {
 		err = ErrNotFound
 	}
@@ -444,8 +444,8 @@ func (db *DB) Members(ctx context.Context, project string) ([]Member, error) {
 	return list, nil
 }
 
-// ShareProject gives somebody a role in a project of its owner's; [NoRole] takes it back, and moves the chats that
-// they have in it out. ErrNotFound when the owner has no such project.
+// ShareProject gives an account, or a group as [GroupMember] names it, a role in a project of its owner's; [NoRole] takes it
+// back, and moves out the chats of those who have no role any more. ErrNotFound when the owner has no such project.
 func (db *DB) ShareProject(ctx context.Context, owner, id, member string, role Role) error {
 	owner = orDefault(owner, DefaultOwner)
 	err := db.trash(ctx, func(w *writer) error {
@@ -472,7 +472,8 @@ func (db *DB) ShareProject(ctx context.Context, owner, id, member string, role R
 	return nil
 }
 
-// LeaveProject ends somebody's role in a project of somebody else's. ErrNotFound when they have none.
+// LeaveProject ends the role that somebody, or a group, has by themselves in a project of somebody else's. ErrNotFound when
+// they have none.
 func (db *DB) LeaveProject(ctx context.Context, member, id string) error {
 	err := db.trash(ctx, func(w *writer) error {
 		n, err := w.change(`UPDATE project_member SET role = role WHERE project = ? AND member = ?`, id, member)
@@ -494,8 +495,53 @@ func (w *writer) leave(member, id string) error {
 	if err := w.exec(`DELETE FROM project_member WHERE project = ? AND member = ?`, id, member); err != nil {
 		return err
 	}
-	if err := w.exec(`DELETE FROM kv WHERE owner = '' AND space = ? AND key = ?`, personalSpace, id+" "+member); err != nil {
+	return w.moveOut(id)
+}
+
+// moveOut takes the chats of those who have no role in a project out of it, and forgets what these had allowed there.
+func (w *writer) moveOut(id string) error {
+	in := func(person string) string {
+		return `EXISTS (SELECT 1 FROM project p WHERE p.id = ?1 AND (p.owner = ` + person + ` OR EXISTS (SELECT 1 FROM project_member m
+			WHERE m.project = p.id AND ` + namedFor(person) + `)))`
+	}
+	err := w.exec(`UPDATE thread SET project = '' WHERE project = ?1 AND project <> '' AND NOT `+in("thread.owner"), id)
+	if err != nil {
 		return err
 	}
-	return w.exec(`UPDATE thread SET project = '' WHERE project = ? AND project <> '' AND owner = ?`, id, member)
+	return w.exec(`DELETE FROM kv WHERE owner = '' AND space = ?2 AND key >= ?3 AND key < ?4 AND NOT `+
+		in("substr(kv.key, length(p.id) + 2)"), id, personalSpace, id+" ", id+"!")
+}
+
+// ThreadRoles returns the threads that others than its owner have in a project, and in those that are shared with a group,
+// each with the role that its owner has there.
+func (db *DB) ThreadRoles(ctx context.Context, project, group string) (map[string]Role, error) {
+	all := map[string]Role{}
+	err := db.each(ctx, `SELECT t.id, `+roleIn("t.owner")+` FROM thread t JOIN project p ON p.id = t.project
+		WHERE t.project <> '' AND t.owner <> p.owner AND (p.id = ?1 OR p.id IN (SELECT s.project FROM project_member s
+		WHERE s.member = ?2))`, []any{project, GroupMember(group)}, func(rows *sql.Rows) (bool, error) {
+		var id string
+		var role Role
+		err := rows.Scan(&id, &role)
+		all[id] = role
+		return true, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list roles in projects: %w", err)
+	}
+	return all, nil
+}
+
+// moveOutOf is moveOut for all projects that are shared with a group, which may have other members now.
+func (w *writer) moveOutOf(group string) error {
+	s, err := w.stmt(`SELECT project FROM project_member WHERE member = ? ORDER BY project`)
+	if err != nil {
+		return err
+	}
+	list, err := w.ids(s, GroupMember(group))
+	for _, id := range list {
+		if err == nil {
+			err = w.moveOut(id)
+		}
+	}
+	return err
 }

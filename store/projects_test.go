@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -256,5 +257,56 @@ func (s suite) ShelvesOfDeletedProjectsAreSettled(t *testing.T) {
 	}
 	if list := must(db.KVs(ctx, store.Global, store.DocumentSpace, store.ShelfOf("p")))(t); len(list) > 0 {
 		t.Errorf("left is %v", list)
+	}
+}
+
+func (s suite) GroupsHaveRolesInProjects(t *testing.T) {
+	ctx, db := t.Context(), s.open(t)
+	project(t, db, store.Project{ID: "p", Owner: "ann", Name: "A"})
+	project(t, db, store.Project{ID: "other", Owner: "ann", Name: "B"})
+	must(db.AddFirstUser(ctx, store.User{Email: "first@x.org", Role: "owner"}))(t)
+	must(db.AddUser(ctx, store.User{ID: "eve", Email: "eve@x.org", Role: "user"}))(t)
+	team := store.Team{ID: "t", Name: "T", Rules: []byte("{}"), Members: []string{"bob", "role:user"}}
+	ok(t, db.PutTeam(ctx, team))
+	ok(t, db.ShareProject(ctx, "ann", "p", store.GroupMember("t"), store.Editor))
+	ok(t, db.ShareProject(ctx, "ann", "p", "bob", store.Viewer))
+	for _, person := range []string{"bob", "eve"} { // the greater role counts
+		if p := must(db.ProjectFor(ctx, person, "p"))(t); p.Role != store.Editor {
+			t.Errorf("%s: %+v", person, p)
+		}
+		if list := must(db.Projects(ctx, person))(t); len(list) != 1 || list[0].Role != store.Editor {
+			t.Errorf("%s lists %+v", person, list)
+		}
+		commit(t, db, store.Batch{Thread: &store.Thread{ID: person, Owner: person}, NewThread: true})
+		ok(t, db.PutInProject(ctx, person, "p", person))
+		notFound(t, "a project of others", db.PutInProject(ctx, person, "other", person))
+		ok(t, db.AllowPersonalMemory(ctx, person, "p", true))
+	}
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "mine", Owner: "ann", Project: "p"}, NewThread: true})
+	ok(t, db.AllowPersonalMemory(ctx, "ann", "p", true))
+	same(t, "roles", must(db.ThreadRoles(ctx, "", "t"))(t), map[string]store.Role{"bob": store.Editor, "eve": store.Editor})
+	in := func(what string, want ...string) {
+		t.Helper()
+		same(t, what, must(db.ThreadsIn(ctx, "", "p"))(t), want)
+		for _, id := range []string{"bob", "eve", "mine"} {
+			if p := must(db.ProjectOf(ctx, id))(t); (p.ID != "") != slices.Contains(want, id) {
+				t.Errorf("%s: %s is in %+v", what, id, p)
+			}
+		}
+		if n := must(db.Count(ctx, `SELECT count(*) FROM kv WHERE space = 'project_personal'`))(t); n != int64(len(want)) {
+			t.Errorf("%s: %d allow their memory", what, n)
+		}
+	}
+	in("members", "bob", "eve", "mine")
+	team.Members = []string{"bob"}
+	ok(t, db.PutTeam(ctx, team))
+	in("without eve", "bob", "mine")
+	ok(t, db.LeaveProject(ctx, "bob", "p")) // still there by the group
+	in("bob by the group", "bob", "mine")
+	notFound(t, "leaving by oneself what a group gives", db.LeaveProject(ctx, "bob", "p"))
+	ok(t, db.DeleteTeam(ctx, "t"))
+	in("without the group", "mine")
+	if list := must(db.Members(ctx, "p"))(t); len(list) != 0 {
+		t.Errorf("members: %+v", list)
 	}
 }

@@ -86,10 +86,11 @@ func (db *DB) teams(ctx context.Context, query string, args ...any) (list []Team
 	return list, nil
 }
 
-// PutTeam creates or replaces a team with its members. ErrExists when another one has its name.
+// PutTeam creates or replaces a team with its members. Those who have no role in a project any more take their chats along.
+// ErrExists when another one has its name.
 func (db *DB) PutTeam(ctx context.Context, t Team) error {
 	now := db.Now().UnixMilli()
-	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+	err := db.trash(ctx, func(w *writer) error {
 		n, err := w.change(`INSERT INTO team(id, name, rules, created_at, updated_at) SELECT ?, ?, ?, ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM team WHERE name = ? AND id <> ?)
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, rules = excluded.rules, updated_at = excluded.updated_at`,
@@ -108,18 +109,18 @@ func (db *DB) PutTeam(ctx context.Context, t Team) error {
 				return err
 			}
 		}
-		return nil
-	}})
+		return w.moveOutOf(t.ID)
+	})
 	if err != nil {
 		return fmt.Errorf("write team: %w", err)
 	}
 	return nil
 }
 
-// DeleteTeam removes a team; its members stay, prompts shared with it are their owners' alone, and collections are not
-// shared with it any more. ErrNotFound when it is not there.
+// DeleteTeam removes a team; its members stay, prompts shared with it are their owners' alone, and collections and projects
+// are not shared with it any more. ErrNotFound when it is not there.
 func (db *DB) DeleteTeam(ctx context.Context, id string) error {
-	err := db.w.do(ctx, &job{apply: func(w *writer) error {
+	err := db.trash(ctx, func(w *writer) error {
 		n, err := w.change(`DELETE FROM team WHERE id = ?`, id)
 		if err == nil && n == 0 {
 			return ErrNotFound
@@ -133,8 +134,14 @@ func (db *DB) DeleteTeam(ctx context.Context, id string) error {
 		if err := w.exec(`DELETE FROM knowledge_member WHERE member = ?`, GroupMember(id)); err != nil {
 			return err
 		}
-		return w.exec(`DELETE FROM team_member WHERE team = ?`, id)
-	}})
+		if err := w.exec(`DELETE FROM team_member WHERE team = ?`, id); err != nil {
+			return err
+		}
+		if err := w.moveOutOf(id); err != nil {
+			return err
+		}
+		return w.exec(`DELETE FROM project_member WHERE member = ?`, GroupMember(id))
+	})
 	if err != nil {
 		return fmt.Errorf("delete team: %w", err)
 	}

@@ -37,6 +37,7 @@ type CollectionPage struct {
 	Groups       []string // that it can be shared with
 	Accounts     bool     // there are others to share it with
 	Working      bool     // a source is being read, or about to be
+	Typed        Refused
 }
 
 // KnowledgeSource is where documents come from.

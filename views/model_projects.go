@@ -1,6 +1,9 @@
 package views
 
-import "time"
+import (
+	"net/url"
+	"time"
+)
 
 // ProjectLink is a project where it is only named.
 type ProjectLink struct {
@@ -38,6 +41,8 @@ type ProjectPage struct {
 	Settings     ProjectSettings
 	Facts        []MemoryFact // that the reader's chats in it have taught
 	Members      []ProjectMember
+	Groups       []string // that it can be shared with
+	Typed        Refused
 	Accounts     bool // there are others to share it with
 	Asks         bool // the reader decides whether chats here read the reader's own memory
 	Personal     bool // they may
@@ -67,8 +72,26 @@ type ProjectSettings struct {
 
 // ProjectChoice is one of the skills, servers or collections.
 type ProjectChoice struct {
-	Name string
-	On   bool
+	Name  string
+	Label string // of a collection; "" for one that the reader may not read
+	On    bool
+}
+
+// Refused is a form that couldn't be carried out, with what was typed into it.
+type Refused struct {
+	Form   string // its action, "" for none
+	Values url.Values
+}
+
+// Is tells whether it is the form of an action.
+func (r Refused) Is(form string) bool { return r.Form == form }
+
+// Get is what was typed into a field of a form, or else what stands there otherwise.
+func (r Refused) Get(form, field, otherwise string) string {
+	if r.Form == form && r.Values.Has(field) {
+		return r.Values.Get(field)
+	}
+	return otherwise
 }
 
 // ProjectMember is somebody who can use a project.

@@ -155,7 +155,7 @@ func imports() map[string][]string {
 		"web/principal":           {"store", "web/httpx"},
 		"web/ui":                  {"agent/...", "assets", "memory", "sandbox/egress", "sandbox/netguard", "store", "uploads", "views/...", "web/account/...", "web/httpx", "web/bots", "web/hostrules", "web/once", "web/openapi", "web/principal", "web/ui/...", "web/imports", "sandbox/browser"},
 		"web/ui/account":          {"agent/config", "store", "views/...", "web/account/...", "web/httpx", "web/principal", "web/ui/page", "agent/access"},
-		"web/ui/agents":           {"agent/browsing", "agent/community", "agent/profile", "agent/skills/...", "agent/tools", "sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/page", "agent/access"},
+		"web/ui/agents":           {"agent/browsing", "agent/community", "agent/knowledge", "agent/profile", "agent/skills/...", "agent/tools", "sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/page", "agent/access"},
 		"web/ui/chats":            {"agent", "agent/channels", "agent/runs", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page"},
 		"web/ui/conversation":     {"agent", "agent/mcp", "agent/mcp/ask", "agent/middleware", "agent/runs", "agent/runs/eventlog", "agent/runs/request", "agent/runs/runevent", "sandbox/changes", "store", "uploads", "views/...", "web/httpx", "web/hostrules", "web/principal", "web/ui/page", "web/ui/turns"},
 		"web/ui/export":           {"agent", "agent/profile", "agent/runs", "assets", "memory", "sandbox/files", "store", "views/...", "web/httpx", "web/ui/conversation", "web/ui/page", "web/ui/turns"},
@@ -166,9 +166,9 @@ func imports() map[string][]string {
 		"web/ui/share":            {"sandbox/files", "store", "views/...", "web/httpx", "web/principal", "web/ui/conversation", "web/ui/export", "web/ui/files", "web/ui/page", "web/ui/turns"},
 		"web/ui/tasks":            {"agent/channels", "agent/profile", "agent/runs", "agent/schedule", "store", "views/...", "web/bots", "web/httpx", "web/principal", "web/ui/page", "agent/access"},
 		"web/ui/turns":            {"agent", "agent/browsing", "agent/community", "agent/lead", "agent/llm/llmerr", "agent/middleware", "agent/runs", "agent/runs/runevent", "agent/tools", "sandbox/files", "store", "uploads", "views/...", "agent/runs/request", "web/ui/page", "agent/mcp"},
-		"web/ui/knowledge":        {"agent/knowledge", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/files", "web/ui/page"},
+		"web/ui/knowledge":        {"agent/knowledge", "agent/projects", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/files", "web/ui/page"},
 		"web/ui/prompts":          {"agent/prompts", "store", "views/...", "web/httpx", "web/principal", "web/ui/page"},
-		"web/ui/projects":         {"agent/access", "agent/profile", "agent/projects", "agent/skills", "memory", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/page"},
+		"web/ui/projects":         {"agent/access", "agent/knowledge", "agent/profile", "agent/projects", "agent/skills", "memory", "store", "uploads", "views/...", "web/httpx", "web/principal", "web/ui/page"},
 		"web/webtest":             {"web/e2e/scriptmodel"}, // tests only
 		"web/e2e/gate":            leaf,                    // tests only
 		"web/e2e/chatapp/...":     {"agent/channels/chat/chattest"},

@@ -85,14 +85,22 @@ func (a *App) embedder() func() knowledge.Embedder {
 // known is the collections of documents that the project and the agent of a run refer to, for its tools.
 type known struct{ *App }
 
-// named are the collections of some names that a person may read.
-func (k known) named(ctx context.Context, owner string, names []string) ([]lead.Collection, error) {
-	list, err := k.knowledge.Named(ctx, owner, names)
+// named are the collections of some names that a person may read, in a chat of a project of some owner; "" for none.
+func (k known) named(ctx context.Context, person, owner string, names []string) ([]lead.Collection, error) {
+	list, err := k.knowledge.Named(ctx, person, names, owners(owner)...)
 	out := make([]lead.Collection, 0, len(list))
 	for _, c := range list {
 		out = append(out, lead.Collection{Name: c.Name, About: c.About})
 	}
 	return out, err
+}
+
+// owners are those whose collections a name means first.
+func owners(project string) []string {
+	if project == "" {
+		return nil
+	}
+	return []string{project}
 }
 
 // of returns the collections that a run may search now.
@@ -113,7 +121,7 @@ func (k known) of(ctx context.Context, t *agent.Turn) ([]store.Collection, error
 		}
 		names = append(names, one.Knowledge...)
 	}
-	return k.knowledge.Named(ctx, t.Owner, names, p.Owner)
+	return k.knowledge.Named(ctx, t.Owner, names, owners(p.Owner)...)
 }
 
 // Search implements [tools.Knowledge].

@@ -15,6 +15,7 @@ import (
 
 	"fawn/web"
 	"fawn/web/account"
+	"fawn/web/e2e/scriptmodel"
 	"fawn/web/webtest"
 )
 
@@ -76,10 +77,11 @@ func allRead(t *testing.T, by asker, at string) (last knowledgeSources) {
 	return last
 }
 
-func documentsAt(t *testing.T, by asker, at string) map[string]string {
+// documentsAt are the documents of a collection with their states, as a query asks for them.
+func documentsAt(t *testing.T, by asker, at string, query ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, d := range decodeAs[knowledgeDocs](t, by.do(t, "GET", at+"/documents", "").body).Documents {
+	for _, d := range decodeAs[knowledgeDocs](t, by.do(t, "GET", at+"/documents"+strings.Join(query, ""), "").body).Documents {
 		out[d.Name] = d.State + " " + d.Reason
 	}
 	return out
@@ -605,5 +607,96 @@ func TestRepositoriesAreKept(t *testing.T) {
 	at = newCollection(t, closed, "Code")
 	if got := addSource(t, closed, at, "git", srv.URL+"/repo.git").Sources[1]; got.State != "failed" {
 		t.Errorf("an address inside: %+v", got)
+	}
+}
+
+// TestNamesOfCollectionsMeanThoseOfTheProject in its chats: what the model is told, what is searched and what a citation
+// opens are of one collection, also for members who have one of the same name. Two that are chosen by their ids are told
+// apart.
+func TestNamesOfCollectionsMeanThoseOfTheProject(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	ann := guarded(t, scriptedBy(model)).owner(t)
+	bob := ann.member(t, "bob@x.org", account.RoleUser)
+	collection := func(b *browser, about, text string) string {
+		t.Helper()
+		at := newCollection(t, b, "Handbook")
+		b.do(t, "PATCH", at, `{"description":"`+about+`"}`)
+		know(t, b, at, "guide.md", text)
+		return at
+	}
+	bobs := collection(bob, "What bob knows", "A lunch costs 99 francs.") // older than the other one
+	anns := collection(ann, "What ann knows", "A lunch costs 30 francs.")
+	id := newProject(t, ann, `{"name":"P","knowledge":["handbook"]}`)
+	for _, a := range []answer{ann.do(t, "POST", anns+"/members", `{"email":"bob@x.org","role":"viewer"}`),
+		ann.do(t, "POST", "/api/projects/"+id+"/members", `{"email":"bob@x.org","role":"editor"}`)} {
+		if a.status != http.StatusOK {
+			t.Fatalf("share: %d %s", a.status, a.body)
+		}
+	}
+	const search = `SCRIPT{"turns":[{"tool_calls":[{"name":"search_documents","args":{"query":"lunch"}}]},
+		{"tool_calls":[{"name":"read_file","args":{"path":"/mnt/user-data/knowledge/Handbook/guide.md"}}]},{"text":"See [Handbook/guide.md, l. 1]."}]}`
+	chat := func(b *browser, thread, project, script string) (told, found string) {
+		t.Helper()
+		model.Forget()
+		b.do(t, "POST", "/threads", `{"thread_id":"`+thread+`","project_id":"`+project+`"}`)
+		found = b.do(t, "POST", "/threads/"+thread+"/runs/wait", human(script)).body
+		return string(model.Requests()[0].Body), found
+	}
+	opened := func(b *browser, thread, path string) string {
+		t.Helper()
+		return b.do(t, "GET", "/ui/threads/"+thread+"/panel/mnt/user-data/knowledge/"+url.PathEscape(path)+"/guide.md", "", "X-Fawn", "1").body
+	}
+	for thread, b := range map[string]*browser{"of-ann": ann, "of-bob": bob} {
+		told, found := chat(b, thread, id, search)
+		if !strings.Contains(told, "What ann knows") || strings.Contains(told, "What bob knows") {
+			t.Errorf("%s is told of another collection: %.3000s", thread, told)
+		}
+		if strings.Count(found, "30 francs") < 2 || strings.Contains(found, "99 francs") {
+			t.Errorf("%s finds another collection: %s", thread, found)
+		}
+		if got := opened(b, thread, "Handbook"); !strings.Contains(got, "30 francs") {
+			t.Errorf("%s opens another document: %s", thread, got)
+		}
+	}
+	own := newProject(t, bob, `{"name":"Own","knowledge":["Handbook"]}`)
+	if told, found := chat(bob, "own", own, search); !strings.Contains(told, "What bob knows") || strings.Contains(told, "What ann knows") ||
+		!strings.Contains(found, "99 francs") || strings.Contains(found, "30 francs") {
+		t.Errorf("bob's own project: %s", found)
+	}
+
+	// The form of a project offers both, and says whose they are.
+	page := bob.do(t, "GET", "/workspace/projects/"+own, "", "Accept", "text/html").body
+	idOf := func(at string) string { return strings.TrimPrefix(at, "/api/knowledge/") }
+	for _, want := range []string{`value="` + idOf(bobs) + `" checked`, `value="` + idOf(anns) + `">`, "Handbook (ann@x.org)", "Handbook (bob@x.org)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the form has no %s", want)
+		}
+	}
+	both := newProject(t, bob, `{"name":"Both","knowledge":["`+idOf(anns)+`","`+idOf(bobs)+`"]}`)
+	told, found := chat(bob, "both", both, strings.ReplaceAll(search, "Handbook/", "Handbook (ann@x.org)/"))
+	for _, want := range []string{"Handbook (ann@x.org)", "Handbook (bob@x.org)", "What ann knows", "What bob knows"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("the model isn't told %q", want)
+		}
+	}
+	for _, want := range []string{"Handbook (ann@x.org)/guide.md, l. 1", "Handbook (bob@x.org)/guide.md, l. 1", "30 francs", "99 francs"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("the search has no %q: %s", want, found)
+		}
+	}
+	for who, want := range map[string]string{"ann": "30 francs", "bob": "99 francs"} {
+		if got := opened(bob, "both", "Handbook ("+who+"@x.org)"); !strings.Contains(got, want) {
+			t.Errorf("the document of %s: %s", who, got)
+		}
+	}
+	if a := bob.do(t, "GET", "/workspace/chats/both", "", "Accept", "text/html"); !strings.Contains(a.body, `data-file="mnt/user-data/knowledge/Handbook (ann@x.org)/guide.md"`) {
+		t.Error("a citation with a label is no link")
+	}
+	// What somebody can't read stays chosen when they save the form, without a name.
+	ann.do(t, "PATCH", "/api/projects/"+id, `{"knowledge":["`+idOf(newCollection(t, ann, "Hidden"))+`"]}`)
+	page = bob.do(t, "GET", "/workspace/projects/"+id, "", "Accept", "text/html").body
+	if !strings.Contains(page, "A collection you can’t open") || strings.Contains(page, "Hidden") {
+		t.Error("the form tells of a collection that bob can't read, or drops it")
 	}
 }

@@ -251,6 +251,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.access = &access.Service{DB: a.db, Required: a.accounts.Required,
+		Regroup: func(ctx context.Context, group string, change func() error) error {
+			return a.projects.Regroup(ctx, group, change)
+		},
 		Zone: func() string { return a.config.Current().File.Timezone }}
 	if a.agents, err = storage.Agents(ctx, a.shared, dir, o.Log); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (a *App) projectOf(ctx context.Context, thread string) (*lead.Project, erro
 		return nil, err
 	}
 	s := p.Settings
-	out := &lead.Project{Name: p.Name, Instructions: s.Instructions, Agent: s.Agent, Model: s.Model, Skills: s.Skills,
+	out := &lead.Project{Owner: p.Owner, Name: p.Name, Instructions: s.Instructions, Agent: s.Agent, Model: s.Model, Skills: s.Skills,
 		Servers: s.Servers, Knowledge: s.Knowledge, Write: s.Writable && p.Role.Writes()}
 	shelf := store.ShelfOf(p.ID)
 	dir, err := a.dirs.Open(shelf)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -635,5 +636,134 @@ func TestADeletedProjectLeavesNoFiles(t *testing.T) {
 		if a := s.do(t, "GET", "/threads/m"+thread, ""); strings.Contains(a.body, id) {
 			t.Errorf("a chat is in a project that is gone: %s", a.body)
 		}
+	}
+}
+
+// TestGroupsShareProjects by role: their members use or change the project for as long as they belong to the group, and take
+// their chats along when they don't.
+func TestGroupsShareProjects(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)).owner(t)
+	bob, eve := ann.member(t, "bob@x.org", account.RoleUser), ann.member(t, "eve@x.org", account.RoleUser)
+	me := func(b *browser) string {
+		return decodeAs[struct{ ID string }](t, b.do(t, "GET", "/api/v1/auth/me", "").body).ID
+	}
+	group := func(members string) string { return `{"name":"Team","members":[` + members + `]}` }
+	made := ann.do(t, "POST", "/api/groups", group(`"`+me(bob)+`","`+me(eve)+`"`))
+	if made.status >= 300 {
+		t.Fatalf("group: %d %s", made.status, made.body)
+	}
+	team := decodeAs[struct{ ID string }](t, made.body).ID
+	id := newProject(t, ann, `{"name":"Shared plans","instructions":"Write in verse."}`)
+	at := "/api/projects/" + id
+	addFiles(t, ann, id, "plan.md", "the plan")
+	share := func(b *browser, body string, want int) answer {
+		t.Helper()
+		a := b.do(t, "POST", at+"/members", body)
+		if a.status != want {
+			t.Errorf("share %s: %d %s", body, a.status, a.body)
+		}
+		return a
+	}
+	share(ann, `{"group":"none","role":"viewer"}`, http.StatusUnprocessableEntity)
+	share(bob, `{"group":"Team","role":"viewer"}`, http.StatusNotFound)
+	if a := share(ann, `{"group":"team","role":"viewer"}`, http.StatusOK); !strings.Contains(a.body, `"kind":"group"`) || !strings.Contains(a.body, `"name":"Team"`) {
+		t.Errorf("members: %s", a.body)
+	}
+	change := func(b *browser, want int) {
+		t.Helper()
+		if a := b.do(t, "PATCH", at, `{"color":"red"}`); a.status != want {
+			t.Errorf("change: %d %s, want %d", a.status, a.body, want)
+		}
+	}
+	for _, b := range []*browser{bob, eve} {
+		change(b, http.StatusForbidden)
+		if a := b.do(t, "GET", "/api/projects", ""); !strings.Contains(a.body, "Shared plans") {
+			t.Errorf("the list of a member: %s", a.body)
+		}
+		if a := b.do(t, "GET", "/workspace/projects/"+id, "", "Accept", "text/html"); a.status != http.StatusOK || !strings.Contains(a.body, "Team") {
+			t.Errorf("the page of a member: %d", a.status)
+		}
+	}
+	const fields = "application/x-www-form-urlencoded"
+	if a := ann.do(t, "POST", "/ui/projects/"+id+"/share", "group=Team&role=editor", "Content-Type", fields, "Accept", "text/html"); a.status != http.StatusSeeOther {
+		t.Errorf("on the page: %d %s", a.status, a.body)
+	}
+	for _, b := range []*browser{bob, eve} {
+		change(b, http.StatusOK)
+	}
+	for name, b := range map[string]*browser{"bobs": bob, "eves": eve} {
+		b.do(t, "POST", "/threads", `{"thread_id":"`+name+`","project_id":"`+id+`"}`)
+		if a := b.do(t, "GET", "/api/threads/"+name+"/artifacts/mnt/user-data/project/plan.md", ""); a.body != "the plan" {
+			t.Errorf("a file in a member's chat: %d %s", a.status, a.body)
+		}
+	}
+	// Who no longer belongs to the group is a stranger, and their chat leaves.
+	if a := ann.do(t, "PUT", "/api/groups/"+team, group(`"`+me(bob)+`"`)); a.status >= 300 {
+		t.Fatalf("regroup: %d %s", a.status, a.body)
+	}
+	change(eve, http.StatusNotFound)
+	if a := eve.do(t, "GET", "/api/threads/eves/artifacts/mnt/user-data/project/plan.md", ""); a.status != http.StatusNotFound {
+		t.Errorf("a file after that: %d %s", a.status, a.body)
+	}
+	if a := eve.do(t, "GET", "/threads/eves", ""); a.status != http.StatusOK || strings.Contains(a.body, id) {
+		t.Errorf("the chat after that: %d %s", a.status, a.body)
+	}
+	change(bob, http.StatusOK)
+	if a := bob.do(t, "DELETE", at+"/members/group:"+team, ""); a.status != http.StatusForbidden {
+		t.Errorf("a member takes the group out: %d %s", a.status, a.body)
+	}
+	if a := ann.do(t, "DELETE", at+"/members/group:"+team, ""); a.status != http.StatusNoContent {
+		t.Errorf("unshare: %d %s", a.status, a.body)
+	}
+	change(bob, http.StatusNotFound)
+	if a := bob.do(t, "GET", "/threads/bobs", ""); strings.Contains(a.body, id) {
+		t.Errorf("the chat after that: %s", a.body)
+	}
+}
+
+// TestRefusedFormsKeepWhatWasTyped on the pages of projects and collections.
+func TestRefusedFormsKeepWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	ann := guarded(t, scripted(t)).owner(t)
+	id := newProject(t, ann, `{"name":"Plans","instructions":"Old ones."}`)
+	collection := strings.TrimPrefix(newCollection(t, ann, "Handbook"), "/api/knowledge/")
+	newCollection(t, ann, "Taken")
+	const fields = "application/x-www-form-urlencoded"
+	long := strings.Repeat("word ", 7000)
+	for _, c := range []struct {
+		name, path string
+		form       url.Values
+		keeps      []string
+		heading    string
+	}{
+		{"instructions", "/ui/projects/" + id + "/instructions", url.Values{"instructions": {"Begin so. " + long}}, []string{"Begin so. word"}, "Plans"},
+		{"settings of a project", "/ui/projects/" + id + "/settings", url.Values{"name": {strings.Repeat("n", 101)}, "icon": {"ZZ"}, "color": {"blue"},
+			"memory": {"isolated"}, "writable": {"1"}, "shownknowledge": {"1"}, "knowledge": {"Taken"}},
+			[]string{strings.Repeat("n", 101), `value="ZZ"`, `<option value="blue" selected`, `<option value="isolated" selected`,
+				`name="writable" value="1" checked`, `value="Taken" checked`, `<details class="newtask" open`}, "Plans"},
+		{"people of a project", "/ui/projects/" + id + "/share", url.Values{"email": {"nobody@x.org"}, "role": {"editor"}},
+			[]string{`value="nobody@x.org"`, `<option value="editor" selected`}, "Plans"},
+		{"settings of a collection", "/ui/knowledge/" + collection + "/settings", url.Values{"name": {"Taken"}, "about": {"Long & typed text"}},
+			[]string{`value="Taken"`, "Long &amp; typed text</textarea>", `<details class="newtask" open`}, "Handbook"},
+		{"a source", "/ui/knowledge/" + collection + "/source", url.Values{"kind": {"git"}, "every": {"86400"}, "address": {"ftp://x.org/a"}},
+			[]string{`value="ftp://x.org/a"`, `<option value="git" selected`, `<option value="86400" selected`, `<details class="newtask" open`}, "Handbook"},
+		{"people of a collection", "/ui/knowledge/" + collection + "/share", url.Values{"email": {"nobody@x.org"}, "role": {"editor"}},
+			[]string{`value="nobody@x.org"`, `<option value="editor" selected`}, "Handbook"},
+		{"a new project", "/ui/projects", url.Values{"name": {strings.Repeat("p", 101)}}, []string{strings.Repeat("p", 101)}, "Projects"},
+		{"a new collection", "/ui/knowledge", url.Values{"name": {"a/b"}}, []string{`value="a/b"`}, "Knowledge"},
+	} {
+		a := ann.do(t, "POST", c.path, c.form.Encode(), "Content-Type", fields, "Accept", "text/html")
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, ">"+c.heading+"</h1>") {
+			t.Errorf("%s: %d, or another heading", c.name, a.status)
+		}
+		for _, want := range c.keeps {
+			if !strings.Contains(a.body, want) {
+				t.Errorf("%s: the page has no %.100q", c.name, want)
+			}
+		}
+	}
+	if a := ann.do(t, "GET", "/workspace/projects/"+id, "", "Accept", "text/html"); !strings.Contains(a.body, "Old ones.</textarea>") {
+		t.Error("the page has no stored instructions")
 	}
 }

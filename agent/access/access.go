@@ -212,6 +212,8 @@ type Service struct {
 	DB       *store.DB
 	Required func() bool   // whether accounts are in force; else nobody is limited
 	Zone     func() string // the time zone whose days count; "" is UTC
+	// Regroup calls change, which changes or deletes a group, and whatever depends on who belongs to it; nil only calls it.
+	Regroup func(ctx context.Context, group string, change func() error) error
 }
 
 // Of returns the rights of an owner of runs.
@@ -399,8 +401,18 @@ func (s *Service) Put(ctx context.Context, g Group) error {
 		return err
 	}
 	t.Rules = bytes.TrimSpace(rules.Bytes())
-	return s.DB.PutTeam(ctx, t)
+	return s.regroup(ctx, g.ID, func() error { return s.DB.PutTeam(ctx, t) })
+}
+
+// regroup changes a group.
+func (s *Service) regroup(ctx context.Context, id string, change func() error) error {
+	if s.Regroup == nil {
+		return change()
+	}
+	return s.Regroup(ctx, id, change)
 }
 
 // Delete removes a group. store.ErrNotFound when it is not there.
-func (s *Service) Delete(ctx context.Context, id string) error { return s.DB.DeleteTeam(ctx, id) }
+func (s *Service) Delete(ctx context.Context, id string) error {
+	return s.regroup(ctx, id, func() error { return s.DB.DeleteTeam(ctx, id) })
+}

@@ -43,7 +43,7 @@ func english() language {
 			{"testing", "inspection"}},
 		filler: []string{"This sheet is for customers and staff alike.", "Numbers may differ between countries.", "Ask the desk when something is unclear.",
 			"An older edition of this sheet is out of force.", "Drawings are kept in the archive."}}
-	for _, a := range []string{"Var", "Tol"} {
+	for _, a := range []string{"Var", "Tol", "Bre", "Sim"} {
 		for _, b := range []string{"ando", "ekko", "illa", "onte", "ursa"} {
 			l.products = append(l.products, a+b)
 		}
@@ -61,7 +61,7 @@ func chinese() language {
 			{"退货", "退换"}, {"零件", "备件"}, {"加热", "升温"}, {"照明", "灯光"}, {"把手", "握柄"}, {"寿命", "耐用"},
 			{"检测", "检验"}},
 		filler: []string{"本说明供客户和员工使用。", "各国的数据可能有所不同。", "如有疑问请咨询服务台。", "旧版说明已经作废。", "图纸保存在档案室。"}}
-	for _, a := range []string{"青", "白"} {
+	for _, a := range []string{"青", "白", "赤", "墨"} {
 		for _, b := range []string{"松", "鹭", "岭", "溪", "枫"} {
 			l.products = append(l.products, a+b)
 		}
@@ -94,10 +94,10 @@ type question struct {
 	good map[string]float64
 }
 
-// questions are 50 in the words of the documents and 50 in other words.
+// questions are 100 in the words of the documents and 100 in other words.
 func (l language) questions() (same, other []question) {
-	for i := range 50 {
-		p, a := (i*7)%len(l.products), (i*3)%len(l.aspects) // 50 pairs, no two the same
+	for i := range 100 {
+		p, a := (i*7)%len(l.products), (i*3)%len(l.aspects) // 100 pairs, no two the same
 		good := map[string]float64{name(p, a): 2, name(p, (a+len(l.aspects)-3)%len(l.aspects)): 1}
 		same = append(same, question{fmt.Sprintf(l.question, l.products[p], l.aspects[a].word), good})
 		other = append(other, question{fmt.Sprintf(l.question, l.products[p], l.aspects[a].other), good})
@@ -248,8 +248,8 @@ func (s *shelf) judge(t testing.TB, list []question) (ndcg, recall float64) {
 	return ndcg, recall
 }
 
-// TestSearchingByMeaningFindsOtherWords: 200 questions over 500 documents of our own, half of them in other words than the
-// documents have. The model of the test knows which words mean the same, so that the numbers say what fusing gives when
+// TestSearchingByMeaningFindsOtherWords: 200 questions over 500 documents of our own in each language, half of them in other
+// words than the documents have. The model of the test knows which words mean the same, so that the numbers say what fusing gives when
 // a model does, and that it takes nothing from questions in the words of the documents; they don't say how good any real
 // model is.
 func TestSearchingByMeaningFindsOtherWords(t *testing.T) {
@@ -303,9 +303,10 @@ func BenchmarkCollection(b *testing.B) {
 	}{{"words", nil}, {"hybrid", knowing{l.aspects, 768}}} {
 		b.Run(c.name, func(b *testing.B) {
 			most := watchHeap(b)
-			began := time.Now()
+			began, spent := time.Now(), cpuTime()
 			s := read(b, dir, c.e)
 			took := time.Since(began)
+			perDocument := (cpuTime() - spent) / n
 			peak := most()
 			query := func(i int) string {
 				return fmt.Sprintf(l.question, l.products[i%len(l.products)], l.aspects[i%len(l.aspects)].word)
@@ -316,12 +317,17 @@ func BenchmarkCollection(b *testing.B) {
 				}
 			}
 			i := 0
+			spent = cpuTime()
 			for b.Loop() {
 				hits, err := s.Search(b.Context(), []store.Collection{s.in}, query(i), nil, 10)
 				if err != nil || len(hits) != 10 {
 					b.Fatal(len(hits), err)
 				}
 				i++
+			}
+			if spent > 0 {
+				b.ReportMetric(float64((cpuTime()-spent).Microseconds())/1e3/float64(i), "cpu-ms/query")
+				b.ReportMetric(float64(perDocument.Microseconds())/1e3, "cpu-ms/document")
 			}
 			b.ReportMetric(n/took.Seconds(), "documents/s")
 			b.ReportMetric(float64(size)/took.Seconds()/1e6, "MB/s")

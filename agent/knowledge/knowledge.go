@@ -193,15 +193,6 @@ func (s *Service) DeleteOwned(ctx context.Context, owner string) error {
 	return err
 }
 
-// Groups are those that a person may share with: their own, or for people who run the server all.
-func (s *Service) Groups(ctx context.Context, person string, operator bool) (list []store.Team, err error) {
-	if operator {
-		return s.cfg.DB.Teams(ctx)
-	}
-	_, list, err = s.cfg.DB.TeamsOf(ctx, person)
-	return list, err
-}
-
 // Share gives the person whose account has an address, or the group of that name, a role in a collection of c's owner.
 // operator tells whether the owner runs the server. Errors: *Invalid, *Tried.
 func (s *Service) Share(ctx context.Context, c store.Collection, operator bool, email, group string, role store.Role) error {
@@ -210,14 +201,9 @@ func (s *Service) Share(ctx context.Context, c store.Collection, operator bool, 
 	}
 	member := ""
 	if group != "" {
-		teams, err := s.Groups(ctx, c.Owner, operator)
-		if err != nil {
+		var err error
+		if member, err = projects.Group(ctx, s.cfg.DB, c.Owner, operator, group); err != nil {
 			return err
-		}
-		for _, t := range teams {
-			if strings.EqualFold(t.Name, strings.TrimSpace(group)) {
-				member = store.GroupMember(t.ID)
-			}
 		}
 		if member == "" {
 			return &Invalid{"group", "you have no group of this name"}

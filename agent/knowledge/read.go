@@ -39,6 +39,9 @@ const (
 const (
 	Full  = "full"  // the collection has as much text as it may
 	Large = "large" // the file is larger than is read
+
+	// Unreadable is a file that the system doesn't let the server read, or not to its end.
+	Unreadable = "unreadable"
 )
 
 func hashOf(text string) string {
@@ -73,7 +76,7 @@ func (r *reading) again(d store.Document) bool {
 	if d.State != uploads.Failed {
 		return false
 	}
-	return d.Reason == Full && r.room > 0 ||
+	return d.Reason == Full && r.room > 0 || d.Reason == Unreadable ||
 		d.Reason == string(convert.Crashed) && d.Tries < maxTries && r.src.NextAt.UnixMilli() == asked
 }
 
@@ -141,14 +144,36 @@ func (r *reading) all(ctx context.Context) (stamp string, unchanged bool, err er
 			src.Stamp = ""
 		}
 	}
-	stamp, unchanged, err = r.items(ctx, src, func(it item) error { return r.take(ctx, it) })
+	stamp, unchanged, err = r.items(ctx, src, func(it item) error { return r.there(ctx, r.take(ctx, it)) })
 	if err == nil {
-		err = r.flush(ctx)
+		err = r.there(ctx, r.flush(ctx))
 	}
 	if err == nil && !unchanged {
 		err = r.removeUnseen(ctx)
 	}
 	return stamp, unchanged, err
+}
+
+// there is the error of writing something of the source: none where only a document was removed meanwhile.
+func (r *reading) there(ctx context.Context, err error) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	switch _, err := r.cfg.DB.SourceAsked(ctx, r.src.ID); {
+	case errors.Is(err, store.ErrNotFound):
+		return errGone
+	default:
+		return err
+	}
+}
+
+// keepBelow keeps what was read of a folder that can't be read now.
+func (r *reading) keepBelow(folder string) {
+	for name := range r.known {
+		if strings.HasPrefix(name, folder+"/") {
+			r.seen[name] = true
+		}
+	}
 }
 
 // removeUnseen removes documents that the source doesn't have any more.
@@ -172,7 +197,11 @@ func (r *reading) take(ctx context.Context, it item) error {
 	if err := r.note(ctx); err != nil {
 		return err
 	}
-	if it.hidden {
+	switch {
+	case it.hidden:
+		return nil
+	case it.closed:
+		r.keepBelow(it.name)
 		return nil
 	}
 	if len(it.name) > maxDocName || !utf8.ValidString(it.name) || strings.ContainsFunc(it.name, func(c rune) bool { return c < ' ' }) {
@@ -199,11 +228,11 @@ func (r *reading) take(ctx context.Context, it item) error {
 		return r.keep(ctx, had, d, it.text, "")
 	}
 	file, err := it.open()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return err
+		return r.unreadable(ctx, had, d, err)
 	}
 	defer func() {
 		file.Close()
@@ -214,7 +243,7 @@ func (r *reading) take(ctx context.Context, it item) error {
 	head := make([]byte, uploads.HeadBytes)
 	n, err := io.ReadFull(file, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
+		return r.unreadable(ctx, had, d, err)
 	}
 	head = head[:n]
 	converted := convert.Wants(it.name, head)
@@ -229,7 +258,7 @@ func (r *reading) take(ctx context.Context, it item) error {
 	sum := sha256.New()
 	sum.Write(head)
 	if _, err := io.Copy(sum, io.LimitReader(file, maxInput)); err != nil {
-		return err
+		return r.unreadable(ctx, had, d, err)
 	}
 	d.Hash = hex.EncodeToString(sum.Sum(nil))
 	if ended && old.Hash == d.Hash { // only its stamp is another
@@ -245,13 +274,25 @@ func (r *reading) take(ctx context.Context, it item) error {
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxText+1))
 	if err != nil {
-		return err
+		return r.unreadable(ctx, had, d, err)
 	}
 	reason := convert.Reason("")
 	if len(text) > maxText {
 		text, reason = text[:maxText], convert.Long
 	}
 	return r.keep(ctx, had, d, strings.ToValidUTF8(string(text), "\uFFFD"), reason)
+}
+
+// unreadable keeps a document whose file can't be read: the others are read all the same. What is read of a repository lies in
+// files of the server's own.
+func (r *reading) unreadable(ctx context.Context, had bool, d store.Document, err error) error {
+	if r.src.Kind == store.GitSource || ctx.Err() != nil {
+		return err
+	}
+	r.cfg.Log.Warn("couldn't read a file of a collection", "collection", d.Collection, "file", d.Name, "err", err)
+	r.seen[d.Name] = true
+	d.Stamp = ""
+	return r.fail(ctx, had, d, Unreadable)
 }
 
 // skip counts a file that is no document.
@@ -355,7 +396,7 @@ func (r *reading) keep(ctx context.Context, had bool, d store.Document, text str
 			}
 			one.ID = put.ID
 		}
-		err := r.cfg.DB.AddPassages(ctx, store.CollectionShelf(d.Collection), one.File(), "", filed(one.File(), one.Passages))
+		err := r.cfg.DB.AddDocumentPassages(ctx, one.Document, filed(one.File(), one.Passages))
 		one.Passages = one.Passages[:0]
 		return err
 	})

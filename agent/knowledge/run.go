@@ -12,6 +12,7 @@ import (
 const (
 	lookAlone  = 10 * time.Minute
 	lookShared = 5 * time.Second // another server may have been asked
+	lookMark   = 15 * time.Second
 	afterError = 15 * time.Second
 	strays     = 100 // documents that are removed at a time
 )
@@ -68,9 +69,12 @@ func pause(ctx context.Context, d time.Duration, changed <-chan struct{}) {
 
 // tidy removes documents whose source is gone and makes vectors of those that are there.
 func (s *Service) tidy(ctx context.Context) {
-	for wait := s.look(); ctx.Err() == nil; {
+	for wait := time.Duration(0); ctx.Err() == nil; {
 		changed := s.awaited()
-		err := s.removeStrays(ctx)
+		mark, err := s.mark(ctx)
+		if err == nil {
+			err = s.removeStrays(ctx)
+		}
 		if err == nil {
 			err = s.embedAll(ctx)
 		}
@@ -80,9 +84,37 @@ func (s *Service) tidy(ctx context.Context) {
 			pause(ctx, wait, nil)
 			continue
 		}
-		wait = max(s.look(), afterError)
-		pause(ctx, wait, changed)
 		wait = 0
+		s.untilOther(ctx, changed, mark)
+	}
+}
+
+// mark is something that is another one when tidy may have something to do that nobody in this process tells: another
+// server has removed sources, or there is another model.
+func (s *Service) mark(ctx context.Context) (string, error) {
+	model := ""
+	if e := s.cfg.Embedder(); e != nil {
+		model = e.Model()
+	}
+	if !s.cfg.DB.Clustered() {
+		return model, nil
+	}
+	sources, err := s.cfg.DB.SourceChanges(ctx)
+	return sources + " " + model, err
+}
+
+// untilOther waits until something has changed, or lookAlone is over.
+func (s *Service) untilOther(ctx context.Context, changed <-chan struct{}, mark string) {
+	for end := time.Now().Add(lookAlone); ctx.Err() == nil && time.Now().Before(end); {
+		pause(ctx, lookMark, changed)
+		select {
+		case <-changed:
+			return
+		default:
+		}
+		if now, err := s.mark(ctx); err != nil || now != mark {
+			return
+		}
 	}
 }
 

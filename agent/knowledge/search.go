@@ -6,7 +6,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unicode"
+
+	"github.com/google/uuid"
 
 	"fawn/store"
 	"fawn/uploads"
@@ -31,12 +35,13 @@ func Path(c store.Collection, d store.Document) string { return c.Name + "/" + d
 
 // Named returns the collections that a person may read, of those that have the names or ids, one for each. A name means
 // a collection of the owners given, before those the person's own; one of somebody else's counts only where none of
-// these has the name, the oldest of several: nobody gets into the chats of others by the name of their collection.
+// these has the name, the oldest of several: nobody gets into the chats of others by the name of their collection. Those
+// that have equal names come with names that tell them apart, see [Label].
 func (s *Service) Named(ctx context.Context, person string, names []string, owners ...string) ([]store.Collection, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	list, err := s.preferred(ctx, person, owners)
+	list, err := preferred(ctx, s.cfg.DB, person, owners)
 	var taken []string
 	list = slices.DeleteFunc(list, func(c store.Collection) bool {
 		same := func(n string) bool { return strings.EqualFold(n, c.Name) }
@@ -52,13 +57,105 @@ func (s *Service) Named(ctx context.Context, person string, names []string, owne
 	slices.SortFunc(list, func(a, b store.Collection) int {
 		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.ID, b.ID))
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return s.apart(ctx, list)
+}
+
+// apart gives collections of equal names their labels as names.
+func (s *Service) apart(ctx context.Context, list []store.Collection) ([]store.Collection, error) {
+	out := slices.Clone(list)
+	for i, c := range list {
+		if !twice(list, c) {
+			continue
+		}
+		var err error
+		if out[i].Name, err = Label(ctx, s.cfg.DB, c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// twice tells whether a list has another collection of a name.
+func twice(list []store.Collection, c store.Collection) bool {
+	return slices.ContainsFunc(list, func(o store.Collection) bool { return o.ID != c.ID && strings.EqualFold(o.Name, c.Name) })
+}
+
+// Label names a collection beside others of its name: with the address of its owner, or where there are no accounts with
+// the end of its id.
+func Label(ctx context.Context, db *store.DB, c store.Collection) (string, error) {
+	who := c.ID[max(0, len(c.ID)-8):]
+	u, err := db.User(ctx, c.Owner)
+	switch {
+	case err == nil:
+		who = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(`/\[];`, r) || unicode.IsControl(r) { // as in names
+				return '-'
+			}
+			return r
+		}, u.Email)
+	case !errors.Is(err, store.ErrNotFound):
+		return "", err
+	}
+	return c.Name + " (" + who + ")", nil
+}
+
+// Choice is a collection that a project or an agent can refer to.
+type Choice struct {
+	Ref    string // its name, or its id where that says more
+	Label  string // what people read; "" for one that they may not
+	Chosen bool
+}
+
+// Choices returns the collections that a person may read, and what a project or an agent has chosen, by name. owners are
+// those of [Service.Named].
+func Choices(ctx context.Context, db *store.DB, person string, chosen []string, owners ...string) ([]Choice, error) {
+	list, err := preferred(ctx, db, person, owners)
+	if err != nil {
+		return nil, err
+	}
+	left := slices.Clone(chosen)
+	take := func(ref string) bool {
+		n := len(left)
+		left = slices.DeleteFunc(left, func(one string) bool { return strings.EqualFold(one, ref) })
+		return len(left) < n
+	}
+	var out []Choice
+	for _, c := range list {
+		one := Choice{Ref: c.Name, Label: c.Name}
+		switch several := twice(list, c); {
+		case several:
+			one.Ref = c.ID
+			if one.Label, err = Label(ctx, db, c); err != nil {
+				return nil, err
+			}
+			one.Chosen = take(c.ID)
+			one.Chosen = take(c.Name) || one.Chosen // the first of a name is the one that it means
+		case take(c.ID):
+			one.Ref, one.Chosen = c.ID, true
+			take(c.Name)
+		default:
+			one.Chosen = take(c.Name)
+		}
+		out = append(out, one)
+	}
+	for _, ref := range left {
+		one := Choice{Ref: ref, Label: ref, Chosen: true}
+		if uuid.Validate(ref) == nil {
+			one.Label = ""
+		}
+		out = append(out, one)
+	}
+	slices.SortStableFunc(out, func(a, b Choice) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
+	return out, nil
 }
 
 // preferred are the collections that a person may read: those of some owners, their own, those of others, the oldest
 // first.
-func (s *Service) preferred(ctx context.Context, person string, owners []string) ([]store.Collection, error) {
-	list, err := s.cfg.DB.Collections(ctx, person)
+func preferred(ctx context.Context, db *store.DB, person string, owners []string) ([]store.Collection, error) {
+	list, err := db.Collections(ctx, person)
 	rank := func(c store.Collection) int {
 		switch i := slices.Index(owners, c.Owner); {
 		case i >= 0:
@@ -90,24 +187,40 @@ func (s *Service) Search(ctx context.Context, list []store.Collection, query str
 	if query == "" || len(list) == 0 || limit < 1 {
 		return nil, nil
 	}
-	var byWords []ranked
+	var byMeaning []ranked
+	var without error
+	var meaning sync.WaitGroup // the model answers while words are looked up
+	both, cancel := context.WithCancel(ctx)
+	meaning.Go(func() { byMeaning, without = s.near(both, list, query) })
+	byWords, err := s.worded(ctx, list, query)
+	if err != nil {
+		cancel()
+	}
+	meaning.Wait()
+	cancel()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
+	case without != nil:
+		s.cfg.Log.Warn("searching collections by words only", "err", without)
+	}
+	return s.hits(ctx, list, fuse(byWords, byMeaning), files, limit)
+}
+
+// worded finds passages by their words.
+func (s *Service) worded(ctx context.Context, list []store.Collection, query string) (all []ranked, err error) {
 	for i, c := range list {
 		found, err := s.cfg.DB.RankPassages(ctx, store.CollectionShelf(c.ID), query, candidates)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found {
-			byWords = append(byWords, ranked{i, r.ID, r.Rank, &r.Passage})
+			all = append(all, ranked{i, r.ID, r.Rank, &r.Passage})
 		}
 	}
-	byMeaning, err := s.near(ctx, list, query)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		s.cfg.Log.Warn("searching collections by words only", "err", err)
-	}
-	return s.hits(ctx, list, fuse(byWords, byMeaning), files, limit)
+	return all, nil
 }
 
 // fuse puts the passages of several orders into one: each counts by its places in them.
@@ -189,13 +302,27 @@ func (s *Service) hits(ctx context.Context, list []store.Collection, all []ranke
 	return out, nil
 }
 
-// Find is a document by its path, with its text, for a person. Errors: store.ErrNotFound for who may not read it, too.
-func (s *Service) Find(ctx context.Context, person, at string) (c store.Collection, d store.Document, text string, err error) {
-	list, err := s.preferred(ctx, person, nil)
+// Find is a document by its path in a thread of a person's, with its text. Errors: store.ErrNotFound for who may not read
+// it, too.
+func (s *Service) Find(ctx context.Context, person, thread, at string) (c store.Collection, d store.Document, text string, err error) {
+	list, err := s.from(ctx, person, thread)
 	if err != nil {
 		return c, d, "", err
 	}
 	return s.FindIn(ctx, list, at)
+}
+
+// from are the collections that a person may read, in the order in which names mean them in a thread.
+func (s *Service) from(ctx context.Context, person, thread string) ([]store.Collection, error) {
+	p, err := s.cfg.DB.ProjectOf(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	var owners []string
+	if p.ID != "" {
+		owners = append(owners, p.Owner)
+	}
+	return preferred(ctx, s.cfg.DB, person, owners)
 }
 
 // FindIn is Find in collections that the caller has asked access for.
@@ -209,11 +336,11 @@ func (s *Service) FindIn(ctx context.Context, list []store.Collection, at string
 
 func (s *Service) find(ctx context.Context, list []store.Collection, at string) (c store.Collection, d store.Document, err error) {
 	name, doc, _ := strings.Cut(at, "/")
+	if list, err = s.called(ctx, list, name); err != nil {
+		return c, d, err
+	}
 	err = store.ErrNotFound
 	for _, c = range list {
-		if !strings.EqualFold(c.Name, name) {
-			continue
-		}
 		if d, err = s.cfg.DB.CollectionDocumentNamed(ctx, c.ID, doc); !errors.Is(err, store.ErrNotFound) {
 			return c, d, err
 		}
@@ -221,9 +348,30 @@ func (s *Service) find(ctx context.Context, list []store.Collection, at string) 
 	return c, d, err
 }
 
-// Has tells whether a person may read a document of a path.
-func (s *Service) Has(ctx context.Context, person, at string) bool {
-	list, err := s.preferred(ctx, person, nil)
+// called are the collections of a name, or the one of that label.
+func (s *Service) called(ctx context.Context, list []store.Collection, name string) (out []store.Collection, err error) {
+	for _, c := range list {
+		if strings.EqualFold(c.Name, name) {
+			out = append(out, c)
+			continue
+		}
+		if head := c.Name + " ("; len(name) <= len(head) || !strings.EqualFold(name[:len(head)], head) {
+			continue
+		}
+		label, err := Label(ctx, s.cfg.DB, c)
+		if err != nil {
+			return nil, err
+		}
+		if strings.EqualFold(label, name) {
+			return []store.Collection{c}, nil
+		}
+	}
+	return out, nil
+}
+
+// Has tells whether a person may read the document that a path means in a thread.
+func (s *Service) Has(ctx context.Context, person, thread, at string) bool {
+	list, err := s.from(ctx, person, thread)
 	if err == nil {
 		_, _, err = s.find(ctx, list, at)
 	}

@@ -78,6 +78,7 @@ type item struct {
 	text                        string // where there is nothing to open
 	open                        func() (*os.File, error)
 	hidden                      bool // it is passed over
+	closed                      bool // it is a folder that can't be read
 }
 
 // failure is why a source could not be read: a word that pages have a sentence for, and what was said about it.
@@ -181,8 +182,10 @@ func (s *Service) folder(ctx context.Context, name string, take func(item) error
 		switch {
 		case err != nil && at == ".":
 			return &failure{Missing, ""}
-		case err != nil: // a folder that can't be read, or is gone by now
+		case errors.Is(err, fs.ErrNotExist): // it is gone by now
 			return nil
+		case err != nil:
+			return take(item{name: at, closed: true})
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case at != "." && strings.HasPrefix(e.Name(), "."):

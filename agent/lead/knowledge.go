@@ -16,15 +16,16 @@ type Collection struct{ Name, About string }
 const maxAbout = 200
 
 // collections returns the readable collections that the run's project and agent name.
-func (b *Builder) collections(ctx context.Context, owner string, c custom) ([]Collection, error) {
-	names := slices.Clone(c.Knowledge)
+func (b *Builder) collections(ctx context.Context, person string, c custom) ([]Collection, error) {
+	names, owner := slices.Clone(c.Knowledge), ""
 	if c.project != nil {
+		owner = c.project.Owner
 		names = append(names, c.project.Knowledge...)
 	}
 	if len(names) == 0 || b.named == nil {
 		return nil, nil
 	}
-	return b.named(ctx, owner, names)
+	return b.named(ctx, person, owner, names)
 }
 
 // known describes the searchable collections of a run.

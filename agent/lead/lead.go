@@ -50,7 +50,7 @@ type Builder struct {
 	late     func(ctx context.Context, thread, from, to string)
 	found    TitleKeeper
 	project  func(ctx context.Context, thread string) (*Project, error)
-	named    func(ctx context.Context, owner string, names []string) ([]Collection, error) // nil has none
+	named    func(ctx context.Context, person, owner string, names []string) ([]Collection, error) // nil has none
 	memory   middleware.Remember
 	learn    middleware.Learn
 	spent    func(context.Context, SideCall)
@@ -116,9 +116,9 @@ type Options struct {
 	// thread is in one.
 	Project func(ctx context.Context, thread string) (*Project, error)
 	// Knowledge searches collections of documents; nil has none. Collections are those of some names that a person may
-	// read.
+	// read, in a project of owner's if that isn't "".
 	Knowledge   tools.Knowledge
-	Collections func(ctx context.Context, owner string, names []string) ([]Collection, error)
+	Collections func(ctx context.Context, person, owner string, names []string) ([]Collection, error)
 	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
 	Memory middleware.Remember
 	// Learn takes what a turn said, to be remembered; nil learns nothing.

@@ -9,6 +9,7 @@ import (
 
 // Project is what the chats of a project have in common. Empty choices are left to the chat and its agent.
 type Project struct {
+	Owner        string // whose collections the names of Knowledge mean first
 	Name         string
 	Instructions string
 	Agent, Model string

@@ -4,52 +4,104 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fawn/store"
 )
 
-// Share gives the person whose account has an address a role in a project of p's owner. Errors: *Invalid, *TooMany.
-func (s *Service) Share(ctx context.Context, p store.Project, email string, role store.Role) error {
+// Groups are those that a person may share with: their own, or for people who run the server all.
+func Groups(ctx context.Context, db *store.DB, person string, operator bool) (list []store.Team, err error) {
+	if operator {
+		return db.Teams(ctx)
+	}
+	_, list, err = db.TeamsOf(ctx, person)
+	return list, err
+}
+
+// Group is the member that stands for the group of a name, among those that a person may share with; "" where there is
+// none.
+func Group(ctx context.Context, db *store.DB, person string, operator bool, name string) (member string, err error) {
+	list, err := Groups(ctx, db, person, operator)
+	for _, t := range list {
+		if strings.EqualFold(t.Name, strings.TrimSpace(name)) {
+			member = store.GroupMember(t.ID)
+		}
+	}
+	return member, err
+}
+
+// Share gives the person whose account has an address, or the group of that name, a role in a project of p's owner. operator
+// tells whether the owner runs the server. Errors: *Invalid, *TooMany.
+func (s *Service) Share(ctx context.Context, p store.Project, operator bool, email, group string, role store.Role) error {
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
 	}
-	if err := s.misses.Check(p.Owner, s.DB.Now()); err != nil {
+	member, err := "", error(nil)
+	if group != "" {
+		if member, err = Group(ctx, s.DB, p.Owner, operator, group); err != nil {
+			return err
+		}
+		if member == "" {
+			return &Invalid{"group", "you have no group of this name"}
+		}
+	} else if member, err = s.account(ctx, p.Owner, email); err != nil {
 		return err
+	}
+	return s.changing(ctx, p.ID, "", func() error { return s.DB.ShareProject(ctx, p.Owner, p.ID, member, role) })
+}
+
+// account is the account of an address that an owner shares with. Errors: *Invalid, *TooMany.
+func (s *Service) account(ctx context.Context, owner, email string) (id string, err error) {
+	if err := s.misses.Check(owner, s.DB.Now()); err != nil {
+		return "", err
 	}
 	u, err := s.DB.UserByEmail(ctx, strings.TrimSpace(email))
 	if errors.Is(err, store.ErrNotFound) {
-		s.misses.Count(p.Owner, s.DB.Now())
-		return &Invalid{"email", "there is no account with this address"}
+		s.misses.Count(owner, s.DB.Now())
+		return "", &Invalid{"email", "there is no account with this address"}
 	}
-	if err != nil {
-		return err
+	if err == nil && u.ID == owner {
+		return "", &Invalid{"email", "this is the project's owner"}
 	}
-	if u.ID == p.Owner {
-		return &Invalid{"email", "this is the project's owner"}
-	}
-	if err := s.DB.ShareProject(ctx, p.Owner, p.ID, u.ID, role); err != nil {
-		return err
-	}
-	if role.Writes() {
-		return nil
-	}
-	return s.end(ctx, u.ID, p.ID)
+	return u.ID, err
 }
 
-// Unshare ends a person's role in a project. The chats that they have in it leave it. Errors: store.ErrNotFound for
-// who has none.
-func (s *Service) Unshare(ctx context.Context, p store.Project, person string) error {
-	if person == p.Owner {
+// Unshare ends the role that a person, or a group, has in a project. The chats of those who have none then leave it. Errors:
+// store.ErrNotFound.
+func (s *Service) Unshare(ctx context.Context, p store.Project, member string) error {
+	if member == p.Owner {
 		return fmt.Errorf("the owner of project %s: %w", p.ID, store.ErrNotFound)
 	}
-	ctx = context.WithoutCancel(ctx)
-	inside, err := s.DB.ThreadsIn(ctx, person, p.ID)
+	return s.changing(ctx, p.ID, "", func() error { return s.DB.LeaveProject(context.WithoutCancel(ctx), member, p.ID) })
+}
+
+// Regroup changes who belongs to a group.
+func (s *Service) Regroup(ctx context.Context, group string, change func() error) error {
+	return s.changing(ctx, "", group, change)
+}
+
+// changing changes roles in a project, or in those shared with a group, and ends what runs in the sandboxes of chats whose
+// owners have another role then: these show the project's files.
+func (s *Service) changing(ctx context.Context, project, group string, change func() error) error {
+	before, err := s.DB.ThreadRoles(ctx, project, group)
 	if err != nil {
 		return err
 	}
-	if err := s.DB.LeaveProject(ctx, person, p.ID); err != nil {
+	if err := change(); err != nil {
 		return err
 	}
-	return s.Ended(ctx, inside)
+	ctx = context.WithoutCancel(ctx)
+	after, err := s.DB.ThreadRoles(ctx, project, group)
+	var other []string
+	for thread, role := range before {
+		if after[thread] != role {
+			other = append(other, thread)
+		}
+	}
+	if err != nil || len(other) == 0 {
+		return err
+	}
+	slices.Sort(other)
+	return s.Ended(ctx, other)
 }

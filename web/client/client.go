@@ -124,24 +124,12 @@ func (s Server) Upload(ctx context.Context, thread string, files []string) ([]Up
 			return nil, fmt.Errorf("%s is no file", name)
 		}
 	}
-	from, to := io.Pipe()
-	form := multipart.NewWriter(to)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		to.CloseWithError(writeForm(form, files))
-	}()
-	res, err := s.do(ctx, http.MethodPost, "/api/threads/"+url.PathEscape(thread)+"/uploads",
-		header("Content-Type", form.FormDataContentType()), from)
-	from.CloseWithError(errors.New("the server reads no more"))
-	<-done
+	var answer struct{ Files []Uploaded }
+	err := s.send(ctx, "/api/threads/"+url.PathEscape(thread)+"/uploads", files, &answer)
 	if err != nil {
 		return nil, fmt.Errorf("upload: %w", err)
 	}
-	defer res.Body.Close()
-	var answer struct{ Files []Uploaded }
-	err = json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer)
-	if err == nil && len(answer.Files) != len(files) {
+	if len(answer.Files) != len(files) {
 		err = fmt.Errorf("upload: the server took %d of %d files", len(answer.Files), len(files))
 	}
 	return answer.Files, err

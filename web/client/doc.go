@@ -1,5 +1,5 @@
 // Package client runs a task from a command line: it talks to a server over the API, shows the run's progress, and
-// prints the answer and its files in a form for scripts.
+// prints the answer and its files in a form for scripts. It changes and searches collections of documents, too.
 package client
 
 import (

@@ -19,7 +19,7 @@ func describeProjects() []o.Op {
 	mine := route.Answered("The project", o.Ref("OneProject"))
 	files := o.List(o.Ref("ProjectFile"))
 	members := route.Answered("The owner, then the others", o.Object(o.Req("members",
-		o.List(o.Of[memberJSON](o.Is("role", o.Enum("owner", "editor", "viewer")))))))
+		o.List(o.Of[memberJSON](o.Is("kind", o.Enum("user", "group")), o.Is("role", o.Enum("owner", "editor", "viewer")))))))
 	facts := route.Answered("The facts", o.Map(nil))
 	return []o.Op{
 		{ID: "listProjects", Tag: tag, Text: "List the projects that you own or share",
@@ -52,11 +52,11 @@ func describeProjects() []o.Op {
 		{ID: "clearProjectMemory", Tag: tag, Text: "Forget what your chats in a project have taught",
 			More: "Also what waits to be learned from them. Your own memory and those of other members stay.", Out: facts},
 		{ID: "listProjectMembers", Tag: tag, Text: "List who can use a project", Out: members},
-		{ID: "shareProject", Tag: tag, Text: "Share a project, or change somebody's role", Need: true,
+		{ID: "shareProject", Tag: tag, Text: "Share a project with a user or a group, or change their role", Need: true,
 			More: "Only its owner can. Viewers have chats in it, editors change its files and settings, too.",
-			Body: o.Reads[memberBody](o.Req("email", o.String()), o.Req("role", o.Enum("viewer", "editor"))), Out: members, Fail: []int{429}},
-		{ID: "unshareProject", Tag: tag, Text: "Stop sharing a project with somebody, or leave it",
-			More: "Their chats leave the project.", Out: route.Emptied("Done")},
+			Body: o.Reads[memberBody](o.Req("role", o.Enum("viewer", "editor"))), Out: members, Fail: []int{429}},
+		{ID: "unshareProject", Tag: tag, Text: "Stop sharing a project with a user or a group, or leave it",
+			More: "The chats of those who have no role then leave the project.", Out: route.Emptied("Done")},
 	}
 }
 

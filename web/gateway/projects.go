@@ -16,6 +16,7 @@ import (
 	"fawn/uploads"
 	"fawn/web/api/wire"
 	"fawn/web/httpx"
+	"fawn/web/principal"
 	"fawn/web/route"
 )
 
@@ -410,9 +411,10 @@ func (g *Gateway) clearProjectMemory(c echo.Context, p store.Project) error {
 	return httpx.JSON(c, http.StatusOK, d)
 }
 
-// memberJSON is a member of a shared project.
+// memberJSON is a member of a shared project, a person or a group.
 type memberJSON struct {
 	ID    string `json:"user_id"`
+	Kind  string `json:"kind"`
 	Email string `json:"email"`
 	Name  string `json:"name"`
 	Role  string `json:"role"`
@@ -425,14 +427,11 @@ func (g *Gateway) projectMembers(c echo.Context, p store.Project) error {
 	}
 	out := []memberJSON{}
 	for _, m := range append([]store.Member{{ID: p.Owner, Role: store.ProjectOwner}}, list...) {
-		one := memberJSON{ID: m.ID, Role: string(m.Role)}
-		u, err := g.DB.User(c.Request().Context(), m.ID)
-		if err == nil {
-			one.Email, one.Name = u.Email, u.Name
-		} else if !errors.Is(err, store.ErrNotFound) {
+		one, err := g.namedMember(c.Request().Context(), m)
+		if err != nil {
 			return err
 		}
-		out = append(out, one)
+		out = append(out, memberJSON{one.ID, one.Kind, one.Email, one.Name, one.Role})
 	}
 	return httpx.JSON(c, http.StatusOK, map[string]any{"members": out})
 }
@@ -440,10 +439,11 @@ func (g *Gateway) projectMembers(c echo.Context, p store.Project) error {
 // memberBody is the body of shareProject.
 type memberBody struct {
 	Email string `json:"email"`
+	Group string `json:"group"`
 	Role  string `json:"role"`
 }
 
-// shareProject gives somebody with an account a role in a project, or another one.
+// shareProject gives somebody with an account, or a group, a role in a project, or another one.
 func (g *Gateway) shareProject(c echo.Context, p store.Project) error {
 	var body memberBody
 	if err := g.BindStrict(c, &body); err != nil {
@@ -452,7 +452,8 @@ func (g *Gateway) shareProject(c echo.Context, p store.Project) error {
 	if err := owning(p); err != nil {
 		return err
 	}
-	if err := g.Projects.Share(c.Request().Context(), p, body.Email, store.Role(body.Role)); err != nil {
+	ctx := c.Request().Context()
+	if err := g.Projects.Share(ctx, p, principal.Of(ctx).Operator(), body.Email, body.Group, store.Role(body.Role)); err != nil {
 		return err
 	}
 	return g.projectMembers(c, p)

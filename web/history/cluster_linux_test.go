@@ -41,8 +41,14 @@ func newCluster(t *testing.T, wake string) *cluster {
 // newClusterOf is newCluster with leases that are as long as is said.
 func newClusterOf(t *testing.T, wake string, lease time.Duration) *cluster {
 	t.Helper()
+	return newClusterWith(t, wake, lease, "")
+}
+
+// newClusterWith is newClusterOf with more lines of configuration.
+func newClusterWith(t *testing.T, wake string, lease time.Duration, more string) *cluster {
+	t.Helper()
 	c := &cluster{t: t, database: pgtest.StartAlways(t), ledger: newLedger(t)}
-	config := clusterConfig(t, wake, lease)
+	config := clusterConfig(t, wake, lease) + more
 	for i, name := range []string{"a", "b", "c"} {
 		c.servers = append(c.servers, newServer(t, name, clocks[i], config, c.ledger.extensions(), c.database))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"fawn/agent/browsing"
 	"fawn/agent/community"
+	"fawn/agent/knowledge"
 	"fawn/agent/profile"
 	"fawn/agent/tools"
 	"fawn/store"
@@ -54,15 +55,14 @@ func (h *Handlers) agentForm(ctx context.Context, a profile.Agent) views.AgentFo
 				views.AgentGroup{Name: g, On: a.ToolGroups == nil || slices.Contains(a.ToolGroups, g)})
 		}
 	}
-	names := slices.Clone(a.Knowledge)
-	if list, err := h.DB.Collections(ctx, principal.Owner(ctx)); err == nil { // else those chosen stay
-		for _, c := range list {
-			names = append(names, c.Name)
-		}
+	collections, err := knowledge.Choices(ctx, h.DB, principal.Owner(ctx), a.Knowledge)
+	for _, c := range collections {
+		f.Knowledge = append(f.Knowledge, views.ProjectChoice{Name: c.Ref, Label: c.Label, On: c.Chosen})
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		f.Knowledge = append(f.Knowledge, views.ProjectChoice{Name: name, On: slices.Contains(a.Knowledge, name)})
+	for _, name := range a.Knowledge {
+		if err != nil { // those chosen stay
+			f.Knowledge = append(f.Knowledge, views.ProjectChoice{Name: name, Label: name, On: true})
+		}
 	}
 	if a.Thinking != nil {
 		f.Thinking = map[bool]string{true: "on", false: "off"}[*a.Thinking]

@@ -25,7 +25,7 @@ func (h *Handlers) collected(c echo.Context, p *views.Panel, at string) error {
 		return nil
 	}
 	ctx := c.Request().Context()
-	k, d, text, err := h.Knowledge.Find(ctx, principal.Owner(ctx), at)
+	k, d, text, err := h.Knowledge.Find(ctx, principal.Owner(ctx), p.ThreadID, at)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

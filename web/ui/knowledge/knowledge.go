@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/knowledge"
+	"fawn/agent/projects"
 	"fawn/store"
 	"fawn/uploads"
 	"fawn/views"
@@ -93,13 +94,14 @@ func (h *Handlers) collection(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.page(c, http.StatusOK, k, nil)
+	return h.page(c, http.StatusOK, k, nil, views.Refused{})
 }
 
-func (h *Handlers) page(c echo.Context, status int, k store.Collection, notice *views.Notice) (err error) {
+// page is the page of a collection, with what was typed into a form of it that was refused.
+func (h *Handlers) page(c echo.Context, status int, k store.Collection, notice *views.Notice, typed views.Refused) (err error) {
 	ctx := c.Request().Context()
 	v := views.CollectionPage{Collection: row(k), Notice: notice, Owns: k.Role == store.ProjectOwner, Writes: k.Role.Writes(),
-		Operator: principal.Of(ctx).Operator(), Accounts: h.Accounts != nil && h.Accounts.Required(), Earlier: -1, Later: -1}
+		Operator: principal.Of(ctx).Operator(), Accounts: h.Accounts != nil && h.Accounts.Required(), Earlier: -1, Later: -1, Typed: typed}
 	if v.Shell, err = h.Shell(c, views.NavKnowledge, ""); err != nil {
 		return err
 	}
@@ -172,6 +174,8 @@ func document(c echo.Context, d store.Document, uploaded bool) views.KnowledgeDo
 		out.Why = page.Say(c, "knowledge.reason.full")
 	case knowledge.Large:
 		out.Why = page.Say(c, "knowledge.reason.large")
+	case knowledge.Unreadable:
+		out.Why = page.Say(c, "knowledge.reason.unreadable")
 	default:
 		out.Why = chat.DocumentText(page.Localized(c), files.Attachment(uploads.File{Filename: d.Name,
 			Conversion: &uploads.Conversion{State: d.State, Reason: d.Reason}}))
@@ -265,7 +269,7 @@ func (h *Handlers) members(ctx context.Context, k store.Collection, v *views.Col
 	if !v.Owns {
 		return nil
 	}
-	teams, err := h.Knowledge.Groups(ctx, k.Owner, v.Operator)
+	teams, err := projects.Groups(ctx, h.DB, k.Owner, v.Operator)
 	for _, t := range teams {
 		v.Groups = append(v.Groups, t.Name)
 	}
@@ -280,7 +284,7 @@ func (h *Handlers) change(c echo.Context) error {
 	}
 	action := page.Param(c, "action")
 	if action == "upload" {
-		return h.changed(c, k, h.upload(c, k))
+		return h.changed(c, k, h.upload(c, k), views.Refused{})
 	}
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -318,11 +322,11 @@ func (h *Handlers) change(c echo.Context) error {
 	default:
 		return store.ErrNotFound
 	}
-	return h.changed(c, k, err)
+	return h.changed(c, k, err, views.Refused{Form: action, Values: form})
 }
 
-// changed goes back to the page, or says there what was wrong.
-func (h *Handlers) changed(c echo.Context, k store.Collection, err error) error {
+// changed goes back to the page, or says there what was wrong, beside what was typed.
+func (h *Handlers) changed(c echo.Context, k store.Collection, err error, typed views.Refused) error {
 	var bad *knowledge.Invalid
 	status, text := http.StatusUnprocessableEntity, ""
 	switch {
@@ -347,7 +351,7 @@ func (h *Handlers) changed(c echo.Context, k store.Collection, err error) error 
 		}
 		text = page.Say(c, "projects.files.full")
 	}
-	return h.page(c, status, k, &views.Notice{Kind: views.NoticeError, Text: text})
+	return h.page(c, status, k, &views.Notice{Kind: views.NoticeError, Text: text}, typed)
 }
 
 // wrong says what can't be, by its field: why is in English.
@@ -389,13 +393,13 @@ func (h *Handlers) share(c echo.Context, k store.Collection, action string, form
 	}
 	if action == "share" {
 		return h.changed(c, k, h.Knowledge.Share(ctx, k, principal.Of(ctx).Operator(), page.PlainText(form.Get("email")),
-			page.PlainText(form.Get("group")), store.Role(form.Get("role"))))
+			page.PlainText(form.Get("group")), store.Role(form.Get("role"))), views.Refused{Form: action, Values: form})
 	}
 	err := h.DB.LeaveCollection(ctx, form.Get("member"), k.ID)
 	if leaves && err == nil {
 		return c.Redirect(http.StatusSeeOther, views.KnowledgeURL)
 	}
-	return h.changed(c, k, err)
+	return h.changed(c, k, err, views.Refused{})
 }
 
 // opened is the document of the address with its text.

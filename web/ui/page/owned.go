@@ -99,7 +99,7 @@ func IsThreadID(id string) bool {
 func (s *Site) KnowingUploads(ctx context.Context) context.Context {
 	return markdown.WithUploads(ctx, func(thread, name string) bool {
 		if strings.Contains(name, "/") {
-			return s.Known != nil && s.Known(ctx, principal.Owner(ctx), name)
+			return s.Known != nil && s.Known(ctx, principal.Owner(ctx), thread, name)
 		}
 		dir, err := s.Dirs.Open(thread)
 		if err != nil {

@@ -29,8 +29,9 @@ type Site struct {
 	Access   *access.Service       // knows what people may use; nil limits nobody
 	Network  *hostrules.Decisions  // hosts that agents want to reach
 	Sandbox  func() sandbox.Report // what runs commands
-	// Known tells whether a person may read a document of a collection, by its path; nil has no collections.
-	Known    func(ctx context.Context, person, path string) bool
+	// Known tells whether a person may read the document of a collection that a path means in a thread; nil has no
+	// collections.
+	Known    func(ctx context.Context, person, thread, path string) bool
 	Browsers *browser.Browsers // those that agents use; nil has none
 	Addr     string            // where the server listens
 	Log      *slog.Logger

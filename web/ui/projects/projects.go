@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/agent/access"
+	"fawn/agent/knowledge"
 	"fawn/agent/projects"
 	"fawn/store"
 	"fawn/uploads"
@@ -77,7 +78,7 @@ func (h *Handlers) project(c echo.Context) error {
 	if c.QueryParam("forgotten") != "" {
 		notice = &views.Notice{Kind: views.NoticeInfo, Text: page.Say(c, "projects.facts.forgotten")}
 	}
-	return h.page(c, http.StatusOK, p, notice)
+	return h.page(c, http.StatusOK, p, notice, views.Refused{})
 }
 
 // found is the project of the address, for whoever may read it.
@@ -86,11 +87,12 @@ func (h *Handlers) found(c echo.Context) (store.Project, error) {
 	return h.DB.ProjectFor(ctx, principal.Owner(ctx), page.Param(c, "project"))
 }
 
-func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *views.Notice) (err error) {
+// page is the page of a project, with what was typed into a form of it that was refused.
+func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *views.Notice, typed views.Refused) (err error) {
 	ctx := c.Request().Context()
 	me := principal.Owner(ctx)
 	v := views.ProjectPage{Project: page.ProjectLink(p), Notice: notice, Owns: p.Role == store.ProjectOwner,
-		Writes: p.Role.Writes(), Instructions: p.Settings.Instructions, Accounts: h.Accounts != nil && h.Accounts.Required()}
+		Writes: p.Role.Writes(), Instructions: p.Settings.Instructions, Accounts: h.Accounts != nil && h.Accounts.Required(), Typed: typed}
 	if v.Shell, err = h.Shell(c, views.NavProjects, ""); err != nil {
 		return err
 	}
@@ -110,7 +112,12 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 		at, _ := time.Parse(time.RFC3339, f.Modified) // none where it can't be read
 		v.Files = append(v.Files, views.ProjectFile{Name: f.Filename, URL: f.ArtifactURL, Bytes: f.Size, Modified: at})
 	}
-	if v.Settings, err = h.settings(ctx, me, p); err != nil {
+	shown := p
+	if typed.Form == "settings" {
+		set(&shown, typed.Values)
+		projects.Keep(&shown.Settings, p.Settings, h.Rights(ctx))
+	}
+	if v.Settings, err = h.settings(ctx, me, shown); err != nil {
 		return err
 	}
 	if h.Memory != nil {
@@ -130,6 +137,15 @@ func (h *Handlers) page(c echo.Context, status int, p store.Project, notice *vie
 	if v.Accounts {
 		if v.Members, err = h.members(c, p); err != nil {
 			return err
+		}
+		if v.Owns {
+			teams, err := projects.Groups(ctx, h.DB, p.Owner, principal.Of(ctx).Operator())
+			if err != nil {
+				return err
+			}
+			for _, t := range teams {
+				v.Groups = append(v.Groups, t.Name)
+			}
 		}
 	}
 	return page.HTML(c, status, views_projects.Page(v))
@@ -182,15 +198,13 @@ func (h *Handlers) settings(ctx context.Context, me string, p store.Project) (vi
 		}
 	}
 	v.Servers = offered(all, s.Servers)
-	collections, err := h.DB.Collections(ctx, me)
+	collections, err := knowledge.Choices(ctx, h.DB, me, s.Knowledge, p.Owner)
 	if err != nil {
 		return v, err
 	}
-	all = nil
 	for _, c := range collections {
-		all = append(all, c.Name)
+		v.Knowledge = append(v.Knowledge, views.ProjectChoice{Name: c.Ref, Label: c.Label, On: c.Chosen})
 	}
-	v.Knowledge = offered(all, s.Knowledge)
 	for _, one := range []struct {
 		chosen string
 		among  *[]string
@@ -220,8 +234,14 @@ func (h *Handlers) members(c echo.Context, p store.Project) (list []views.Projec
 	}
 	for _, m := range append([]store.Member{{ID: p.Owner, Role: store.ProjectOwner}}, all...) {
 		one := views.ProjectMember{ID: m.ID, Name: m.ID, Role: string(m.Role), Self: m.ID == principal.Owner(ctx)}
-		u, err := h.DB.User(ctx, m.ID)
-		if err == nil {
+		if group, ok := store.MemberGroup(m.ID); ok {
+			t, err := h.DB.Team(ctx, group)
+			if err == nil {
+				one.Name = t.Name
+			} else if !errors.Is(err, store.ErrNotFound) {
+				return nil, err
+			}
+		} else if u, err := h.DB.User(ctx, m.ID); err == nil {
 			one.Name = u.Email
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return nil, err
@@ -239,7 +259,7 @@ func (h *Handlers) change(c echo.Context) error {
 	}
 	action := page.Param(c, "action")
 	if action == "upload" {
-		return h.changed(c, p, h.upload(c, p))
+		return h.changed(c, p, h.upload(c, p), views.Refused{})
 	}
 	form, err := page.ReadForm(c.Request(), maxForm)
 	if err != nil {
@@ -279,11 +299,11 @@ func (h *Handlers) change(c echo.Context) error {
 	default:
 		return store.ErrNotFound
 	}
-	return h.changed(c, p, err)
+	return h.changed(c, p, err, views.Refused{Form: action, Values: form})
 }
 
-// changed goes back to the page, or says there what was wrong.
-func (h *Handlers) changed(c echo.Context, p store.Project, err error) error {
+// changed goes back to the page, or says there what was wrong, beside what was typed.
+func (h *Handlers) changed(c echo.Context, p store.Project, err error, typed views.Refused) error {
 	var bad *projects.Invalid
 	status, text := 0, ""
 	switch {
@@ -295,6 +315,12 @@ func (h *Handlers) changed(c echo.Context, p store.Project, err error) error {
 		status, text = http.StatusTooManyRequests, page.Say(c, "projects.members.wait")
 	case errors.As(err, &bad) && bad.Field == "email":
 		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.members.unknown")
+	case errors.As(err, &bad) && bad.Field == "group":
+		status, text = http.StatusUnprocessableEntity, page.Say(c, "knowledge.group.unknown")
+	case errors.As(err, &bad) && bad.Field == "name":
+		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.name.bad")
+	case errors.As(err, &bad) && bad.Field == "instructions":
+		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.instructions.bad")
 	case errors.As(err, &bad):
 		status, text = http.StatusUnprocessableEntity, page.Say(c, "projects.invalid")
 	default:
@@ -304,7 +330,7 @@ func (h *Handlers) changed(c echo.Context, p store.Project, err error) error {
 		}
 		text = page.Say(c, "projects.files.full")
 	}
-	return h.page(c, status, p, &views.Notice{Kind: views.NoticeError, Text: text})
+	return h.page(c, status, p, &views.Notice{Kind: views.NoticeError, Text: text}, typed)
 }
 
 // set takes the form of settings.
@@ -361,13 +387,15 @@ func (h *Handlers) share(c echo.Context, p store.Project, action string, form ur
 		return store.ErrNotFound
 	}
 	if action == "share" {
-		return h.changed(c, p, h.Projects.Share(ctx, p, page.PlainText(form.Get("email")), store.Role(form.Get("role"))))
+		err := h.Projects.Share(ctx, p, principal.Of(ctx).Operator(), page.PlainText(form.Get("email")), page.PlainText(form.Get("group")),
+			store.Role(form.Get("role")))
+		return h.changed(c, p, err, views.Refused{Form: action, Values: form})
 	}
 	err := h.Projects.Unshare(ctx, p, form.Get("member"))
 	if leaves && err == nil {
 		return c.Redirect(http.StatusSeeOther, views.ProjectsURL)
 	}
-	return h.changed(c, p, err)
+	return h.changed(c, p, err, views.Refused{})
 }
 
 // remove deletes the project, and shows how its chats can be had back if they went along.
