@@ -37,6 +37,13 @@ func newFile(ctx context.Context, dir string) error {
 	if info.Size() > 0 {
 		return nil
 	}
+	image, err := emptyImages.next(ctx)
+	if err != nil {
+		return err
+	}
+	if image != nil {
+		return os.WriteFile(filepath.Join(dir, fileName), image, 0o600)
+	}
 	return prepareFile(ctx, dir)
 }
 
