@@ -37,6 +37,13 @@ func newFile(ctx context.Context, dir string) error {
 	if info.Size() > 0 {
 		return nil
 	}
+	image, err := emptyImages.next(ctx)
+	if err != nil {
+		return err
+	}
+	if image != nil {
+		return os.WriteFile(filepath.Join(dir, fileName), image, 0o600)
+	}
 	return prepareFile(ctx, dir)
 }
 
@@ -113,8 +120,7 @@ func openFile(path string, options ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", b.String())
 }
 
-// restoreReserve creates the reserve file, which is deleted on a full disk to make room for storing how runs ended. It
-// is filled with noise because some file systems store zeros in no space at all.
+// restoreReserve creates the reserve file, which is deleted on a full disk to make room for storing how runs ended.
 func (e *sqliteEngine) restoreReserve() error {
 	path := filepath.Join(e.dir, reserveName)
 	if fi, err := os.Stat(path); err == nil && fi.Size() == reserveSize {
@@ -124,13 +130,21 @@ func (e *sqliteEngine) restoreReserve() error {
 	if err != nil {
 		return err
 	}
-	block := make([]byte, 1<<20)
-	rand.Read(block)
-	for n := 0; n < reserveSize && err == nil; n += len(block) {
-		_, err = f.Write(block)
+	if err = allocate(f, reserveSize); errors.Is(err, errors.ErrUnsupported) {
+		err = fill(f, reserveSize)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(path)
+	}
+	return err
+}
+
+// fill writes noise to a new file, because some file systems store zeros in no space at all.
+func fill(f *os.File, size int) (err error) {
+	block := make([]byte, 1<<20)
+	rand.Read(block)
+	for n := 0; n < size && err == nil; n += len(block) {
+		_, err = f.Write(block)
 	}
 	return err
 }

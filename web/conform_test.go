@@ -28,7 +28,7 @@ type described struct {
 // document is what the program says of its API. It doesn't depend on a configuration.
 type document struct {
 	ops     []described
-	schemas string // of the components, as definitions
+	schemas map[string]json.RawMessage // of the components
 
 	mu    sync.Mutex
 	ready map[string]*jsonschema.Resolved
@@ -49,13 +49,13 @@ var apiDocument = sync.OnceValues(func() (*document, error) {
 			} `json:"responses"`
 		} `json:"paths"`
 		Components struct {
-			Schemas json.RawMessage `json:"schemas"`
+			Schemas map[string]json.RawMessage `json:"schemas"`
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(b, &doc); err != nil {
 		return nil, err
 	}
-	d := &document{schemas: defined(doc.Components.Schemas), ready: map[string]*jsonschema.Resolved{}}
+	d := &document{schemas: doc.Components.Schemas, ready: map[string]*jsonschema.Resolved{}}
 	param := regexp.MustCompile(`\\\{[a-z_]+\\\}`)
 	for path, ops := range doc.Paths {
 		for method, op := range ops {
@@ -87,6 +87,23 @@ func defined(schema []byte) string {
 	return strings.ReplaceAll(string(schema), `#/components/schemas/`, `#/$defs/`)
 }
 
+var reference = regexp.MustCompile(`"#/components/schemas/([^"/]+)"`)
+
+// needs are the schemas of the components that a schema refers to, also by others. All of them would take thirty times as
+// long to make ready.
+func (d *document) needs(raw json.RawMessage) map[string]json.RawMessage {
+	found := map[string]json.RawMessage{}
+	for todo := []json.RawMessage{raw}; len(todo) > 0; todo = todo[1:] {
+		for _, m := range reference.FindAllSubmatch(todo[0], -1) {
+			if name := string(m[1]); found[name] == nil {
+				found[name] = d.schemas[name]
+				todo = append(todo, d.schemas[name])
+			}
+		}
+	}
+	return found
+}
+
 // of is the schema of an answer, ready to judge one; nil for none.
 func (d *document) of(o described, status, kind string) (*jsonschema.Resolved, error) {
 	raw := o.answers[status][kind]
@@ -100,7 +117,11 @@ func (d *document) of(o described, status, kind string) (*jsonschema.Resolved, e
 		return r, nil
 	}
 	var s jsonschema.Schema
-	if err := json.Unmarshal([]byte(`{"$defs":`+d.schemas+`,"allOf":[`+defined(raw)+`]}`), &s); err != nil {
+	defs, err := json.Marshal(d.needs(raw))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(fmt.Appendf(nil, `{"$defs":%s,"allOf":[%s]}`, defined(defs), defined(raw)), &s); err != nil {
 		return nil, err
 	}
 	r, err := s.Resolve(nil)

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"fawn/agent/agenttest"
 	"fawn/agent/mcp/mcptest"
+	"fawn/sandbox/initbin"
 	"fawn/sandbox/ns"
 	"fawn/uploads/convert"
 	"fawn/web"
@@ -38,6 +40,8 @@ func TestMain(m *testing.M) {
 	}
 	convert.Main()
 	ns.Reexec()
+	initbin.Keep()
+	debug.SetGCPercent(300) // opening programs leaves much behind
 	os.Exit(m.Run())
 }
 

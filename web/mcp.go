@@ -118,8 +118,8 @@ func (a *App) saveOutput(ctx context.Context, thread, name string, data []byte) 
 }
 
 // toolServer is Fawn as an MCP server. It asks the API as the principal of its own requests.
-func (a *App) toolServer() http.Handler {
-	return mcpserver.New(mcpserver.Options{API: a.inner(), Runs: a.runs, URL: a.URL, Version: a.opts.Version,
+func (a *App) toolServer(inner http.Handler) http.Handler {
+	return mcpserver.New(mcpserver.Options{API: inner, Runs: a.runs, URL: a.URL, Version: a.opts.Version,
 		Draining: a.draining.ctx, Readers: func() int { return a.config.Current().File.Server.MaxReaders }})
 }
 
@@ -134,8 +134,8 @@ func (a *App) inner() http.Handler {
 }
 
 // completions is Fawn for programs that know OpenAI's API.
-func (a *App) completions(parts *route.Parts) *completions.Server {
-	return completions.New(completions.Options{API: inproc.Client{API: a.inner()}, Runs: a.runs, Config: parts.Config, Access: a.access, Draining: a.draining.ctx,
+func (a *App) completions(parts *route.Parts, inner http.Handler) *completions.Server {
+	return completions.New(completions.Options{API: inproc.Client{API: inner}, Runs: a.runs, Config: parts.Config, Access: a.access, Draining: a.draining.ctx,
 		Keys: once.New(a.db, a.opts.Log), Readers: &a.readers})
 }
 

@@ -81,8 +81,9 @@ func (a *App) routes() error {
 	a.api.Routes(e.Group("/api/langgraph"), false)
 	a.api.Routes(e.Group("/api"), true)
 	a.gateway.Routes(e.Group("/api"))
-	a.completions(parts).Routes(e.Group("/v1"))
-	tools := echo.WrapHandler(a.toolServer()) // the API judges what each tool does
+	inner := a.inner()
+	a.completions(parts, inner).Routes(e.Group("/v1"))
+	tools := echo.WrapHandler(a.toolServer(inner)) // the API judges what each tool does
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		e.Add(method, "/mcp", principal.Allow(principal.Reader, tools))
 	}

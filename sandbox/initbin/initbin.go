@@ -11,13 +11,29 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
+	"sync/atomic"
 )
 
 // Size returns the program's size in bytes, or fs.ErrNotExist where there is none for this processor.
 func Size() (int64, error) { return size(packed) }
 
 // Read returns the program, or fs.ErrNotExist where there is none for this processor.
-func Read() ([]byte, error) { return read(packed) }
+func Read() ([]byte, error) {
+	if keep.Load() {
+		return kept()
+	}
+	return read(packed)
+}
+
+var (
+	keep atomic.Bool
+	kept = sync.OnceValues(func() ([]byte, error) { return read(packed) })
+)
+
+// Keep has Read unpack the program once. A server reads it once in the life of a data folder and needs the memory for
+// other things; tests open hundreds of data folders in one process.
+func Keep() { keep.Store(true) }
 
 // size reads the last field of a gzip file.
 func size(packed []byte) (int64, error) {

@@ -30,6 +30,22 @@ func TestTheProgramRunsOnThisProcessor(t *testing.T) {
 	}
 }
 
+func TestAKeptProgramIsUnpackedOnce(t *testing.T) {
+	want, err := Read()
+	if err != nil {
+		t.Skip(err)
+	}
+	Keep()
+	defer keep.Store(false)
+	one, err := Read()
+	if err != nil || !bytes.Equal(one, want) {
+		t.Fatalf("%d bytes, %v, want %d", len(one), err, len(want))
+	}
+	if two, err := Read(); err != nil || &two[0] != &one[0] {
+		t.Errorf("it was unpacked again: %v", err)
+	}
+}
+
 func TestAMissingProgramAndABrokenOneAreErrors(t *testing.T) {
 	if _, err := read(nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want fs.ErrNotExist", err)

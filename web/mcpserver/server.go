@@ -46,11 +46,14 @@ const instructions = `Fawn is an agent that works on tasks by itself: it plans, 
 	`answer_question. ` +
 	`Its files are listed by list_artifacts and read with read_artifact. Go on in the same conversation by its thread_id.`
 
+// schemas keeps those of the tools for the next server of this process.
+var schemas = sdk.NewSchemaCache()
+
 // New makes the server.
 func New(o Options) *Server {
 	s := &Server{Options: o, api: inproc.Client{API: o.API}, beat: httpx.Heartbeat}
 	server := sdk.NewServer(&sdk.Implementation{Name: "fawn", Title: "Fawn", Version: o.Version}, &sdk.ServerOptions{
-		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
+		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), SchemaCache: schemas,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}}})
 	s.addTools(server)
 	s.addResources(server)

@@ -28,11 +28,12 @@ func Add(g *echo.Group, table []Route) {
 	}
 }
 
+// parameters are those of paths in the table, each with its name at the router.
+var parameters = strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid",
+	"{task_id}", ":task", "{span_id}", ":span", "{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{import_id}", ":import",
+	"{feedback_id}", ":fid", "{question_id}", ":qid", "{call_id}", ":call", "{namespace}", ":ns", "{agent_name}", ":agent",
+	"{name}", ":name", "{fact_id}", ":fact", "{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid",
+	"{chat_id}", ":chat", "{project_id}", ":project", "{prompt_id}", ":prompt", "{group_id}", ":gid", "{announcement_id}", ":nid", "{comparison_id}", ":comparison", "{knowledge_id}", ":knowledge", "{source_id}", ":source", "{document_id}", ":document", "{member_id}", ":member", "{path}", "*")
+
 // served is a path of the table as the router takes it.
-func served(path string) string {
-	return strings.NewReplacer("{thread_id}", ":tid", "{run_id}", ":rid", "{assistant_id}", ":aid",
-		"{task_id}", ":task", "{span_id}", ":span", "{checkpoint_id}", ":cid", "{cron_id}", ":cid", "{import_id}", ":import",
-		"{feedback_id}", ":fid", "{question_id}", ":qid", "{call_id}", ":call", "{namespace}", ":ns", "{agent_name}", ":agent",
-		"{name}", ":name", "{fact_id}", ":fact", "{session_id}", ":sid", "{token_id}", ":tokid", "{user_id}", ":uid",
-		"{chat_id}", ":chat", "{project_id}", ":project", "{prompt_id}", ":prompt", "{group_id}", ":gid", "{announcement_id}", ":nid", "{comparison_id}", ":comparison", "{knowledge_id}", ":knowledge", "{source_id}", ":source", "{document_id}", ":document", "{member_id}", ":member", "{path}", "*").Replace(path)
-}
+func served(path string) string { return parameters.Replace(path) }

@@ -148,8 +148,19 @@ func (b Book) wished(ctx context.Context, t Task) (Task, error) {
 		return t, nil
 	}
 	at, err := b.Wish(ctx, t.Thread, t.ID)
-	t.Cancelled = at
-	return t, err
+	if err != nil || !at.IsZero() {
+		t.Cancelled = at
+		return t, err
+	}
+	// A wish goes when its task ends, which may have happened since the task was read.
+	body, err := b.DB.KV(ctx, store.Global, space, key(t.Thread, t.ID))
+	if errors.Is(err, store.ErrNotFound) {
+		return t, nil
+	}
+	if err != nil {
+		return t, fmt.Errorf("read a task of an MCP server again: %w", err)
+	}
+	return read(body)
 }
 
 // pageRows is how many rows are read at a time.

@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -54,5 +55,37 @@ func TestOneBadRowHidesNoOtherTask(t *testing.T) {
 	}
 	if len(bad) != 1 || bad[broken] < 3 {
 		t.Errorf("told of %v", bad)
+	}
+}
+
+// TestAWishIsSeenUntilTheTaskHasEnded: a task that is read while it ends is open and wished to end, or it is over.
+func TestAWishIsSeenUntilTheTaskHasEnded(t *testing.T) {
+	db, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	b, now := tasks.Book{DB: db}, time.Now()
+	for range 100 {
+		task := tasks.Task{ID: tasks.NewID(now), Thread: "one", Status: tasks.Working}
+		if err := errors.Join(b.Put(t.Context(), task), b.Cancel(t.Context(), "one", task.ID, now)); err != nil {
+			t.Fatal(err)
+		}
+		over := task
+		over.Status, over.Cancelled = tasks.Cancelled, now
+		ended := make(chan error, 1)
+		go func() { ended <- b.Put(t.Context(), over) }()
+		for {
+			got, err := b.Get(t.Context(), "one", task.ID)
+			if err != nil || got.Cancelled.IsZero() {
+				t.Fatalf("%+v %v", got, err)
+			}
+			if got.Over() {
+				break
+			}
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
 	}
 }
