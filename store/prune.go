@@ -36,6 +36,7 @@ func (p *batch) removeThread() {
 	} {
 		p.add(what, p.ThreadID, query, p.ThreadID).wipe = true
 	}
+	p.emptyNotes()
 	p.add(what, p.ThreadID,
 		`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
 		threadSpaces, threadSpaces+"\x7f", p.ThreadID, p.ThreadID+" ", p.ThreadID+"!").wipe = true
