@@ -4,12 +4,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fawn/store"
+	"fawn/store/pgtest"
 )
 
 // TestFsckNamesWhatIsBrokenAndMendsWhatIsSafe plants damage in the folder of a server that
@@ -89,5 +91,74 @@ func damage(t *testing.T, dir string) {
 		os.WriteFile(filepath.Join(dir, "threads", "nobody", "user-data", "kept.txt"), []byte("kept"), 0o600))
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFsckSaysWhichEventsAreDoubledOrMissing: with thread, run and numbers, in the rows of chats, in each kind of database.
+func TestFsckSaysWhichEventsAreDoubledOrMissing(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"SQLite", "PostgreSQL"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			at, conf := store.Config{Dir: t.TempDir()}, ""
+			if kind == "PostgreSQL" {
+				at.URL = pgtest.Storage(t)
+				conf = fmt.Sprintf("database: {url: %q}", at.URL)
+			}
+			args := []string{"--data", at.Dir, "--config", configured(t, conf)}
+			s := serve(t, nil, args...)
+			for _, thread := range []string{"doubled", "short"} {
+				call[any](t, s, "POST", "/threads/"+thread+"/runs/wait", input("echo 5 tokens at 0 tok/s"))
+			}
+			run := map[string]string{"doubled": runsOf(t, s, "doubled")[0].ID, "short": runsOf(t, s, "short")[0].ID}
+			s.end(t, os.Interrupt)
+			fsck := func(more ...string) result {
+				return finished(t, program(t, nil, append(append([]string{"fsck"}, more...), args...)...))
+			}
+			if r := fsck(); r.code != exitOK || r.stdout != "Every reference is whole.\n" {
+				t.Fatalf("all is well: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+			}
+
+			db, err := store.Open(t.Context(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			broad := func(thread string) (found store.Event) { // a row that stands for several numbers
+				t.Helper()
+				rows, err := db.Events(t.Context(), thread, 0, 0, 0)
+				for _, e := range rows {
+					if e.Run == run[thread] && e.To > e.Seq+1 && found.Seq == 0 {
+						found = e
+					}
+				}
+				if err != nil || found.Seq == 0 {
+					t.Fatalf("no such row: %+v, %v", rows, err)
+				}
+				return found
+			}
+			twice, lost := broad("doubled"), broad("short")
+			err = errors.Join(
+				db.Commit(t.Context(), store.Batch{ThreadID: "doubled",
+					Events: []store.Event{{Seq: twice.Seq, To: twice.To - 1, Run: "late", Kind: twice.Kind, Data: twice.Data}}}),
+				db.Commit(t.Context(), store.Batch{ThreadID: "short", Delete: &store.Delete{EventsFrom: lost.Seq, EventsTo: lost.To}}),
+				db.Close())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, more := range [][]string{nil, {"--repair"}} { // what was lost cannot be mended
+				r := fsck(more...)
+				for _, want := range []string{
+					fmt.Sprintf("Thread doubled: events %d to %d were given twice, in run late and in run %s.\n", twice.Seq, twice.To-1, run["doubled"]),
+					fmt.Sprintf("Run %s of thread short: events %d to %d are missing.\n", run["short"], lost.Seq, lost.To),
+				} {
+					if !strings.Contains(r.stdout, want) {
+						t.Errorf("%s: no %q in\n%s%s", more, want, r.stdout, r.stderr)
+					}
+				}
+				if r.code != exitError {
+					t.Errorf("%s: exit code %d\n%s%s", more, r.code, r.stdout, r.stderr)
+				}
+			}
+		})
 	}
 }

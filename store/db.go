@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -81,6 +82,8 @@ type DB struct {
 	pending pending
 	tails   tailReads
 	copied  bool // the folder is a copy that goes with it
+
+	notesSwept atomic.Int64 // when old notes were deleted, in milliseconds
 
 	mu       sync.Mutex           // guards what follows
 	stmts    map[string]*sql.Stmt // prepared reads by text

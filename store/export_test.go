@@ -154,6 +154,9 @@ func (db *DB) GiveAway(ctx context.Context, run string, node int64) error {
 	}})
 }
 
+// SweepNotes lets the next note that is left delete old ones.
+func (db *DB) SweepNotes() { db.notesSwept.Store(0) }
+
 // FrameRows is how many rows of the tail have frames of threads.
 func (db *DB) FrameRows(ctx context.Context) (n int, err error) {
 	err = db.each(ctx, `SELECT data FROM tail`, nil, func(rows *sql.Rows) (bool, error) {

@@ -93,8 +93,18 @@ func (c *checker) lines() error {
 		})
 }
 
-// events checks the event numbers in ended runs, and that no thread could give a number twice.
+// events checks that no event of an ended run is missing, that no number was given twice, and that none can be.
 func (c *checker) events() error {
+	for _, f := range []func() error{c.gaps, c.doubles, c.counters} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gaps finds the event numbers that ended runs lack.
+func (c *checker) gaps() error {
 	type ended struct {
 		thread, id  string
 		first, last int64
@@ -130,18 +140,52 @@ func (c *checker) events() error {
 			c.gap(r.thread, r.id, next, r.last)
 		}
 	}
-	err = c.each(`SELECT thread, seq, before FROM
-		(SELECT thread, seq, lag("to") OVER (PARTITION BY thread ORDER BY seq) AS before FROM event) numbered
-		WHERE before >= seq ORDER BY thread, seq`, nil, func(rows *sql.Rows) error {
-		var thread string
-		var seq, before int64
-		err := rows.Scan(&thread, &seq, &before)
-		c.add("Thread %s gave the events %d to %d two times.", thread, seq, before)
+	return nil
+}
+
+// doubles finds event numbers that were given twice, and the runs that have them.
+func (c *checker) doubles() error {
+	type double struct {
+		thread, run  string
+		from, to, at int64 // the numbers that an earlier row has as well, and where the row ends
+	}
+	var list []double
+	err := c.each(`SELECT thread, run, seq, "to", before FROM
+		(SELECT thread, run, seq, "to", max("to") OVER (PARTITION BY thread ORDER BY seq, "to"
+			ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM event) numbered
+		WHERE before >= seq ORDER BY thread, seq, "to"`, nil, func(rows *sql.Rows) error {
+		var d double
+		var before int64
+		err := rows.Scan(&d.thread, &d.run, &d.from, &d.at, &before)
+		d.to = min(d.at, before)
+		if len(list) < maxFindings {
+			list = append(list, d)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	for _, d := range list {
+		other := d.run
+		err := c.each(`SELECT run FROM event WHERE thread = ? AND "to" >= ? AND seq <= ? AND NOT (seq = ? AND "to" = ?)
+			ORDER BY seq, "to" LIMIT 1`, []any{d.thread, d.from, d.from, d.from, d.at}, func(rows *sql.Rows) error {
+			return rows.Scan(&other)
+		})
+		if err != nil {
+			return err
+		}
+		whose := fmt.Sprintf("both times in run %s", d.run)
+		if other != d.run {
+			whose = fmt.Sprintf("in run %s and in run %s", other, d.run)
+		}
+		c.add("Thread %s: %s given twice, %s.", d.thread, eventNumbers(d.from, d.to, "was", "were"), whose)
+	}
+	return nil
+}
+
+// counters finds threads that would give a number again.
+func (c *checker) counters() error {
 	return c.each(`SELECT t.id, t.seq, max(e."to") FROM thread t JOIN event e ON e.thread = t.id
 		GROUP BY t.id HAVING max(e."to") > t.seq`, nil, func(rows *sql.Rows) error {
 		var thread string
@@ -153,11 +197,15 @@ func (c *checker) events() error {
 }
 
 func (c *checker) gap(thread, run string, from, to int64) {
-	numbers := fmt.Sprintf("events %d to %d are", from, to)
+	c.add("Run %s of thread %s: %s missing.", run, thread, eventNumbers(from, to, "is", "are"))
+}
+
+// eventNumbers names one number or several, with the verb that goes with it.
+func eventNumbers(from, to int64, one, many string) string {
 	if from == to {
-		numbers = fmt.Sprintf("event %d is", from)
+		return fmt.Sprintf("event %d %s", from, one)
 	}
-	c.add("Run %s of thread %s: %s missing.", run, thread, numbers)
+	return fmt.Sprintf("events %d to %d %s", from, to, many)
 }
 
 // blobs checks that blobs exist and match their hashes.

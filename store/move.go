@@ -57,37 +57,39 @@ func Move(ctx context.Context, from, to Config, name string, dry bool) (tables [
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, dst.close(), release()) }()
+	arrived := false
+	defer func() { err = errors.Join(err, dst.close(), release(arrived)) }()
 	m := mover{ctx: ctx, from: src.engine, to: dst}
 	if tables, err = m.all(dry); err != nil {
 		return nil, fmt.Errorf("move rows: %w", err)
 	}
-	if !dry {
+	if arrived = !dry; arrived {
 		err = src.Commit(ctx, Batch{KV: []KV{{Owner: Global, Space: movedSpace, Key: "to", Body: []byte(name)}}})
 	}
 	return tables, err
 }
 
-// openTarget opens the destination of a move, which may be in the folder of the source.
-func openTarget(ctx context.Context, cfg Config, held string) (engine, func() error, error) {
+// openTarget opens the destination of a move, which may be in the folder of the source. release is called behind its
+// end; unless its files are to be kept, everything is as it was before.
+func openTarget(ctx context.Context, cfg Config, held string) (_ engine, release func(keep bool) error, err error) {
+	if cfg.URL != "" {
+		e, err := openPostgres(ctx, cfg)
+		return e, func(bool) error { return nil }, err
+	}
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	release := func() error { return nil }
-	if cfg.URL != "" {
-		e, err := openPostgres(ctx, cfg)
-		return e, release, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, err
+	t := &fileTarget{dir: dir}
+	if err := t.makeFolder(); err != nil {
+		return nil, nil, fmt.Errorf("make the folder of the new database: %w", errors.Join(err, t.release(false)))
 	}
 	if dir != held {
-		if release, err = Hold(dir); err != nil {
-			return nil, nil, err
+		if t.unlock, err = Hold(dir); err != nil {
+			return nil, nil, errors.Join(err, t.release(false))
 		}
 	}
-	err = putAside(ctx, dir, cfg)
+	err = t.putAside(ctx, cfg)
 	var e *sqliteEngine
 	if err == nil {
 		err = newFile(ctx, dir)
@@ -96,19 +98,40 @@ func openTarget(ctx context.Context, cfg Config, held string) (engine, func() er
 		e, err = openSQLite(ctx, dir, cfg)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, release())
+		return nil, nil, errors.Join(err, t.release(false))
 	}
-	return e, release, nil
+	return e, t.release, nil
+}
+
+// fileTarget is the file that rows are moved to.
+type fileTarget struct {
+	dir    string
+	made   []string // folders that weren't there, the outermost first
+	fresh  bool     // there was no database
+	aside  string   // new name of the one that was there
+	unlock func() error
+}
+
+// makeFolder makes the folder and remembers which of those above it were missing.
+func (t *fileTarget) makeFolder() error {
+	for at := t.dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		t.made = slices.Insert(t.made, 0, at)
+	}
+	return os.MkdirAll(t.dir, 0o700)
 }
 
 // putAside makes room for rows that come back to the folder they were moved from: the file they left there
 // gets another name.
-func putAside(ctx context.Context, dir string, cfg Config) error {
-	path := filepath.Join(dir, fileName)
+func (t *fileTarget) putAside(ctx context.Context, cfg Config) error {
+	path := filepath.Join(t.dir, fileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		t.fresh = true
 		return nil
 	}
-	e, err := openSQLite(ctx, dir, cfg)
+	e, err := openSQLite(ctx, t.dir, cfg)
 	if err != nil {
 		return err
 	}
@@ -119,7 +142,41 @@ func putAside(ctx context.Context, dir string, cfg Config) error {
 	if _, ok := errors.AsType[*MovedError](left); !ok {
 		return left // its tables tell whether it is empty
 	}
-	return os.Rename(path, filepath.Join(dir, "fawn-moved-"+time.Now().UTC().Format("20060102T150405.000")+".db"))
+	aside := filepath.Join(t.dir, "fawn-moved-"+time.Now().UTC().Format("20060102T150405.000")+".db")
+	if err := os.Rename(path, aside); err != nil {
+		return err
+	}
+	t.fresh, t.aside = true, aside
+	return nil
+}
+
+// release ends the hold on the folder. Unless the new file is to be kept, the folder is left as it was.
+func (t *fileTarget) release(keep bool) (err error) {
+	if !keep && t.fresh {
+		for _, end := range []string{"", "-wal", "-shm"} {
+			if e := os.Remove(filepath.Join(t.dir, fileName+end)); !errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
+		}
+		if t.aside != "" {
+			err = errors.Join(err, os.Rename(t.aside, filepath.Join(t.dir, fileName)))
+		}
+	}
+	if t.unlock != nil {
+		err = errors.Join(err, t.unlock())
+	}
+	if keep || len(t.made) == 0 {
+		return err
+	}
+	for _, name := range []string{"lock", reserveName} {
+		_ = os.Remove(filepath.Join(t.dir, name)) // else the folder stays, which says so
+	}
+	for _, folder := range slices.Backward(t.made) {
+		if e := os.Remove(folder); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
 }
 
 // mover copies rows. The target's connection that writes is its own.
@@ -222,7 +279,7 @@ func (m *mover) table(t movable) (rows int64, err error) {
 		return 0, err
 	}
 	if rows > 0 {
-		return 0, fmt.Errorf("the target has %d rows already, and must be empty", rows)
+		return 0, fmt.Errorf("the target has %d rows already, and must be empty: choose another one", rows)
 	}
 	w := moveWriter{to: m.to, query: t.write(), name: t.name}
 	sent, err := m.digest(m.from, t, w.add)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // noteSetting begins the names of notes in the table of settings. They have version 0, as they are no settings.
@@ -16,15 +17,25 @@ const noteSetting = "note/"
 // noteRest is how much longer than it counts a note is kept, as the clocks of servers may differ.
 const noteRest = time.Hour
 
+// noteSweep is how often notes that don't count any more are deleted, which looks at all of them.
+const noteSweep = 10 * time.Minute
+
+// boundNotes holds the names of notes that are about a thread.
+const boundNotes = threadSpaces + "note"
+
+// boundTime is how long such a note still counts, without its body, when its thread has been deleted.
+const boundTime = 24 * time.Hour
+
 // noteHead is how many bytes say until when a note counts, before its body.
 const noteHead = 8
 
 // Note is a small value that servers share, such as a sign-in in progress.
 type Note struct {
-	Name  string
-	Body  []byte
-	Until time.Time // it counts
-	Over  bool      // for SwapNotes: it may take the place of one that is there
+	Name   string
+	Body   []byte    // nothing once its thread has been deleted
+	Until  time.Time // it counts
+	Over   bool      // for SwapNotes: it may take the place of one that is there
+	Thread string    // for SwapNotes: it is about this thread
 }
 
 // SwapNotes takes notes away and leaves others, all of that or, with ErrChanged, nothing. So a note can be taken once,
@@ -40,6 +51,9 @@ func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error
 	slices.SortFunc(leave, func(a, b Note) int { return strings.Compare(a.Name, b.Name) })
 	for _, n := range leave {
 		body := append(noteTime(n.Until), n.Body...)
+		if n.Thread != "" {
+			p.bindNote(n)
+		}
 		if names = append(names, n.Name); n.Over {
 			p.add("leave note", n.Name, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?)
 				ON CONFLICT(name) DO UPDATE SET body = excluded.body`, noteSetting+n.Name, body)
@@ -48,16 +62,44 @@ func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error
 		p.add("leave note", n.Name, `INSERT INTO setting(name, version, body) VALUES (?, 0, ?)
 			ON CONFLICT(name) DO NOTHING`, noteSetting+n.Name, body).must = ErrChanged
 	}
-	if len(leave) > 0 {
-		p.add("delete old notes", "", `DELETE FROM setting WHERE name >= 'note/' AND name < 'note0' AND body < ?`,
-			noteTime(db.Now().Add(-noteRest)))
+	now := db.Now()
+	swept := db.notesSwept.Load()
+	sweep := len(leave) > 0 && now.UnixMilli()-swept >= noteSweep.Milliseconds() &&
+		db.notesSwept.CompareAndSwap(swept, now.UnixMilli())
+	if sweep {
+		p.dropOldNotes(now)
 	}
 	p.measure()
 	if err := db.w.do(ctx, &job{batch: p}); err != nil {
+		if sweep {
+			db.notesSwept.Store(swept)
+		}
 		return err
 	}
 	db.Say(WakeNote, 0, names...)
 	return nil
+}
+
+// dropOldNotes deletes notes that haven't counted for a while, and what bound them to threads.
+func (p *batch) dropOldNotes(now time.Time) {
+	p.add("delete old notes", "", `DELETE FROM setting WHERE name >= 'note/' AND name < 'note0' AND body < ?`,
+		noteTime(now.Add(-noteRest)))
+	p.add("delete names of old notes", "", `DELETE FROM kv WHERE owner = '' AND space = ? AND NOT EXISTS (SELECT 1 FROM setting
+		WHERE setting.name = '`+noteSetting+`' || substr(kv.key, {position}(kv.key, ' ') + 1))`, boundNotes)
+}
+
+// bindNote has a note emptied with its thread, if that is still there.
+func (p *batch) bindNote(n Note) {
+	p.add("bind note", n.Name, `INSERT INTO kv(owner, space, key, body) SELECT '', '`+boundNotes+`', t.id || ' ' || ?,
+		CAST('' AS {bytes}) FROM thread t WHERE t.id = ? ON CONFLICT(owner, space, key) DO NOTHING`, n.Name, n.Thread)
+}
+
+// emptyNotes takes the bodies of the notes about the thread of p away. That they were there is still known.
+func (p *batch) emptyNotes() {
+	p.add("empty notes about thread", p.ThreadID, `UPDATE setting SET body = ? WHERE version = 0 AND name IN
+		(SELECT '`+noteSetting+`' || substr(key, CAST(? AS INTEGER)) FROM kv WHERE owner = '' AND space = '`+boundNotes+`'
+		AND key >= ? AND key < ?)`, noteTime(p.now.Add(boundTime)), utf8.RuneCountInString(p.ThreadID)+2, p.ThreadID+" ",
+		p.ThreadID+"!").wipe = true
 }
 
 // Notes returns valid notes by name prefix, in the order of names.

@@ -4,6 +4,10 @@ package store
 // a thread's id, or that, a space and more, and their owner is [Global]. They go with the thread.
 const threadSpaces = "thread_"
 
+// conversations is the namespace of items that say where conversations of OpenAI's API stand. They name their thread, and
+// some quote its answers.
+const conversations = "fawn.conversations"
+
 // ChangesSpace holds the file changes of runs, by [ChangesKey].
 const ChangesSpace = threadSpaces + "changes"
 
@@ -18,6 +22,8 @@ const DocumentSpace = threadSpaces + "document"
 // let go: somebody who deletes a conversation wants it gone from the file.
 func (p *batch) removeThread() {
 	const what = "delete thread"
+	p.add(what, p.ThreadID, `DELETE FROM item WHERE owner = (SELECT owner FROM thread WHERE id = ?1)
+		AND namespace = '`+conversations+`' AND {json}value{json end} ->> 'thread' = ?1`, p.ThreadID).wipe = true
 	for _, query := range []string{
 		`DELETE FROM channel_in WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
 		`DELETE FROM channel_out WHERE run IN (SELECT id FROM run WHERE thread = ?)`,
@@ -36,6 +42,7 @@ func (p *batch) removeThread() {
 	} {
 		p.add(what, p.ThreadID, query, p.ThreadID).wipe = true
 	}
+	p.emptyNotes()
 	p.add(what, p.ThreadID,
 		`DELETE FROM kv WHERE owner = '' AND space >= ? AND space < ? AND (key = ? OR key >= ? AND key < ?)`,
 		threadSpaces, threadSpaces+"\x7f", p.ThreadID, p.ThreadID+" ", p.ThreadID+"!").wipe = true

@@ -111,6 +111,46 @@ func (s suite) WhatIsSpentIsSpentOnce(t *testing.T) {
 	}
 }
 
+// NotesGoWithTheirThread: what they say is gone at once, and that they were there is known for a day. Those that count no
+// more are deleted with the names that bound them.
+func (s suite) NotesGoWithTheirThread(t *testing.T) {
+	db, ctx := s.open(t), t.Context()
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "té"}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "u"}})
+	soon, past := db.Now().Add(time.Minute), db.Now().Add(-2*time.Hour)
+	if err := db.SwapNotes(ctx, nil, store.Note{Name: "k/1", Body: []byte("about t"), Until: soon, Thread: "té"},
+		store.Note{Name: "k/2", Body: []byte("about u"), Until: soon, Thread: "u"}, store.Note{Name: "k/3", Body: []byte("x"), Until: soon},
+		store.Note{Name: "k/4", Body: []byte("x"), Until: soon, Thread: "none"}, store.Note{Name: "old", Until: past, Thread: "u"}); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, db)
+	commit(t, db, store.Batch{ThreadID: "té", Delete: &store.Delete{Thread: true}})
+	checkClean(t, db)
+	got := map[string]string{}
+	for _, n := range must(db.Notes(ctx, "k/"))(t) {
+		got[n.Name] = string(n.Body)
+	}
+	same(t, "notes", got, map[string]string{"k/1": "", "k/2": "about u", "k/3": "x", "k/4": "x"})
+	if err := db.SwapNotes(ctx, nil, store.Note{Name: "k/1", Until: soon}); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("an emptied note is taken for none: %v", err)
+	}
+	names := func(want int64) {
+		t.Helper()
+		same(t, "names of notes", must(db.Count(ctx, "SELECT count(*) FROM kv WHERE space = 'thread_note'"))(t), want)
+	}
+	names(1) // that of the old one was deleted at once
+	for i, sweep := range []bool{false, true} {
+		if sweep {
+			db.SweepNotes()
+		}
+		if err := db.SwapNotes(ctx, nil, store.Note{Name: "k/2", Until: past, Over: true}); err != nil {
+			t.Fatal(err)
+		}
+		names(int64(1 - i))
+	}
+	same(t, "old notes", must(db.Count(ctx, "SELECT count(*) FROM setting WHERE name IN ('note/old', 'note/k/2')"))(t), int64(0))
+}
+
 // TestASettingHasOneWinner when several servers change it at once, and the others are woken up.
 func TestASettingHasOneWinner(t *testing.T) {
 	url := pgtest.URL(t)

@@ -347,6 +347,9 @@ func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 	commit(t, db, store.Batch{Thread: &store.Thread{ID: "u", Status: "busy"},
 		Run:    &store.Run{ID: "r", ThreadID: "u", Status: "success", FirstSeq: 2, LastSeq: 20},
 		Events: []store.Event{{Seq: 1, To: 3}, {Seq: 7, To: 9}, {Seq: 10, To: 18}}})
+	commit(t, db, store.Batch{Thread: &store.Thread{ID: "v"},
+		Events: []store.Event{{Seq: 1, To: 9, Run: "a"}, {Seq: 2, To: 4, Run: "b"}, {Seq: 6, To: 6, Run: "a"}, {Seq: 9, To: 12, Run: "c"},
+			{Seq: 13, To: 14, Run: "c"}}})
 	for _, damage := range []string{
 		`INSERT INTO event VALUES ('ghost', 1, 1, '', '', CAST('' AS {bytes}))`,
 		`INSERT INTO message VALUES ('ghost', 1, '', CAST('' AS {bytes}))`,
@@ -368,6 +371,9 @@ func (s suite) CheckNamesEveryBrokenReference(t *testing.T) {
 		"Checkpoint c3 of thread t needs messages 5 to 5, which are not all there.",
 		"Run r of thread u: events 4 to 6 are missing.",
 		"Run r of thread u: events 19 to 20 are missing.",
+		"Thread v: events 2 to 4 were given twice, in run a and in run b.",
+		"Thread v: event 6 was given twice, both times in run a.",
+		"Thread v: event 9 was given twice, in run a and in run c.",
 	}
 	want := []string{
 		"Thread ghost does not exist but has 1 rows in message.",

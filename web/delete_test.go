@@ -47,6 +47,27 @@ func TestADeletedThreadLeavesNothingOnTheDisk(t *testing.T) {
 			t.Fatalf("title: %d %s", a.status, a.body)
 		}
 	}
+	keyed := func() answer {
+		return s.send(t, "POST", "/threads/thread-with-key/runs/wait", human("hello", `"if_not_exists":"create"`), "Idempotency-Key", "k")
+	}
+	a := keyed()
+	if a.status != http.StatusOK {
+		t.Fatalf("a request with a key: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "DELETE", "/threads/thread-with-key", ""); a.status != http.StatusNoContent {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
+	if a := keyed(); a.status != http.StatusGone {
+		t.Errorf("the request once more: %d %s", a.status, a.body)
+	}
+	a = s.send(t, "POST", "/v1/chat/completions", `{"model": "lead_agent", "messages": [{"role": "user", "content": "hello"}]}`)
+	of := a.header.Get("X-Thread-Id")
+	if a.status != http.StatusOK || of == "" || len(mentions(t, dir, of)) == 0 {
+		t.Fatalf("a conversation of OpenAI's API: %d %s", a.status, a.body)
+	}
+	if a := s.send(t, "DELETE", "/threads/"+of, ""); a.status != http.StatusNoContent {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
 	if found := mentions(t, dir, word+" of "+gone); len(found) == 0 {
 		t.Fatal("the words cannot be found where they must be: this test proves nothing")
 	}
@@ -56,7 +77,7 @@ func TestADeletedThreadLeavesNothingOnTheDisk(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-	for _, what := range []string{word + " of " + gone, gone} {
+	for _, what := range []string{word + " of " + gone, gone, "thread-with-key", of} {
 		if found := mentions(t, dir, what); len(found) > 0 {
 			t.Errorf("%q is still in %s", what, strings.Join(found, ", "))
 		}

@@ -272,6 +272,24 @@ func TestRunsAtOnceShareTheTokensOfADay(t *testing.T) {
 	model := scriptmodel.Start(t)
 	ann := guarded(t, scriptedBy(model)).owner(t)
 	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	shareDay(t, model, ann, zoe)
+}
+
+// TestRunsAtTwoServersShareTheTokensOfADay as those at one do.
+func TestRunsAtTwoServersShareTheTokensOfADay(t *testing.T) {
+	t.Parallel()
+	model := scriptmodel.Start(t)
+	conf := clusteredWith(t, model, 200) + "auth: {required: always}\n"
+	a, b := start(t, conf), start(t, conf)
+	ann := a.owner(t)
+	zoe := ann.member(t, "zoe@x.org", account.RoleUser)
+	shareDay(t, model, ann, zoe, &browser{b, zoe.cookies})
+}
+
+// shareDay gives members a limit for the day and has one of them, at each of several servers in turn, start runs that
+// would go far beyond it.
+func shareDay(t *testing.T, model *scriptmodel.Server, ann *browser, at ...*browser) {
+	t.Helper()
 	ann.group(t, `,"tokens_per_day":1000`)
 	const usage = `"usage":{"prompt":90,"completion":10}`
 	script := `SCRIPT{"turns":[{"gate":"go","tool_calls":[{"name":"ls","args":{"path":"/mnt/user-data/workspace"}}],` + usage + `}`
@@ -280,8 +298,9 @@ func TestRunsAtOnceShareTheTokensOfADay(t *testing.T) {
 	}
 	script += `],"final":{"text":"done",` + usage + `}}`
 	threads := []string{"a", "b", "c", "d"}
-	for _, thread := range threads {
-		if a := zoe.do(t, "POST", "/threads/"+thread+"/runs", human(script, `"if_not_exists":"create"`, `"stream_mode":["values"]`)); a.status != http.StatusOK {
+	zoe := at[0]
+	for i, thread := range threads {
+		if a := at[i%len(at)].do(t, "POST", "/threads/"+thread+"/runs", human(script, `"if_not_exists":"create"`, `"stream_mode":["values"]`)); a.status != http.StatusOK {
 			t.Fatalf("start: %d %s", a.status, a.body)
 		}
 	}
@@ -305,8 +324,10 @@ func TestRunsAtOnceShareTheTokensOfADay(t *testing.T) {
 	if most := 10 + len(threads); n < 10 || n > most {
 		t.Errorf("%d calls for 1000 tokens, want %d at most", n, most)
 	}
-	if a := zoe.do(t, "POST", "/threads/e/runs/wait", human("hello")); a.status != http.StatusForbidden {
-		t.Errorf("the next run: %d %s", a.status, a.body)
+	for i, zoe := range at {
+		if a := zoe.do(t, "POST", "/threads/e/runs/wait", human("hello")); a.status != http.StatusForbidden {
+			t.Errorf("the next run at server %d: %d %s", i+1, a.status, a.body)
+		}
 	}
 }
 

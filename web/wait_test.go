@@ -160,5 +160,5 @@ func TestARunWhoseEndIsLostStillEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(`UPDATE event SET seq = 1 WHERE seq = (SELECT max(seq) FROM event)`)
-	fsck("two times")
+	fsck("given twice")
 }

@@ -45,20 +45,24 @@ type By struct {
 
 // Version is a content that a file in [files.Outputs] had.
 type Version struct {
-	ID   string // of the file's versions
-	At   time.Time
-	Size int64
-	Hash string
-	Kept bool // its content is there
+	ID     string // of the file's versions
+	Number int    // of them, from 1; it stays when there are more and when older ones are dropped
+	At     time.Time
+	Size   int64
+	Hash   string
+	Kept   bool // its content is there
 	By
 }
 
-// entry is a line of the journal.
+// entry is a line of the journal: a version or, without a hash, that the version of the same moment was still the content
+// of the file when that was read again.
 type entry struct {
 	Path     string `json:"path"`
-	At       int64  `json:"at"` // nanoseconds
+	At       int64  `json:"at"`             // nanoseconds
+	Read     int64  `json:"read,omitempty"` // when it was read last, if later
+	Number   int    `json:"n,omitempty"`
 	Size     int64  `json:"size"`
-	Hash     string `json:"hash"`
+	Hash     string `json:"hash,omitempty"`
 	Modified int64  `json:"modified"`
 	Changed  int64  `json:"changed"`
 	Inode    uint64 `json:"inode"`
@@ -68,7 +72,7 @@ type entry struct {
 // sameStat tells whether a file is the one that the line is about. It may have changed within the times that it had.
 func (e entry) sameStat(f files.Entry) bool {
 	return e.Size == f.Size && e.Modified == f.Modified.UnixNano() && e.Changed == f.Changed.UnixNano() && e.Inode == f.Inode &&
-		e.Changed < e.At-coarse
+		e.Changed < max(e.At, e.Read)-coarse
 }
 
 // Note adds to the versions of files what has changed in [files.Outputs] since the last time.
@@ -113,10 +117,15 @@ func (w *work) note(ctx context.Context, by By) error {
 		e := entry{Path: f.Path, At: now, Size: int64(len(data)), Hash: hex.EncodeToString(sum[:]), Modified: f.Modified.UnixNano(),
 			Changed: f.Changed.UnixNano(), Inode: f.Inode, By: by}
 		if known && old.Hash == e.Hash {
-			return context.Cause(ctx)
-		}
-		if len(data) <= MaxVersion {
-			w.keep(ctx, e.Hash, data)
+			if e.Changed >= now-coarse { // it may still change with these times
+				return context.Cause(ctx)
+			}
+			e = entry{Path: e.Path, At: old.At, Read: now, Size: e.Size, Modified: e.Modified, Changed: e.Changed, Inode: e.Inode}
+		} else {
+			e.Number = old.Number + 1
+			if len(data) <= MaxVersion {
+				w.keep(ctx, e.Hash, data)
+			}
 		}
 		line, err := json.Marshal(e)
 		if err != nil {
@@ -135,7 +144,7 @@ func (w *work) note(ctx context.Context, by By) error {
 	return w.append(lines.Bytes(), size)
 }
 
-// journal reads all lines; those that can't be read are left out.
+// journal reads all versions; lines that can't be read are left out.
 func (w *work) journal() (list []entry, size int) {
 	data, err := w.kept.ReadFile(journalName)
 	if err != nil {
@@ -143,10 +152,26 @@ func (w *work) journal() (list []entry, size int) {
 	}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, len(data)+1)
+	last := map[string]int{} // version of each file
 	for lines.Scan() {
 		var e entry
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Path != "" && e.Hash != "" {
+		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Path == "" {
+			continue
+		}
+		i, known := last[e.Path]
+		switch {
+		case e.Hash != "":
+			if e.Number == 0 && known { // of a program that didn't number them
+				e.Number = list[i].Number
+			}
+			if e.Number == 0 || known && e.Number <= list[i].Number {
+				e.Number++
+			}
+			last[e.Path] = len(list)
 			list = append(list, e)
+		case known && list[i].At == e.At:
+			v := &list[i]
+			v.Read, v.Size, v.Modified, v.Changed, v.Inode = e.Read, e.Size, e.Modified, e.Changed, e.Inode
 		}
 	}
 	return list, len(data)
@@ -183,7 +208,7 @@ func (h History) Versions(thread, name string) (list []Version, err error) {
 		if e.Path != name {
 			continue
 		}
-		v := Version{ID: strconv.FormatInt(e.At, 36), At: time.Unix(0, e.At).UTC(), Size: e.Size, Hash: e.Hash, By: e.By}
+		v := Version{ID: strconv.FormatInt(e.At, 36), Number: e.Number, At: time.Unix(0, e.At).UTC(), Size: e.Size, Hash: e.Hash, By: e.By}
 		_, err := w.kept.Stat(e.Hash)
 		v.Kept = err == nil
 		list = append(list, v)

@@ -3,12 +3,15 @@
 package changes_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fawn/sandbox/changes"
 	"fawn/sandbox/files"
@@ -72,6 +75,81 @@ func TestAFileHasAVersionAfterEachToolThatChangedIt(t *testing.T) {
 	if got := w.versions("a.md"); !strings.HasSuffix(got, "person=mine; restore=one") {
 		t.Errorf("deleted and restored: %s", got)
 	}
+}
+
+// TestAFileThatStaysIsReadOnceMore after the moment in which it was noted, and not again.
+func TestAFileThatStaysIsReadOnceMore(t *testing.T) {
+	w := open(t)
+	w.write("outputs/a.md", "one")
+	w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	root, err := w.dirs.Versions("t")
+	w.must(err)
+	defer root.Close()
+	var journal []byte
+	for began := time.Now(); bytes.Count(journal, []byte("\n")) < 2; time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("it never settles: %s", journal)
+		}
+		w.must(w.history.Note(w.Context(), "t", changes.By{}))
+		journal, err = root.ReadFile("journal")
+		w.must(err)
+	}
+	// Had the file another content than was noted, only who reads it would know.
+	other := strings.Repeat("0", 64)
+	list, err := w.history.Versions("t", files.Outputs+"/a.md")
+	w.must(err)
+	w.must(root.WriteFile("journal", bytes.ReplaceAll(journal, []byte(list[0].Hash), []byte(other)), 0o600))
+	for range 3 {
+		w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	}
+	list, err = w.history.Versions("t", files.Outputs+"/a.md")
+	w.must(err)
+	if len(list) != 1 || list[0].Hash != other {
+		t.Errorf("it was read again: %+v", list)
+	}
+	w.write("outputs/a.md", "two")
+	w.must(w.history.Note(w.Context(), "t", changes.By{Tool: "bash"}))
+	if got := w.versions("a.md"); got != "=lost; bash=two" {
+		t.Errorf("what changes then: %s", got)
+	}
+}
+
+// TestNumbersOfVersionsStay when there are more than are listed and when the journal drops its older half.
+func TestNumbersOfVersionsStay(t *testing.T) {
+	w := open(t)
+	w.must(w.dirs.CreateVersions("t"))
+	root, err := w.dirs.Versions("t")
+	w.must(err)
+	defer root.Close()
+	var lines strings.Builder // as they were written without numbers
+	for i := range 120 {
+		fmt.Fprintf(&lines, `{"path":"/mnt/user-data/outputs/a.md","at":%d,"hash":"%064d"}`+"\n", i+1, i)
+	}
+	w.must(root.WriteFile("journal", []byte(lines.String()), 0o600))
+	newest := func(want int) {
+		t.Helper()
+		list, err := w.history.Versions("t", files.Outputs+"/a.md")
+		w.must(err)
+		for i, v := range list {
+			if v.Number != want-i {
+				t.Errorf("version %d from the end has number %d, want %d", i, v.Number, want-i)
+			}
+		}
+		if len(list) == 0 || len(list) > 100 {
+			t.Errorf("%d versions", len(list))
+		}
+	}
+	newest(120)
+	w.write("outputs/a.md", "one")
+	w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	newest(121)
+	more, err := root.ReadFile("journal")
+	w.must(err)
+	full := strings.Repeat(`{"path":"/mnt/user-data/outputs/b.md","hash":"x"}`+"\n", 21000)
+	w.must(root.WriteFile("journal", append([]byte(full), more[bytes.LastIndexByte(more[:len(more)-1], '\n')+1:]...), 0o600))
+	w.write("outputs/a.md", "two")
+	w.must(w.history.Note(w.Context(), "t", changes.By{}))
+	newest(122)
 }
 
 // TestTheJournalOfVersionsIsBounded: it drops its older half, whatever stands in it.

@@ -67,6 +67,9 @@ func ConvertAs(name string, data []byte, encoding string, progress func(done, of
 	if read == nil {
 		return Result{}, Unsupported
 	}
+	if !IsPDF(data) { // its reader has to start before
+		d.step(0, 0)
+	}
 	if err := read(d, data); err != nil {
 		return Result{}, err
 	}

@@ -189,10 +189,10 @@ func TestPDFHasPagesHeadingsTablesAndWholeParagraphs(t *testing.T) {
 			page = append(page, pdfWord{72 + float64(j)*120, 620 - float64(i)*15, 11, cell})
 		}
 	}
-	steps := 0
+	steps := -1 // that it is about to be read comes first
 	res, err := convert.Convert("a.pdf",
 		pdf(page, []pdfWord{{72, 700, 11, "The second page says <!-- page 7 --> only."}}), func(done, of int) {
-			if steps++; done != steps || of != 2 {
+			if steps++; done != steps || of != min(2, 2*steps) {
 				t.Errorf("told %d of %d", done, of)
 			}
 		})

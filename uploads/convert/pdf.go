@@ -70,6 +70,7 @@ func portable(d *draft, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("start the PDF reader: %w", err)
 	}
+	d.step(0, 0)
 	doc, err := pdf.OpenDocument(&requests.OpenDocument{File: &data})
 	switch {
 	case errors.Is(err, pdferr.ErrPassword), errors.Is(err, pdferr.ErrSecurity):

@@ -45,7 +45,7 @@ type Dir interface {
 type Job struct {
 	Name string
 	File *os.File
-	// Progress hears of pages done of all pages.
+	// Progress hears of pages done of all pages. 0 of 0 says that the document is about to be read.
 	Progress func(done, of int)
 	// Encoding is the one somebody chose for the text, empty where nobody did.
 	Encoding string
@@ -83,17 +83,20 @@ type Config struct {
 }
 
 // A document that is begun again and again and never comes to an end may be what ends the server. maxTries bounds how
-// often in a row nothing of it is read, and maxAgain how often no more than before.
+// often in a row nothing of it is read, maxAgain how often no more than before, and maxStarts how often in a row the
+// server ends before it is looked into, which is hardly its fault.
 const (
-	maxTries = 3
-	maxAgain = 10
+	maxTries  = 3
+	maxAgain  = 10
+	maxStarts = 10
 )
 
 // record is what the store keeps of a document.
 type record struct {
 	uploads.Conversion
 	Markdown string `json:"markdown,omitempty"` // name of the upload that is its text
-	Tries    int    `json:"tries,omitempty"`    // attempts in a row that read no page, with the one under way
+	Starts   int    `json:"starts,omitempty"`   // attempts in a row that didn't look into it, with the one under way
+	Tries    int    `json:"tries,omitempty"`    // attempts in a row that read no page, with the one under way once it reads
 	Again    int    `json:"again,omitempty"`    // attempts in a row that read some, and none beyond Most
 	Most     int    `json:"most,omitempty"`     // pages that any attempt has read
 	Asked    int64  `json:"asked"`              // tells one file of this name from the next

@@ -262,12 +262,14 @@ func (d *desk) kill() {
 	d.start()
 }
 
-// TestADocumentThatEndsServersIsGivenUp, soon where nothing of it is read, and later where it gets no further.
+// TestADocumentThatEndsServersIsGivenUp, soon where nothing of it is read, and later where it gets no further or isn't
+// even looked into.
 func TestADocumentThatEndsServersIsGivenUp(t *testing.T) {
 	d := newDesk(t)
 	d.add("a.pdf")
 	for range 3 {
-		<-d.jobs
+		j := <-d.jobs
+		j.Progress(0, 0)
 		d.kill()
 	}
 	d.await()
@@ -281,6 +283,14 @@ func TestADocumentThatEndsServersIsGivenUp(t *testing.T) {
 	}
 	d.await()
 	d.want("a.pdf failedcrashed", "b.pdf failedcrashed")
+
+	d.add("c.pdf")
+	for range 10 {
+		<-d.jobs
+		d.kill()
+	}
+	d.await()
+	d.want("a.pdf failedcrashed", "b.pdf failedcrashed", "c.pdf failedcrashed")
 }
 
 // TestADocumentIsNotToBlameForKills as long as more of it is read than ever before.
@@ -293,6 +303,11 @@ func TestADocumentIsNotToBlameForKills(t *testing.T) {
 		d.kill()
 	}
 	for range 2 { // and as long as those before it were not many
+		j := <-d.jobs
+		j.Progress(0, 0)
+		d.kill()
+	}
+	for range 8 { // and whatever happens before it is looked into
 		<-d.jobs
 		d.kill()
 	}
@@ -306,7 +321,8 @@ func TestStopsAreNotTheFaultOfADocument(t *testing.T) {
 	d := newDesk(t)
 	d.add("a.pdf")
 	for range 5 {
-		<-d.jobs
+		j := <-d.jobs
+		j.Progress(0, 0)
 		d.stop()
 		d.start()
 	}

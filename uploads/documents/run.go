@@ -111,7 +111,7 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 	chosen := ""
 	err := s.change(ctx, thread, name, 0, func(r *record) error {
 		began = *r
-		r.Tries++
+		r.Starts++
 		r.Server = s.cfg.Server
 		if r.Chosen {
 			chosen = r.Encoding
@@ -136,13 +136,13 @@ func (s *Service) convert(ctx context.Context, thread, name string) error {
 		return err
 	}
 	out := Outcome{Reason: convert.Crashed}
-	if began.Tries < maxTries && began.Again < maxAgain {
+	if began.Tries < maxTries && began.Again < maxAgain && began.Starts < maxStarts {
 		out, err = s.try(ctx, thread, name, chosen, began.Asked)
 	}
 	if ctx.Err() != nil {
 		// The next server takes it up. That this one was told to stop is not the document's fault.
 		err := s.change(context.WithoutCancel(ctx), thread, name, began.Asked, func(r *record) error {
-			r.Tries, r.Again = began.Tries, began.Again
+			r.Starts, r.Tries, r.Again = began.Starts, began.Tries, began.Again
 			return nil
 		})
 		if errors.Is(err, errStale) {
@@ -207,14 +207,22 @@ func (s *Service) try(ctx context.Context, thread, name, encoding string, asked 
 	}
 	defer f.Close()
 	var noted time.Time
-	alive := false
+	reading, alive := false, false
 	return s.cfg.Convert(ctx, Job{Name: name, File: f, Encoding: encoding, Progress: func(done, of int) {
-		if time.Since(noted) < notedEvery {
+		if reading && (done == 0 || time.Since(noted) < notedEvery) {
 			return
 		}
-		noted = time.Now()
+		if done > 0 {
+			noted = time.Now()
+		}
 		err := s.change(ctx, thread, name, asked, func(r *record) error {
-			r.Done, r.Pages = done, of
+			if !reading { // from here on it may be what ends the server
+				reading = true
+				r.Starts, r.Tries = 0, r.Tries+1
+			}
+			if done > 0 {
+				r.Done, r.Pages = done, of
+			}
 			if done > 0 && !alive { // what ends the server now is hardly the document
 				alive = true
 				r.Tries, r.Again = 0, r.Again+1

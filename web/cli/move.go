@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"fawn/agent/config"
@@ -35,7 +37,7 @@ func Migrate(ctx context.Context, o web.Options, to string, dry bool) error {
 	from.Log = o.Log
 	target, name, err := migrationTarget(from, to)
 	if err != nil {
-		return err
+		return fmt.Errorf("--to: %w", err)
 	}
 	if target.URL != "" {
 		// The rows may be in SQLite still while the configuration names their new place.
@@ -95,17 +97,43 @@ func MigrateTables(ctx context.Context, o web.Options) error {
 	return err
 }
 
-// migrationTarget is the database that a text names, and what to call it.
+// migrationTarget is the database that a text names, and what to call it. Errors say how to name one.
 func migrationTarget(from store.Config, to string) (target store.Config, name string, err error) {
 	target = store.Config{Dir: from.Dir, Schema: from.Schema, Log: from.Log, Readers: from.Readers}
-	if dir, ok := strings.CutPrefix(to, "sqlite:"); ok && dir != "" {
+	if dir, ok := strings.CutPrefix(to, "sqlite:"); ok {
 		target.Dir = dir
+		if err := checkFolder(dir); err != nil {
+			return target, "", err
+		}
+		if from.URL == "" {
+			return target, "", fmt.Errorf("the rows are in SQLite already, in %s. To have them in another folder, stop the "+
+				"server and move that one. To move them to PostgreSQL, name postgres://user@host/name", from.Dir)
+		}
 		return target, "SQLite in " + dir, nil
 	}
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return target, "", errors.New("--to needs postgres://user@host/name, or sqlite:DIR")
+		return target, "", errors.New("name a database as postgres://user@host/name, or a folder as sqlite:DIR")
 	}
 	target.URL = to
 	return target, u.Redacted(), nil
+}
+
+// checkFolder refuses what can't become the folder of a database. One that is missing can.
+func checkFolder(dir string) error {
+	switch {
+	case dir == "":
+		return errors.New("name a folder as sqlite:DIR; it may be missing")
+	case dir == "~" || strings.HasPrefix(dir, "~/"):
+		return fmt.Errorf("the shell leaves %s as it is there; write the whole path", dir)
+	}
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is a file; name a folder as sqlite:DIR, which may be missing", at)
+		}
+		if err == nil || at == filepath.Dir(at) {
+			return nil
+		}
+	}
 }

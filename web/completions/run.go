@@ -94,7 +94,7 @@ func (s *Server) start(ctx context.Context, v *conversation) error {
 		return err
 	}
 	claim.Run = v.run
-	s.Keys.Settle(ctx, v.key, claim)
+	s.Keys.Settle(ctx, v.key, claim, v.at.Thread)
 	return nil
 }
 

@@ -143,7 +143,7 @@ func (k *Keys) Run(ctx context.Context, key Key, start func(id string) (store.Ru
 		}
 		return r, false, err
 	}
-	k.Settle(ctx, key, mine)
+	k.Settle(ctx, key, mine, r.ThreadID)
 	return r, false, nil
 }
 
@@ -156,7 +156,7 @@ func Gone() error {
 func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Claim, first bool, err error) {
 	mine := Claim{Sum: key.sum, Run: uuid.Must(uuid.NewV7()).String(), Plan: plan}
 	for _, take := range [][]string{nil, {key.name}} { // the second time in place of one whose time is over
-		if err = k.note(ctx, take, key.name, mine, false); err == nil {
+		if err = k.note(ctx, take, key.name, mine, false, ""); err == nil {
 			return mine, true, nil
 		}
 		if !errors.Is(err, store.ErrChanged) {
@@ -170,7 +170,8 @@ func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Clai
 	return mine, false, fmt.Errorf("store a key: %w", err)
 }
 
-// Look gives the claim of an earlier request with a key; false when there is none. A claim of another request is an error.
+// Look gives the claim of an earlier request with a key; false when there is none. A claim of another request is an error,
+// and so is one whose thread has been deleted.
 func (k *Keys) Look(ctx context.Context, key Key) (claim Claim, known bool, err error) {
 	list, err := k.db.Notes(ctx, key.name)
 	if err != nil {
@@ -179,6 +180,9 @@ func (k *Keys) Look(ctx context.Context, key Key) (claim Claim, known bool, err 
 	i := slices.IndexFunc(list, func(n store.Note) bool { return n.Name == key.name })
 	if i < 0 {
 		return claim, false, nil
+	}
+	if len(list[i].Body) == 0 {
+		return claim, false, Gone()
 	}
 	if err := json.Unmarshal(list[i].Body, &claim); err != nil {
 		return claim, false, fmt.Errorf("read a key: %w", err)
@@ -190,10 +194,10 @@ func (k *Keys) Look(ctx context.Context, key Key) (claim Claim, known bool, err 
 	return claim, true, nil
 }
 
-// Settle marks the run of a claim as stored.
-func (k *Keys) Settle(ctx context.Context, key Key, claim Claim) {
+// Settle marks the run of a claim as stored. What the claim says goes with the thread of the run.
+func (k *Keys) Settle(ctx context.Context, key Key, claim Claim, thread string) {
 	claim.Done = true
-	if err := k.note(ctx, nil, key.name, claim, true); err != nil {
+	if err := k.note(ctx, nil, key.name, claim, true, thread); err != nil {
 		k.log.Warn("couldn't store an idempotency key", "run", claim.Run, "err", err)
 	}
 }
@@ -209,11 +213,12 @@ func (k *Keys) Free(ctx context.Context, key Key) {
 }
 
 // note writes a claim down. Over replaces the one that is there.
-func (k *Keys) note(ctx context.Context, take []string, name string, what Claim, over bool) error {
+func (k *Keys) note(ctx context.Context, take []string, name string, what Claim, over bool, thread string) error {
 	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
 	// a client that leaves now sends the request again
-	return k.db.SwapNotes(context.WithoutCancel(ctx), take, store.Note{Name: name, Body: body, Until: k.db.Now().Add(keyTime), Over: over})
+	return k.db.SwapNotes(context.WithoutCancel(ctx), take, store.Note{Name: name, Body: body, Until: k.db.Now().Add(keyTime),
+		Over: over, Thread: thread})
 }

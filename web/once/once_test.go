@@ -74,6 +74,33 @@ func TestARequestGoesOnWhereItsServerDied(t *testing.T) {
 	}
 }
 
+// TestADeletedThreadLeavesNothingOfItsKeys but that they were used.
+func TestADeletedThreadLeavesNothingOfItsKeys(t *testing.T) {
+	db := opened(t)
+	keys, key := once.New(db, slog.New(slog.DiscardHandler)), keyOf(t, "k", "body")
+	started := 0
+	start := func(id string) (store.Run, error) {
+		started++
+		r := store.Run{ID: id, ThreadID: "t", Status: "success"}
+		return r, db.Commit(t.Context(), store.Batch{Thread: &store.Thread{ID: "t"}, Run: &r})
+	}
+	for range 2 {
+		if r, _, err := keys.Run(t.Context(), key, start); err != nil || r.ThreadID != "t" || started != 1 {
+			t.Fatalf("run %+v, started %d times: %v", r, started, err)
+		}
+	}
+	if err := db.Commit(t.Context(), store.Batch{ThreadID: "t", Delete: &store.Delete{Thread: true}}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Notes(t.Context(), "idempotency/")
+	if err != nil || len(list) != 1 || len(list[0].Body) > 0 {
+		t.Errorf("what is kept: %+v, %v", list, err)
+	}
+	if _, _, err := keys.Run(t.Context(), key, start); status(err) != http.StatusGone || started != 1 {
+		t.Errorf("once more: %v, started %d times", err, started)
+	}
+}
+
 // TestARefusedRequestFreesItsKey unless nobody knows what became of it.
 func TestARefusedRequestFreesItsKey(t *testing.T) {
 	keys := once.New(opened(t), slog.New(slog.DiscardHandler))

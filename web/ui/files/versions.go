@@ -39,7 +39,7 @@ func (h *Handlers) versions(c echo.Context, thread string, view *views.FileView)
 	chosen := c.QueryParam("versions")
 	view.History = &views.FileHistory{}
 	for i, v := range list {
-		one := views.FileVersion{ID: v.ID, Number: len(list) - i, At: v.At, Bytes: v.Size, By: v.Tool, Run: v.Run, Kept: v.Kept,
+		one := views.FileVersion{ID: v.ID, Number: v.Number, At: v.At, Bytes: v.Size, By: v.Tool, Run: v.Run, Kept: v.Kept,
 			Current: i == 0 && !view.Missing}
 		if v.ID == chosen {
 			one.Chosen = true
