@@ -125,7 +125,7 @@ func page(p views.TasksPage) templ.Component {
 				}
 			}
 			if p.Form.ID != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section aria-labelledby=\"t-edit\"><h2 id=\"t-edit\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section class=\"newtask\" aria-labelledby=\"t-edit\"><h2 id=\"t-edit\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -160,14 +160,14 @@ test('a chip ends by itself, a large paste is a file, a long message folds', { s
     if (route.request().method() !== 'GET') { await route.continue(); return; }
     asked++;
     if (asked < 3) await route.abort();
-    else await route.fulfill({ json: { 'slow.pdf': { text: asked < 4 ? 'Being read…' : '', pending: asked < 4 } } });
+    else await route.fulfill({ json: { 'slow.pdf': { text: asked < 4 ? 'Reading…' : '', pending: asked < 4 } } });
   });
   await page.goto(fawn.base + newChat);
   await page.evaluate(() => {
     const li = document.createElement('li');
     li.className = 'chip';
     li.dataset.name = 'slow.pdf';
-    li.innerHTML = '<span class="nm">slow.pdf</span><span class="meta" data-doc="slow.pdf">Being read…</span>';
+    li.innerHTML = '<span class="nm">slow.pdf</span><span class="meta" data-doc="slow.pdf">Reading…</span>';
     document.querySelector('#chips').append(li);
     document.dispatchEvent(new Event('fawn:frame'));
   });
