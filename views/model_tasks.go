@@ -51,6 +51,7 @@ type TaskRun struct {
 
 // TaskForm is what the form for a new task holds.
 type TaskForm struct {
+	ID      string // of the task that is edited; empty is a new one
 	Title   string
 	Prompt  string
 	Every   string // one of TaskTimes

@@ -16,7 +16,10 @@ func Unmarked(s string) string {
 	if !strings.ContainsAny(s, "*_`[") {
 		return s
 	}
-	for _, mark := range []string{"**", "__", "`", "*"} {
+	for _, mark := range []string{"**", "__", "`", "*", "_"} {
+		if mark == "_" && strings.Contains(s, "__") { // a name such as __init__.py
+			continue
+		}
 		s = unpaired(s, mark)
 	}
 	return unlinked(s)
@@ -34,7 +37,7 @@ func unpaired(s, mark string) string {
 		j := strings.Index(rest, mark)
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		if j <= 0 || i > 0 && wordRune(before) || rest[0] == ' ' || rest[j-1] == ' ' || begins(rest[j+len(mark):]) ||
-			mark == "__" && strings.HasPrefix(rest[j+len(mark):], ".") { // __init__.py
+			mark[0] == '_' && strings.HasPrefix(rest[j+len(mark):], ".") { // __init__.py
 			out.WriteString(s[:i+len(mark)])
 			s = rest
 			continue

@@ -213,6 +213,9 @@ const APIURL = "/docs"
 // TasksActionURL is where scheduled tasks are made.
 const TasksActionURL = "/ui/tasks"
 
+// EditTaskURL is the page with the form of a task.
+func EditTaskURL(id string) string { return TasksURL + "?edit=" + url.QueryEscape(id) }
+
 // TaskActionURL is an action of a scheduled task: run, pause, resume, delete.
 func TaskActionURL(id, action string) string {
 	return TasksActionURL + "/" + url.PathEscape(id) + "/" + action

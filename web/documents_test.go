@@ -282,7 +282,7 @@ func TestATextIsReadInTheEncodingThatAPersonChooses(t *testing.T) {
 	panel := func() string {
 		return s.send(t, "GET", "/workspace/chats/docs/files/mnt/user-data/uploads/pl.csv", "").body
 	}
-	if got := panel(); !strings.Contains(got, "windows-1250 (guessed)") || !strings.Contains(got, "Wiśniewski") {
+	if got := panel(); !strings.Contains(got, "windows-1250 (detected)") || !strings.Contains(got, "Wiśniewski") {
 		t.Errorf("the page shows %s", got)
 	}
 	const at = "/api/threads/docs/uploads/pl.csv/encoding"

@@ -36,7 +36,7 @@ func TestDocumentsThatAnAgentMadeAreShown(t *testing.T) {
 			if !strings.Contains(a.body, "data-wait") {
 				return a.body
 			}
-			if !strings.Contains(a.body, "Being read") || time.Now().After(deadline) {
+			if !strings.Contains(a.body, "Reading…") || time.Now().After(deadline) {
 				t.Fatalf("it waits with %s", a.body)
 			}
 			time.Sleep(20 * time.Millisecond)

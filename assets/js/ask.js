@@ -3,11 +3,17 @@
 const longest = 4000, pause = 150;
 let button, timer, kept = '';
 
+const answer = (node) => (node.closest ? node : node.parentElement)?.closest('.ans');
+const bare = (s) => s.toString().replace(/\s+/g, '');
+
 const range = () => {
   const s = getSelection();
   if (!s?.rangeCount || s.isCollapsed || !s.toString().trim()) return;
-  const r = s.getRangeAt(0), at = r.commonAncestorContainer;
-  return (at.closest ? at : at.parentElement)?.closest('.ans') && r;
+  const r = s.getRangeAt(0), at = answer(r.startContainer);
+  if (!at || answer(r.commonAncestorContainer)) return at && r;
+  const own = r.cloneRange(); // three clicks select up to the beginning of what follows a paragraph
+  own.setEnd(at, at.childNodes.length);
+  return bare(own) === bare(s) ? own : undefined;
 };
 
 const place = () => {

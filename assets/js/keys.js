@@ -61,7 +61,21 @@ const keydown = (e) => {
   act(name);
 };
 
+// The palette also opens from the side bar, which says by which keys.
+const find = (e) => {
+  if (!e.target.closest?.('[data-palette]') || e.ctrlKey || e.metaKey || e.shiftKey) return;
+  e.preventDefault();
+  document.querySelector('dialog.sheet')?.close();
+  palette();
+};
+const mac = () => {
+  if (/Mac|iP/.test(navigator.platform)) document.querySelector('[data-palette] kbd')?.replaceChildren('⌘');
+};
+
 export const start = () => {
+  mac();
+  on(document, 'fawn:page', mac);
+  on(document, 'click', find);
   on(document, 'keydown', keydown);
   on(document, 'focusin', (e) => { if (e.target.closest?.('.tlr')) later('rowmenu').catch(() => {}); }); // its arrow keys
 };

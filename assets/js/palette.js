@@ -96,6 +96,9 @@ const keydown = (e, act) => {
     e.preventDefault();
     if ((e.ctrlKey || e.metaKey) && !list[at].dataset.do) window.open(list[at].href);
     else choose(list[at], act);
+  } else if (e.key === 'Escape' && !e.isComposing) { // which would only empty the field at first
+    e.preventDefault();
+    dialog.close();
   }
 };
 

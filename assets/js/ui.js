@@ -176,7 +176,7 @@ export const start = () => {
     const own = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC', was = z.value;
     const all = new Set([own, ...[...z.options].map((o) => o.value), ...Intl.supportedValuesOf('timeZone')]);
     z.replaceChildren(...[...all].map((n) => new Option(n)));
-    z.value = was === 'UTC' ? own : was;
+    z.value = was === 'UTC' && !z.dataset.zone ? own : was; // a task that is edited keeps its own
   }
   for (const t of document.querySelectorAll('.toast')) fade(t, 8);
   if (document.querySelector('[data-print]')) document.fonts.ready.then(() => print());

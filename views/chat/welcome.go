@@ -18,8 +18,8 @@ func starters(ids []string) []starter {
 		ids = []string{"write", "research", "analyse", "learn", "page"}
 	}
 	icons := map[string]string{"write": "pencil", "research": "microscope", "analyse": "chart-line",
-		"learn": "graduation-cap",
-		"page":  "layout-template", "code": "square-terminal"}
+		"learn": "graduation-cap", "file": "chart-line", "run": "square-terminal",
+		"page": "layout-template", "code": "square-terminal"}
 	var out []starter
 	for _, id := range ids {
 		if icon, ok := icons[id]; ok {

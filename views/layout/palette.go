@@ -91,7 +91,7 @@ func more() []command {
 		{Label: "knowledge.new", Icon: "folder-search", URL: views.KnowledgeURL + "?new=1", Also: "also.knowledge.new"},
 		{Label: "thread.pin", Icon: "pin", Do: "pin", Chat: true, Also: "also.pin"},
 		{Label: "thread.unpin", Icon: "pin", Do: "unpin", Chat: true, Also: "also.pin"},
-		{Label: "temporary.title", Icon: "clock", URL: views.TemporaryURL, Also: "also.temporary"},
+		{Label: "temporary.title", Icon: "circle-dashed", URL: views.TemporaryURL, Also: "also.temporary"},
 		{Label: "temporary.keep", Icon: "check", Do: "keep", Chat: true, Also: "also.keep"},
 		{Label: "thread.archive", Icon: "archive", Do: "archive", Chat: true, Also: "also.archive"},
 		{Label: "thread.unarchive", Icon: "archive", Do: "unarchive", Chat: true, Also: "also.archive"},
@@ -179,14 +179,16 @@ func typed() []command {
 	}
 }
 
-// offered are the commands that fit the query, those first whose names say best what was asked for.
-func offered(ctx context.Context, p views.Palette) (list []command) {
+// offered are the commands that fit the query, those first whose names say best what was asked for. Where no command
+// has all its words, they are the few that have at least half of them, and whole is false.
+func offered(ctx context.Context, p views.Palette) (list []command, whole bool) {
 	query := strings.ToLower(strings.TrimSpace(p.Query))
 	all := commands()
 	if query != "" {
 		all = append(append(all, more()...), sections(p.Who)...)
 	}
 	fits := map[string]int{} // by what is done
+	var part []command
 	for _, c := range all {
 		if c.Chat && !p.InChat || c.Lang != "" && c.Lang == i18n.Lang(ctx) || c.Operator && p.Who != nil && !p.Who.Operator {
 			continue
@@ -195,18 +197,30 @@ func offered(ctx context.Context, p views.Palette) (list []command) {
 		if c.Also != "" {
 			other = i18n.C(ctx, c.Also)
 		}
-		n := 1
+		n, missed := 1, 0
 		if query != "" {
-			n = fit(query, strings.ToLower(c.text(ctx)), strings.ToLower(other))
+			n, missed = fit(query, strings.ToLower(c.text(ctx)), strings.ToLower(other))
 		}
-		if n > 0 {
-			fits[c.key()] = n
+		fits[c.key()] = n
+		switch {
+		case n > 0 && missed == 0:
 			list = append(list, c)
+		case n > 0:
+			part = append(part, c)
 		}
 	}
+	if whole = len(list) > 0 || len(part) == 0; !whole {
+		list = part
+	}
 	slices.SortStableFunc(list, func(a, b command) int { return fits[b.key()] - fits[a.key()] })
-	return list
+	if !whole {
+		list = list[:min(len(list), someCommands)]
+	}
+	return list, whole
 }
+
+// someCommands is how many commands are offered that have only some of the words.
+const someCommands = 4
 
 func (c command) key() string { return c.Label + c.Do + c.URL }
 
@@ -223,27 +237,27 @@ const (
 	samePhrase = 16 // the query stands among the other words as it is
 )
 
-// fit tells how well a command fits a query, 0 for not at all. Each word must be found; small words need not.
-func fit(query, name, also string) int {
+// fit tells how well a command fits a query, 0 for not at all, and how many of its words were not found: at most half.
+// Small words need not be found.
+func fit(query, name, also string) (n, missed int) {
 	words := strings.Fields(query)
 	if rest := slices.DeleteFunc(slices.Clone(words), small); len(rest) > 0 {
 		words = rest
 	}
-	n := 0
 	for _, w := range words {
+		one := 0
 		if hasHan(w) {
-			one := fitHan(w, name, also)
-			if one == 0 {
-				return 0
-			}
-			n += one
-			continue
+			one = fitHan(w, name, also)
+		} else {
+			one = max(place(w, name, wholeName, beginsName, insideName), place(w, also, wholeAlso, beginsAlso, insideAlso))
 		}
-		one := max(place(w, name, wholeName, beginsName, insideName), place(w, also, wholeAlso, beginsAlso, insideAlso))
 		if one == 0 {
-			return 0
+			missed++
 		}
 		n += one
+	}
+	if 2*missed > len(words) {
+		return 0, missed
 	}
 	bare := strings.Join(words, " ")
 	switch {
@@ -260,13 +274,14 @@ func fit(query, name, also string) int {
 	if n *= 4; strings.Contains(name, words[0]) { // of two names with the word, the shorter one is meant
 		n -= min(len(strings.Fields(name)), 3)
 	}
-	return n
+	return n, missed
 }
 
 // small are words that say nothing about what is wanted.
 func small(w string) bool {
 	return slices.Contains([]string{"the", "a", "an", "my", "to", "of", "in", "on", "as", "for", "this", "how", "do", "i",
-		"with", "and", "from"}, w)
+		"with", "and", "from", "is", "are", "it", "you", "your", "what", "where", "can", "did", "does", "much", "many",
+		"about", "use", "turn", "please"}, w)
 }
 
 // place is what a word counts in a text.
@@ -292,9 +307,19 @@ func hasHan(s string) bool {
 // fitHan is the same for Chinese, which has no spaces between words: the whole counts most, else each two signs that
 // are found, of which there must be half.
 func fitHan(w, name, also string) int {
+	best := 0
 	switch {
+	case strings.HasPrefix(name, w):
+		best = wholeName
 	case strings.Contains(name, w):
-		return wholeName
+		best = beginsName + 1
+	}
+	if slices.Contains(strings.Fields(also), w) {
+		best = max(best, beginsName) + 1
+	}
+	switch {
+	case best > 0:
+		return best
 	case strings.Contains(also, w):
 		return wholeAlso
 	}

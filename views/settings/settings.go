@@ -246,3 +246,11 @@ func mediaExample(kind string) string {
 	}
 	return "gpt-4o-mini-transcribe"
 }
+
+// muting is what the switch of memory does next.
+func muting(m views.Memory) string {
+	if m.Muted {
+		return "unmute"
+	}
+	return "mute"
+}

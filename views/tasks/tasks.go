@@ -127,3 +127,18 @@ func zones(own string) []string {
 	}
 	return list
 }
+
+func formURL(f views.TaskForm) templ.SafeURL {
+	if f.ID == "" {
+		return templ.SafeURL(views.TasksActionURL)
+	}
+	return templ.SafeURL(views.TaskActionURL(f.ID, "edit"))
+}
+
+// times are the repetitions that the form offers. A task that runs once stays one, and one that repeats, too.
+func times(f views.TaskForm) []string {
+	if f.ID == "" {
+		return views.TaskTimes()
+	}
+	return slices.DeleteFunc(views.TaskTimes(), func(every string) bool { return (every == "once") != (f.Every == "once") })
+}

@@ -49,6 +49,25 @@ test('a cold thread page is light', { skip }, async () => {
   await cold.context().close();
 });
 
+test('the first page of all is light', { skip }, async () => {
+  const bare = await start({ model: false });
+  const page = await open(browser, bare.base);
+  const seen = [];
+  page.on('response', (r) => seen.push(r));
+  await page.goto(`${bare.base}/workspace/chats/new`, { waitUntil: 'load' });
+  await page.evaluate(() => document.fonts.ready);
+  let total = 0;
+  for (const r of seen) {
+    const body = await r.body();
+    total += r.request().resourceType() === 'font' ? body.length : gzipSync(body).length;
+  }
+  measured('first page, requests', seen.length, 8);
+  measured('first page, bytes gzip', total, 150_000);
+  clean(page);
+  await page.context().close();
+  await bare.stop();
+});
+
 test('what is loaded on demand is small', () => {
   const dist = join(here, '..', '..', 'assets', 'dist');
   let all = 0;

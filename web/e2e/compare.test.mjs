@@ -18,6 +18,7 @@ test('two models answer at once, and the better one goes on', { skip }, async ()
   await page.click('[popovertarget=models]');
   await page.locator('.cmpmodels summary').focus();
   await page.keyboard.press('Enter');
+  assert.equal(await page.locator('.cmpmodels [value=larch]').evaluate((e) => getComputedStyle(e).opacity), '1', 'the box to tick is seen');
   await page.locator('.cmpmodels [value=larch]').check();
   await page.locator('.cmpmodels [value=rowan]').check();
   assert.deepEqual(await violations(page), []);

@@ -49,8 +49,8 @@ test('a chip says how far its document is read, and what came of it, without a r
     await page.setInputFiles('#pick', [{ name, mimeType: 'application/pdf', buffer: pdf(pages) }]);
     await page.locator(`#chips li[data-name="${name}"]:not(:has(progress))`).waitFor();
     await chip.locator('[data-doc]').waitFor({ state: 'detached', timeout: 200_000 });
-    assert.doesNotMatch(await chip.innerText(), /Being read/);
-    if (await page.evaluate((n) => window.said.some((t) => new RegExp(`^Being read… page \\d+ of ${n}$`).test(t)), pages)) break;
+    assert.doesNotMatch(await chip.innerText(), /Reading…/);
+    if (await page.evaluate((n) => window.said.some((t) => new RegExp(`^Reading… page \\d+ of ${n}$`).test(t)), pages)) break;
     assert.notEqual(pages, sizes.at(-1), 'no chip said which page is read');
   }
   await page.locator('#chips li[data-name="broken.docx"]').getByText('Damaged').waitFor();

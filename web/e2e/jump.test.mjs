@@ -67,6 +67,10 @@ test('what is selected in an answer is quoted in the message box, by pointer and
     await shot(page, `ask-${look}`);
     assert.deepEqual(await violations(page), [], look);
   }
+  await page.evaluate(() => getSelection().removeAllRanges());
+  await page.getByRole('button', { name: 'Ask about this' }).waitFor({ state: 'hidden' });
+  await page.locator('article.turn.last .ans p').last().click({ clickCount: 3 }); // selects up to what follows the answer
+  await page.getByRole('button', { name: 'Ask about this' }).waitFor();
   await page.fill('#q', 'Why?');
   await select();
   await page.getByRole('button', { name: 'Ask about this' }).click();

@@ -34,6 +34,16 @@ test('a task is scheduled and deleted', { skip }, async () => {
   const row = page.locator('summary', { hasText: 'Morning report' });
   await row.click();
   await page.getByText('Monday to Friday at 08:30').waitFor();
+  await page.getByRole('link', { name: 'Edit: Morning report' }).click();
+  await page.getByRole('heading', { name: 'Edit task' }).waitFor();
+  assert.equal(await page.getByLabel('Time', { exact: true }).inputValue(), '08:30');
+  assert.equal(await page.getByLabel('Time zone').inputValue(), 'Asia/Tokyo');
+  assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), words(4));
+  assert.deepEqual(await violations(page), []);
+  await page.getByLabel('Time', { exact: true }).fill('09:15');
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await row.click();
+  await page.getByText('Monday to Friday at 09:15').waitFor();
   await page.getByRole('button', { name: 'Delete: Morning report' }).click();
   await page.getByText('No scheduled tasks yet.').waitFor();
   clean(page);

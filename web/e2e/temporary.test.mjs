@@ -128,3 +128,28 @@ test('memory is switched off for a chat in the message box', { skip }, async () 
   clean(page);
   await page.context().close();
 });
+
+test('memory is switched off in the settings, and the message box says so', { skip }, async () => {
+  const page = await open(browser, fawn.base);
+  await page.goto(fawn.base + '/workspace/settings/memory');
+  const use = page.getByRole('switch', { name: 'Use memory' });
+  assert.equal(await use.getAttribute('aria-checked'), 'true');
+  await use.focus();
+  await page.keyboard.press('Space');
+  await page.locator('#use-memory [role=switch][aria-checked=false]').waitFor();
+  await page.getByText('Memory is off: nothing is learned').waitFor();
+  await looks(page, 'memory-settings');
+  await page.goto(fawn.base + newChat);
+  await page.locator('#memory-off').waitFor();
+  await page.click('[popovertarget=models]');
+  assert.equal(await page.getByLabel('Use memory').isDisabled(), true);
+  await page.getByText('Off in Settings.').waitFor();
+  await page.goto(fawn.base + '/workspace/settings/memory');
+  await use.click();
+  await page.locator('#use-memory [role=switch][aria-checked=true]').waitFor();
+  await page.goto(fawn.base + newChat);
+  await page.click('[popovertarget=models]');
+  assert.equal(await page.getByLabel('Use memory').isChecked(), true);
+  clean(page);
+  await page.context().close();
+});

@@ -39,6 +39,28 @@ func englishWords() []phrase {
 		{"restart sandbox", "Restart sandbox"}, {"new conversation", "New chat"}, {"preferences", "Settings"},
 		{"dislike", "Bad answer"}, {"thinking", "Show or hide the steps"}, {"artifacts", "Show or hide the files"},
 		{"edit message", "Edit your last message"}, {"sidebar", "Show or hide the sidebar"},
+		{"find a chat", "All chats"}, {"search history", "All chats"}, {"old chats", "All chats"},
+		{"rag", "Knowledge"}, {"handbook", "Knowledge"}, {"new collection", "New collection"},
+		{"workspace", "Projects"}, {"new project", "New project"}, {"move chat to folder", "Move to project"},
+		{"snippets", "Prompts"}, {"prompt library", "Prompts"}, {"save a prompt", "New prompt"},
+		{"reminders", "Scheduled tasks"}, {"every morning", "New task"}, {"gpt", "Model"}, {"change model", "Model"},
+		{"use claude", "Model"}, {"openai key", "Settings: Models"}, {"connect a model", "Settings: Models"},
+		{"local llm", "Settings: Models"}, {"side by side", "Compare models"}, {"compare answers", "Compare models"},
+		{"think harder", "Mode"}, {"reasoning effort", "Mode"}, {"turn off memory", "Settings: Memory"},
+		{"forget me", "Settings: Memory"}, {"what do you know about me", "Settings: Memory"},
+		{"personality", "Settings: Personalization"}, {"system prompt", "Settings: Personalization"},
+		{"whatsapp", "Settings: Channels"}, {"discord bot", "Settings: Channels"},
+		{"import chatgpt", "Settings: Data"}, {"restore backup", "Settings: Data"},
+		{"desktop notifications", "Settings: Notifications"}, {"font size", "Settings: Appearance"},
+		{"bigger text", "Settings: Appearance"}, {"password", "Settings: Accounts"},
+		{"network access", "Settings: Sandbox"}, {"image generation", "Settings: Tools and web"},
+		{"text to speech", "Settings: Tools and web"}, {"duplicate chat", "Branch from here"},
+		{"send link", "Share"}, {"save all files", "Download the files (.zip)"},
+		{"summarize chat", "Compact this chat"}, {"how much did it cost", "Usage of this chat"},
+		{"statistics", "Usage of all chats"}, {"logs", "Inspect run"}, {"report bad answer", "Bad answer"},
+		{"jump to top", "First message"}, {"hide chat", "Archive"}, {"private chat", "Temporary chat"},
+		{"kill process", "Restart sandbox"}, {"help", "Keyboard shortcuts"}, {"switch to dark", "Theme: dark"},
+		{"auto theme", "Theme: system"}, {"rest api", "API reference"}, {"report a bug", "Settings: About"},
 	}
 }
 
@@ -55,10 +77,23 @@ func chineseWords() []phrase {
 		{"深度研究", "模式"}, {"快捷键", "键盘快捷键"}, {"字号", "设置: 外观"}, {"飞书", "设置: 聊天应用"}, {"微信", "设置: 聊天应用"},
 		{"隔离", "设置: 沙箱"}, {"自定义指令", "设置: 个性化"}, {"记忆", "设置: 记忆"}, {"备份", "设置: 数据"}, {"通知", "设置: 通知"},
 		{"版本", "设置: 关于"}, {"上传文件", "添加附件"}, {"历史记录", "全部对话"}, {"无痕", "临时对话"}, {"归档", "归档"}, {"标签", "标签"},
+		{"搜索对话", "全部对话"}, {"查找历史", "全部对话"}, {"文档检索", "知识库"},
+		{"新建知识库", "新建文档集"}, {"文件夹", "项目"}, {"新建项目", "新建项目"},
+		{"提示词模板", "提示词"}, {"新建提示词", "新建提示词"}, {"提醒", "定时任务"},
+		{"换模型", "模型"}, {"对比", "对比模型"}, {"并排", "对比模型"}, {"推理强度", "模式"},
+		{"关闭记忆", "此对话的记忆"}, {"忘掉我", "设置: 记忆"}, {"人设", "设置: 个性化"},
+		{"钉钉", "设置: 聊天应用"}, {"导入", "设置: 数据"}, {"导出全部", "设置: 数据"},
+		{"桌面通知", "设置: 通知"}, {"字体大小", "设置: 外观"}, {"密码", "设置: 账户"},
+		{"网络权限", "设置: 沙箱"}, {"画图", "设置: 工具与网络"},
+		{"语音", "设置: 工具与网络"}, {"公开链接", "分享"}, {"总结对话", "压缩此对话"},
+		{"花了多少钱", "此对话的用量"}, {"统计", "全部对话的用量"}, {"日志", "运行详情"},
+		{"回到顶部", "第一条消息"}, {"隐藏对话", "归档"}, {"无痕模式", "临时对话"},
+		{"重启", "重启沙箱"}, {"帮助", "键盘快捷键"}, {"跟随系统", "主题：跟随系统"},
+		{"接口文档", "API 参考"}, {"报告问题", "设置: 关于"},
 	}
 }
 
-// TestThePaletteFindsWhatPeopleAskFor: of a table of phrases in both languages, all but two find the right entry first.
+// TestThePaletteFindsWhatPeopleAskFor: of a table of phrases in both languages, all but two in a hundred find the right entry first.
 func TestThePaletteFindsWhatPeopleAskFor(t *testing.T) {
 	w := open(t, says("One."))
 	first := regexp.MustCompile(`<span class="grow">([^<]*)</span>`)
@@ -73,7 +108,7 @@ func TestThePaletteFindsWhatPeopleAskFor(t *testing.T) {
 			}
 		}
 	}
-	if missed > 2 || all < 120 {
+	if missed > all/50 || all < 230 {
 		t.Errorf("%d of %d phrases find something else first", missed, all)
 	}
 	if list := w.get("/ui/palette?q=retry", "X-Fawn", "1").body; strings.Contains(list, "Regenerate") {

@@ -73,7 +73,7 @@ func TestSkillsAreSeenAndChanged(t *testing.T) {
 	w.putSkill("public/torn/SKILL.md", "x")
 	page := w.page("/workspace/skills")
 	for _, want := range []string{`href="/workspace/skills/paint"`, "Paints &lt;walls&gt;",
-		"must begin with front matter", `aria-label="Turn off: paint"`, `action="/ui/skills/install"`} {
+		"must begin with front matter", `title="Turn off: paint"`, `action="/ui/skills/install"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in the list", want)
 		}
@@ -89,7 +89,7 @@ func TestSkillsAreSeenAndChanged(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/workspace/skills" {
 		t.Error(a.StatusCode, a.Header)
 	}
-	if page := w.page("/workspace/skills"); !strings.Contains(page, `aria-label="Turn on: paint"`) {
+	if page := w.page("/workspace/skills"); !strings.Contains(page, `title="Turn on: paint"`) {
 		t.Error("the skill is still on")
 	}
 	if a := w.post("/ui/skills/by-name/none/switch", url.Values{"on": {"false"}}); a.StatusCode != http.StatusNotFound {

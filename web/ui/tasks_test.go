@@ -229,3 +229,73 @@ func TestTaskRulesHoldOnThePage(t *testing.T) {
 		}
 	}
 }
+
+// TestAScheduledTaskIsEdited: the form has what the task has, and what isn't changed in it stays.
+func TestAScheduledTaskIsEdited(t *testing.T) {
+	w := open(t, &agenttest.Script{})
+	made := url.Values{"title": {"Report"}, "prompt": {"Write it."}, "every": {"week"}, "dow": {"4"}, "at": {"09:05"},
+		"zone": {"UTC"}}
+	w.post("/ui/tasks", made)
+	was := w.crons()[0]
+	edit := "/ui/tasks/" + was.ID + "/edit"
+	w.shows(w.page(tasksPath), `href="`+tasksPath+`?edit=`+was.ID+`"`)
+	w.shows(w.page(tasksPath+"?edit="+was.ID), "Edit task", `action="`+edit+`"`, `value="Report"`, "Write it.",
+		`value="09:05"`, `<option value="week" selected>`, `<option value="4" selected>`, "Save changes")
+	if page := w.page(tasksPath + "?edit=" + was.ID); strings.Contains(page, `value="once"`) {
+		t.Error("a task that repeats is offered to run once")
+	}
+	save := func(change url.Values, want int) answer {
+		t.Helper()
+		form := url.Values{}
+		for k, v := range made {
+			form[k] = v
+		}
+		for k, v := range change {
+			form[k] = v
+		}
+		a := w.post(edit, form)
+		if a.StatusCode != want {
+			t.Errorf("%v: %d %.300s", change, a.StatusCode, a.body)
+		}
+		return a
+	}
+	stored := func(id string) store.Cron {
+		t.Helper()
+		c, err := w.db.Cron(t.Context(), "default", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	was = stored(was.ID)
+	save(url.Values{"title": {"Weekly report"}}, http.StatusSeeOther)
+	if c := stored(was.ID); c.Title != "Weekly report" || c.Schedule != was.Schedule || !c.NextAt.Equal(was.NextAt) ||
+		string(c.Payload) != string(was.Payload) || c.Thread != was.Thread {
+		t.Errorf("only the title was changed: %+v", c)
+	}
+	save(url.Values{"every": {"day"}, "at": {"07:30"}, "prompt": {"Write it short."}}, http.StatusSeeOther)
+	if c := stored(was.ID); c.Schedule != "30 7 * * *" || schedule.Prompt(c.Payload) != "Write it short." || c.NextAt.IsZero() {
+		t.Errorf("%+v", c)
+	}
+	if a := save(url.Values{"title": {" "}, "prompt": {"typed"}}, http.StatusUnprocessableEntity); !strings.Contains(a.body, "Give the task a title.") ||
+		!strings.Contains(a.body, "typed") || !strings.Contains(a.body, `action="`+edit+`"`) {
+		t.Error("what was typed is lost")
+	}
+	save(url.Values{"every": {"once"}, "day": {"2099-01-01"}}, http.StatusUnprocessableEntity)
+	w.post("/ui/tasks", url.Values{"title": {"Once"}, "prompt": {"x"}, "every": {"once"}, "day": {"2099-05-06"},
+		"at": {"10:20"}, "zone": {"Europe/Berlin"}})
+	for _, c := range w.crons() {
+		if c.Title == "Once" {
+			w.shows(w.page(tasksPath+"?edit="+c.ID), `value="2099-05-06"`, `value="10:20"`, `<option value="once" selected>`)
+			made = url.Values{"title": {"Once"}, "prompt": {"x"}, "every": {"once"}, "day": {"2099-05-07"}, "at": {"10:20"}, "zone": {"Europe/Berlin"}}
+			edit = "/ui/tasks/" + c.ID + "/edit"
+			save(nil, http.StatusSeeOther)
+			if now := stored(c.ID); now.RunAt.Sub(c.RunAt) != 24*time.Hour {
+				t.Error(now.RunAt)
+			}
+		}
+	}
+	if a := w.get(tasksPath + "?edit=none"); a.StatusCode != http.StatusNotFound {
+		t.Error(a.StatusCode)
+	}
+}

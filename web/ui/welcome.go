@@ -57,7 +57,10 @@ func (u *UI) welcomePage(c echo.Context, thread string, d boxDraft) error {
 	if !connected {
 		p.FirstRun = u.firstRun(c.Request().Context())
 	}
-	if !connected || !snap.File.Web.Enabled { // nothing reads the web
+	switch {
+	case !connected: // the offline model can do nothing else
+		p.Starters = []string{"file", "run"}
+	case !snap.File.Web.Enabled: // nothing reads the web
 		p.Starters = []string{"write", "analyse", "learn", "page"}
 	}
 	return page.HTML(c, max(d.status, http.StatusOK), chat.WelcomePage(p))

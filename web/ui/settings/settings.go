@@ -27,7 +27,10 @@ func (h *Handlers) settings(c echo.Context) error {
 	section := page.Param(c, "section")
 	switch section {
 	case "":
-		if section = c.QueryParam("section"); !slices.Contains(h.sections(c), section) {
+		if section = c.QueryParam("section"); section == "usage" { // a page of its own
+			return c.Redirect(http.StatusFound, views.UsageHomeURL)
+		}
+		if !slices.Contains(h.sections(c), section) {
 			section = "appearance"
 		}
 		return c.Redirect(http.StatusFound, views.SettingsURL(section))

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,6 +35,15 @@ func (h *Handlers) tasks(c echo.Context) error {
 		if cron, err := h.task(c, id); err == nil {
 			p.Chat = c.QueryParam("chat")
 			p.Notice = &views.Notice{Kind: views.NoticeGood, Text: page.Say(c, "tasks.started", views.Safe(cron.Title))}
+		}
+	}
+	if id := c.QueryParam("edit"); id != "" {
+		cron, err := h.DB.Cron(c.Request().Context(), principal.Owner(c.Request().Context()), id)
+		if err != nil {
+			return err
+		}
+		if p.Form, err = h.formOf(c.Request().Context(), cron); err != nil {
+			return err
 		}
 	}
 	return h.tasksPage(c, http.StatusOK, p)
@@ -137,6 +147,100 @@ func (h *Handlers) zone() string {
 // newTask is what the form begins with.
 func (h *Handlers) newTask() views.TaskForm {
 	return views.TaskForm{Every: "day", At: "08:00", Weekday: "1", Zone: h.zone()}
+}
+
+// formOf is the form of a task, as it is.
+func (h *Handlers) formOf(ctx context.Context, cron store.Cron) (views.TaskForm, error) {
+	f := views.TaskForm{ID: cron.ID, Title: cron.Title, Prompt: schedule.Prompt(cron.Payload), At: "08:00", Weekday: "1",
+		Zone: cron.Timezone}
+	if h.Agents != nil && h.Agents.Has(cron.Owner, cron.Assistant) {
+		f.Agent = cron.Assistant
+	}
+	to, err := h.chat(ctx, cron)
+	if to != nil {
+		f.Chat = to.Value
+	}
+	if cron.Kind == store.CronOnce {
+		at := cron.RunAt
+		if zone, err := time.LoadLocation(cron.Timezone); err == nil {
+			at = at.In(zone)
+		}
+		f.Every, f.Day, f.At = "once", at.Format("2006-01-02"), at.Format("15:04")
+		return f, err
+	}
+	f.Every, f.Cron = "cron", cron.Schedule
+	var minute, hour int
+	var day string
+	if n, wrong := fmt.Sscanf(cron.Schedule, "%d %d * * %s", &minute, &hour, &day); n == 3 && wrong == nil {
+		at := fmt.Sprintf("%02d:%02d", hour, minute)
+		switch {
+		case day == "*":
+			f.Every, f.At = "day", at
+		case day == "1-5":
+			f.Every, f.At = "weekday", at
+		case slices.Contains(views.Weekdays(), day):
+			f.Every, f.At, f.Weekday = "week", at, day
+		}
+	} else if cron.Schedule == "0 * * * *" {
+		f.Every = "hour"
+	}
+	return f, err
+}
+
+// editTask is POST /ui/tasks/:id/edit. What wasn't changed in the form stays as it is, also parts of the request and
+// times that the form can't show.
+func (h *Handlers) editTask(c echo.Context, owner, id string) error {
+	form, err := page.ReadForm(c.Request(), maxTaskForm)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	cron, err := h.DB.Cron(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	was, err := h.formOf(ctx, cron)
+	if err != nil {
+		return err
+	}
+	base, e, f, err := readTask(form)
+	f.ID = id
+	if err == nil && base.Kind != cron.Kind {
+		err = &taskProblem{"every", "tasks.wrong.kind", nil}
+	}
+	if err == nil {
+		e.NewThread = false
+		if f.Prompt == was.Prompt {
+			e.Prompt = nil
+		}
+		if f.Chat == was.Chat {
+			e.Deliver = nil
+		}
+		if f.Zone == cron.Timezone && f.expr == cron.Schedule && (cron.Kind != store.CronOnce || f.Day == was.Day && f.At == was.At) {
+			e.Schedule, e.Once, e.Timezone = nil, nil, nil
+		}
+		switch lead := schedule.Task(cron.Kind).Assistant; {
+		case f.Agent == was.Agent:
+			e.Assistant = nil
+		case f.Agent == "":
+			e.Assistant = &lead
+		}
+		_, err = h.Tasks.Change(ctx, owner, id, e)
+	}
+	if err == nil {
+		return c.Redirect(http.StatusSeeOther, views.TasksURL)
+	}
+	p := views.TasksPage{Form: f.TaskForm}
+	if errors.Is(err, schedule.ErrBusy) {
+		p.Notice = &views.Notice{Kind: views.NoticeError, Text: page.Say(c, "tasks.busy")}
+		return h.tasksPage(c, http.StatusConflict, p)
+	}
+	wrong := f.problem(err)
+	if wrong == nil {
+		return err
+	}
+	p.Form.Wrong, p.Form.Problem = wrong.field, page.Say(c, wrong.key, wrong.args...)
+	return h.tasksPage(c, http.StatusUnprocessableEntity, p)
 }
 
 // addTask is POST /ui/tasks.
@@ -271,6 +375,8 @@ func (h *Handlers) changeTask(c echo.Context) error {
 	owner, back := principal.Owner(ctx), views.TasksURL
 	var err error
 	switch action := page.Param(c, "action"); action {
+	case "edit":
+		return h.editTask(c, owner, id)
 	case "run":
 		var began store.CronRun
 		began, err = h.Tasks.Run(ctx, owner, id)
