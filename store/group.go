@@ -24,6 +24,7 @@ func (w *writer) write(g *group) (err error) {
 	if err = w.engine.write(g, w.rest); err != nil {
 		return fmt.Errorf("write to %s: %w", w.dir, translate(err))
 	}
+	w.commits.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if swept != nil {

@@ -71,6 +71,7 @@ type writer struct {
 	meter     Meter                      // nil for a file
 	strain    strain
 	crowded   atomic.Bool // see DB.Crowded
+	commits   atomic.Uint64
 	slow      slowness
 	wakes     *wakes
 	clock     *clock

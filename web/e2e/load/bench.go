@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,6 +44,7 @@ type bench struct {
 	Options
 	report Report
 	model  string
+	title  string // model that servers name threads with; "" makes titles of first words
 }
 
 // Run measures everything asked for and returns the report.
@@ -76,6 +78,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}{
 		{"start", b.coldStart},
 		{"first", b.firstToken},
+		{"counts", b.counts},
 		{"unpaced", b.unpaced},
 		{"paced", b.paced},
 		{"day", b.day},
@@ -121,7 +124,7 @@ func (b *bench) server(ctx context.Context, name, data string, env ...string) (*
 		return nil, nil, err
 	}
 	config := filepath.Join(b.Dir, "config.yaml")
-	text := "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " +
+	text := "title: {model_name: " + cmp.Or(b.title, "offline") + "}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " +
 		b.model + "/v1, api_key: test}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, nil, err

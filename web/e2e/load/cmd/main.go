@@ -69,7 +69,7 @@ func bench(ctx context.Context, args []string) error {
 	quick := flags.Bool("quick", false, "one short round of everything")
 	seconds := flags.Int("seconds", 0, "length of the paced streams (default 10, quick 3)")
 	only := flags.String("only", "",
-		"scenarios by regular expression: start first unpaced paced day thread prefix crowd lists recovery helpers chaos documents sandbox")
+		"scenarios by regular expression: start first counts unpaced paced day thread prefix crowd lists recovery helpers chaos documents sandbox")
 	keep := flags.Bool("keep", false, "keep the scratch folder with data and logs")
 	flags.Parse(args)
 
