@@ -154,6 +154,8 @@ func (w *writer) finish(g *group, err error) {
 	now := time.Now()
 	w.pace(g.items, now)
 	w.tell = w.tell[:0]
+	w.blank.written(w.puts)
+	w.puts = nil
 	w.mu.Lock()
 	for _, s := range g.lanes {
 		l := s.lane
@@ -232,6 +234,7 @@ func (w *writer) settle(j *job, err error) {
 		return
 	}
 	b := j.batch
+	w.blank.written(b.KV)
 	if b.Thread != nil || b.removesThread() || b.Patch != nil && (b.Patch.Metadata != nil || b.Patch.Merge != nil) {
 		w.listed++
 	}
