@@ -128,6 +128,15 @@ bench: build ## cost per token, start, memory and disk, next to a bare relay; th
 	go test -count=1 -run '^TestSearchingByMeaningFindsOtherWords$$' -v ./agent/knowledge # how well 200 questions find 500 documents
 	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 5000x ./agent/runs # token to reader, on the server of the run and on another
 
+# The last release, unless a commit is given.
+BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
+.PHONY: nightly-perf
+nightly-perf: build ## this version beside the last release, in turns; fails where it takes a tenth more. BASE=COMMIT is another one
+	@if [ -z "$(BASE)" ]; then echo "nightly-perf: no release to compare with; BASE=COMMIT names a commit"; exit 0; fi; \
+	rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(BASE) && \
+	$(MAKE) -C bin/base build && mv bin/base/bin/fawn bin/earlier && git worktree remove --force bin/base && \
+	go build -o bin/load ./web/e2e/load/cmd && ./bin/load -bin bin/fawn -base bin/earlier -only against
+
 bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite and, with AEGRA=1, next to aegra
 	$(if $(AEGRA),FAWN_BENCH_AEGRA=$$(web/e2e/load/aegra/setup)) go test -run '^$$' -bench '^BenchmarkCluster$$' -benchtime 1x -timeout 20m ./web/e2e/load
 	go test -run '^$$' -bench '^BenchmarkTokenElsewhere$$' -benchtime 10000x ./agent/runs # at most 20 and 60 ms on another server
@@ -135,7 +144,7 @@ bench-cluster: build ## three servers on one PostgreSQL, next to one on SQLite a
 # The nightly parts: checks that take long or look for more. Each runs on its own, in at most 45 minutes on two cores.
 NIGHTLY := FAWN_CI=1 FAWN_NIGHTLY=1
 nightly: ## every part below; before a release
-	@for part in race fuzz cluster e2e attack release soak; do $(MAKE) nightly-$$part || exit 1; done
+	@for part in race fuzz cluster e2e attack release perf soak; do $(MAKE) nightly-$$part || exit 1; done
 
 nightly-race: ## the race detector on every package
 	$(NIGHTLY) $(GORACE) -shuffle=on -timeout 45m ./...

@@ -82,6 +82,7 @@ type DB struct {
 	pending pending
 	tails   tailReads
 	copied  bool // the folder is a copy that goes with it
+	queries atomic.Uint64
 
 	notesSwept atomic.Int64 // when old notes were deleted, in milliseconds
 
@@ -153,8 +154,9 @@ func (db *DB) brief(ctx context.Context) context.Context {
 	return ctx
 }
 
-// stmt returns the prepared form of a constant query on the read pool.
+// stmt returns the prepared form of a constant query on the read pool, for one use.
 func (db *DB) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	db.queries.Add(1)
 	db.mu.Lock()
 	s := db.stmts[query]
 	db.mu.Unlock()
@@ -199,6 +201,7 @@ func (db *DB) viewOnce(ctx context.Context, queries []string, f func(v view) err
 		}
 		v.stmts = append(v.stmts, s)
 	}
+	db.queries.Add(2) // which begin and end it
 	tx, err := db.engine.reads().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)

@@ -17,7 +17,7 @@ type engine interface {
 	// write carries out a group in one transaction: what it puts into the tail, its jobs in
 	// order, what it takes out of the tail. After the statements of a job it calls rest. A job
 	// that fails for a reason of its own keeps its error and leaves nothing; the error returned
-	// means that nothing at all was written.
+	// means that nothing at all was written. Frames that need not be in the tail are taken out of g.
 	write(g *group, rest func(*job) error) error
 	// run, change and stmt are for jobs, inside write: a list of statements, one of them with
 	// the number of rows it changed, a prepared query.

@@ -24,6 +24,7 @@ func (w *writer) write(g *group) (err error) {
 	if err = w.engine.write(g, w.rest); err != nil {
 		return fmt.Errorf("write to %s: %w", w.dir, translate(err))
 	}
+	w.commits.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if swept != nil {
@@ -153,6 +154,8 @@ func (w *writer) finish(g *group, err error) {
 	now := time.Now()
 	w.pace(g.items, now)
 	w.tell = w.tell[:0]
+	w.blank.written(w.puts)
+	w.puts = nil
 	w.mu.Lock()
 	for _, s := range g.lanes {
 		l := s.lane
@@ -231,6 +234,7 @@ func (w *writer) settle(j *job, err error) {
 		return
 	}
 	b := j.batch
+	w.blank.written(b.KV)
 	if b.Thread != nil || b.removesThread() || b.Patch != nil && (b.Patch.Metadata != nil || b.Patch.Merge != nil) {
 		w.listed++
 	}

@@ -3,15 +3,24 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 )
 
 // KV returns a value, or ErrNotFound.
 func (db *DB) KV(ctx context.Context, owner, space, key string) ([]byte, error) {
+	_, file := db.engine.(*sqliteEngine)
+	empty, known, gen := db.w.blank.empty(owner, space)
+	if empty {
+		return nil, fmt.Errorf("%s/%s: %w", space, key, ErrNotFound)
+	}
 	var body []byte
 	if err := db.queryRow(db.brief(ctx), `SELECT body FROM kv WHERE owner = ? AND space = ? AND key = ?`,
 		[]any{owner, space, key}, &body); err != nil {
+		if file && !known && errors.Is(err, ErrNotFound) {
+			db.lookBlank(ctx, owner, space, gen)
+		}
 		return nil, fmt.Errorf("%s/%s: %w", space, key, err)
 	}
 	return blob(body), nil
@@ -99,6 +108,7 @@ func (p *batch) putKV() {
 
 // putKV writes values inside a job.
 func (w *writer) putKV(list []KV) error {
+	w.puts = append(w.puts, list...)
 	p := batch{Batch: Batch{KV: list}}
 	p.putKV()
 	return w.engine.run(p.stmts)

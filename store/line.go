@@ -25,6 +25,7 @@ type Line struct {
 	Leave    string // a run under way that this server has is for any server from then on
 	Here     bool   // this server has the new run if it begins and there is room, wherever the thread's sandbox is
 	Idle     string // a run that has not begun and that no living server is about to begin, else ErrConflict
+	More     *bool  // becomes true when a run came to the front with the end or deletion of another
 	First    *bool  // gets whether Run can begin at this server: it is at the front, and nobody holds the thread
 
 	// The thread's status is busy while a run is in line. Otherwise it becomes Rest, unless that is
@@ -113,7 +114,7 @@ func (p *batch) moveLine() {
 	for thread := range threads {
 		p.add("line of thread", thread, `UPDATE run SET front = 1, node = CASE WHEN {boxed}CAST(?1`+orNode+`?1`+asNode+`
 			WHERE front = 0 AND id = (SELECT id FROM run WHERE thread = ?2 AND line > 0 ORDER BY line LIMIT 1)`,
-			p.node, thread)
+			p.node, thread).more = p.more()
 	}
 	if p.Line != nil {
 		p.restThread(p.Line)
@@ -122,6 +123,13 @@ func (p *batch) moveLine() {
 		p.add("front of thread", p.ThreadID, `SELECT 1 FROM run WHERE thread = ? AND front = 1 AND id = ? AND node = ?
 			AND wish = '' AND NOT {held}`, p.ThreadID, p.Run.ID, p.self).found = p.Line.First
 	}
+}
+
+func (p *batch) more() *bool {
+	if p.Line == nil {
+		return nil
+	}
+	return p.Line.More
 }
 
 // takePlaces puts runs into line that wait aside.
@@ -139,7 +147,7 @@ func (p *batch) takePlaces(l *Line) {
 	if l.Promote {
 		p.add("line of thread", p.ThreadID, enter+`(SELECT id FROM run WHERE thread = ?2 AND status = 'pending'
 			AND held = ?1 ORDER BY created_at, id LIMIT 1) AND NOT EXISTS `+lineOf, 1, p.ThreadID, p.node,
-			p.near())
+			p.near()).more = l.More
 	}
 }
 

@@ -19,12 +19,16 @@ type stmt struct {
 	must     error // what it means that no row was changed or found, nil when that is all right
 	wipe     bool  // what the rows held is to be overwritten, not only let go
 	found    *bool // gets whether a row was changed or found; nil for nobody
+	more     *bool // becomes true when one was
 }
 
 // told passes on how many rows a statement changed or found.
 func (s *stmt) told(rows int64) error {
 	if s.found != nil {
 		*s.found = rows > 0
+	}
+	if s.more != nil && rows > 0 {
+		*s.more = true
 	}
 	if rows == 0 {
 		return s.must

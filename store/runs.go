@@ -165,13 +165,12 @@ const (
 	runAside  = runRow + `0, 0, 0) ON CONFLICT(id) `
 	runInLine = runRow + lastPlace + `, ` + firstOrNot + `, ` + ifFirst + `?22` + orNode + `?21` + asNode + `)
 		ON CONFLICT(id) `
-	runAgain = `DO UPDATE SET thread = excluded.thread, assistant = excluded.assistant, owner = excluded.owner,
-		status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
+	// Without what never changes: SQLite writes each index anew that has a column which is set, equal or not.
+	runAgain = `DO UPDATE SET assistant = excluded.assistant, status = excluded.status, multitask = excluded.multitask, stop_reason = excluded.stop_reason,
 		error = excluded.error, base_checkpoint = excluded.base_checkpoint, metadata = excluded.metadata,
 		kwargs = excluded.kwargs, usage = excluded.usage,
 		first_seq = excluded.first_seq, last_seq = excluded.last_seq, attempt = excluded.attempt,
-		created_at = excluded.created_at, updated_at = excluded.updated_at, parent = excluded.parent,
-		held = excluded.held, due_at = excluded.due_at`
+		updated_at = excluded.updated_at, held = excluded.held, due_at = excluded.due_at`
 
 	newAside    = runAside + `DO NOTHING`
 	newInLine   = runInLine + `DO NOTHING`

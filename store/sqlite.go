@@ -72,19 +72,23 @@ func (e *sqliteEngine) works() uint64            { return e.done.Load() }
 // write tries g without savepoints first: they cost a tenth of it, and hardly any job fails.
 func (e *sqliteEngine) write(g *group, rest func(*job) error) error {
 	if g.repeatable() {
-		err := e.writeBy(g, func(j *job) error { return e.carryOut(j, rest) })
+		open := g.openFrames()
+		err := e.writeBy(g, open, func(j *job) error { return e.carryOut(j, rest) })
+		if err == nil {
+			g.frames = open
+		}
 		if err == nil || breaks(err) {
 			return err
 		}
 	}
-	return e.writeBy(g, func(j *job) error { return e.step(j, rest) })
+	return e.writeBy(g, g.frames, func(j *job) error { return e.step(j, rest) })
 }
 
-func (e *sqliteEngine) writeBy(g *group, do func(*job) error) error {
+func (e *sqliteEngine) writeBy(g *group, frames []byte, do func(*job) error) error {
 	return e.inTx(func() error {
-		if len(g.frames) > 0 {
+		if len(frames) > 0 {
 			if err := e.run([]stmt{{what: "write", of: "tail", sql: `INSERT INTO tail(id, data) VALUES (?, ?)`,
-				args: []any{g.row, g.frames}}}); err != nil {
+				args: []any{g.row, frames}}}); err != nil {
 				return err
 			}
 		}

@@ -103,6 +103,27 @@ func keepFrames(b []byte, keep func(thread []byte, seq int64) bool) []byte {
 	return kept
 }
 
+// openFrames returns the frames of g that its own jobs don't fold. The end of a short answer comes into the same commit
+// as its words, which nobody will look for in the tail then.
+func (g *group) openFrames() []byte {
+	var folds map[string]int64
+	for _, j := range g.jobs {
+		if j.batch == nil || j.batch.folds == 0 || !slices.ContainsFunc(g.lanes, func(s laneSlot) bool {
+			return s.lane.thread == j.batch.ThreadID && s.first <= j.batch.folds
+		}) {
+			continue
+		}
+		if folds == nil {
+			folds = map[string]int64{}
+		}
+		folds[j.batch.ThreadID] = max(folds[j.batch.ThreadID], j.batch.folds)
+	}
+	if folds == nil {
+		return g.frames
+	}
+	return keepFrames(g.frames, func(thread []byte, seq int64) bool { return seq > folds[string(thread)] })
+}
+
 // tailMark says that frames up to number last lie in rows from row on.
 type tailMark struct{ row, last int64 }
 

@@ -71,6 +71,7 @@ type writer struct {
 	meter     Meter                      // nil for a file
 	strain    strain
 	crowded   atomic.Bool // see DB.Crowded
+	commits   atomic.Uint64
 	slow      slowness
 	wakes     *wakes
 	clock     *clock
@@ -86,6 +87,8 @@ type writer struct {
 	copied    time.Time     // when the log was last moved into the file
 	probed    time.Time     // last try of a failed disk
 	tell      []*Lane       // lanes of the group being finished, reused
+	blank     blanks
+	puts      []KV // that jobs of the group being written have put
 
 	auditRows, auditBytes int64
 	trims                 bool // somebody calls DB.TrimAudit

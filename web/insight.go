@@ -144,6 +144,10 @@ func (a *App) gauge() {
 		}
 		return count
 	})
+	m.Counter("fawn_store_queries_total", "Statements that read from the database.",
+		func() float64 { return float64(a.db.Work().Queries) })
+	m.Counter("fawn_store_statements_total", "Statements that were part of commits of the database.",
+		func() float64 { return float64(a.db.Work().Statements) })
 	m.Gauge("fawn_store_queue", "Batches and deltas that wait for a commit.",
 		func() float64 { return float64(a.db.Queued()) })
 	m.Gauge("fawn_store_waiting_seconds", "How long a commit has been waiting for the disk or the database, above 2 s.",

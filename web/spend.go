@@ -15,6 +15,15 @@ const bookTime = 10 * time.Second
 func (a *App) book(ctx context.Context, c lead.SideCall) {
 	ctx, cancel := context.WithTimeout(ctx, bookTime)
 	defer cancel()
+	err := a.db.Commit(ctx, store.Batch{Spending: []store.Spending{a.entry(ctx, c)}})
+	if err != nil {
+		a.opts.Log.Warn("couldn't store the cost of a model call", "purpose", c.Purpose, "thread", c.Thread,
+			"tokens", c.Usage.Total, "err", err)
+	}
+}
+
+// entry tells whoever counts of a model call beside the answers, and returns its row of the accounts.
+func (a *App) entry(ctx context.Context, c lead.SideCall) store.Spending {
 	u := c.Usage
 	if a.tracer != nil {
 		a.tracer.Side(ctx, c.Purpose, c.Took, u)
@@ -25,11 +34,6 @@ func (a *App) book(ctx context.Context, c lead.SideCall) {
 	if a.metrics != nil {
 		a.metrics.Spend(u)
 	}
-	err := a.db.Commit(ctx, store.Batch{Spending: []store.Spending{{Owner: c.Owner, Thread: c.Thread, Run: c.Run,
-		Purpose: c.Purpose,
-		Model:   u.Model, Input: u.Input, Output: u.Output, Total: u.Total, Cost: u.Cost, Currency: u.Currency}}})
-	if err != nil {
-		a.opts.Log.Warn("couldn't store the cost of a model call", "purpose", c.Purpose, "thread", c.Thread,
-			"tokens", u.Total, "err", err)
-	}
+	return store.Spending{Owner: c.Owner, Thread: c.Thread, Run: c.Run, Purpose: c.Purpose, Model: u.Model,
+		Input: u.Input, Output: u.Output, Total: u.Total, Cost: u.Cost, Currency: u.Currency}
 }

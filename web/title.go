@@ -7,13 +7,18 @@ import (
 	"log/slog"
 	"time"
 
+	"fawn/agent/lead"
 	"fawn/agent/runs"
 	"fawn/store"
 )
 
-// retitle stores a thread's title that came after the end of its run.
-func (a *App) retitle(ctx context.Context, thread, from, to string) {
-	err := a.runs.Retitle(ctx, thread, from, to)
+// retitle stores a thread's title that came after the end of its run, and what it cost.
+func (a *App) retitle(ctx context.Context, thread, from, to string, cost []lead.SideCall) {
+	rows := make([]store.Spending, len(cost))
+	for i, c := range cost {
+		rows[i] = a.entry(ctx, c)
+	}
+	err := a.runs.Retitle(ctx, thread, from, to, rows...)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {
 		a.opts.Log.Warn("couldn't store a title; keeping the first words", "thread", thread, "err", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"fawn/agent"
@@ -52,7 +53,7 @@ func (b *Builder) sideCall(snap *config.Snapshot, named string, own config.Model
 	return func(ctx context.Context, req *agent.Request) (*agent.Message, error) {
 		ctx, cancel := context.WithTimeout(ctx, helperTime)
 		defer cancel()
-		m, err := b.connect(entry)
+		m, err := b.models.get(snap, entry, b.connect)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", entry.Name, err)
 		}
@@ -62,7 +63,11 @@ func (b *Builder) sideCall(snap *config.Snapshot, named string, own config.Model
 			job := job
 			job.Usage, job.Took = *answer.Usage, time.Since(began)
 			job.budget.Spend(middleware.SpendingOf(answer.Usage))
-			b.spent(context.WithoutCancel(ctx), job)
+			if with, ok := ctx.Value(billKey{}).(*bill); ok {
+				with.add(job)
+			} else {
+				b.spent(context.WithoutCancel(ctx), job)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", entry.Name, err)
@@ -72,6 +77,29 @@ func (b *Builder) sideCall(snap *config.Snapshot, named string, own config.Model
 		}
 		return answer, nil
 	}
+}
+
+// bill collects side calls that are stored together with what they were for, in one commit.
+type bill struct {
+	mu    sync.Mutex
+	calls []SideCall
+}
+
+type billKey struct{}
+
+func (l *bill) add(c SideCall) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, c)
+}
+
+// take returns the calls that nobody has taken yet.
+func (l *bill) take() []SideCall {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	calls := l.calls
+	l.calls = nil
+	return calls
 }
 
 // background runs f until it ends or the Builder is closed; false once it is.
@@ -96,13 +124,33 @@ func (b *Builder) Close() {
 // titles are the rules of the thread's name.
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
-	rules := middleware.TitleRules{TitleOptions: c, Late: b.late, Go: func(f func(context.Context)) { b.background(f) },
+	rules := middleware.TitleRules{TitleOptions: c, Late: b.lateTitle, Go: b.withBill,
 		Ask: b.helper(snap, sideModel(snap, c.ModelName, e.model), e.model, e.job("title"))}
 	if b.found != nil {
 		rules.Kept = func(ctx context.Context) string { return b.found.Kept(ctx, e.thread, e.run) }
 		rules.Keep = func(ctx context.Context, title string) { b.found.Keep(ctx, e.thread, e.run, title) }
 	}
 	return rules
+}
+
+// withBill runs f in the background. What its model calls cost is stored after it, unless f has had that stored.
+func (b *Builder) withBill(f func(context.Context)) {
+	b.background(func(ctx context.Context) {
+		l := &bill{}
+		f(context.WithValue(ctx, billKey{}, l))
+		for _, c := range l.take() {
+			b.spent(context.WithoutCancel(ctx), c)
+		}
+	})
+}
+
+// lateTitle passes on a title that came after the end of its run, with what finding it has cost.
+func (b *Builder) lateTitle(ctx context.Context, thread, from, to string) {
+	var cost []SideCall
+	if l, ok := ctx.Value(billKey{}).(*bill); ok {
+		cost = l.take()
+	}
+	b.late(ctx, thread, from, to, cost)
 }
 
 // line is what all runs share which call a model.

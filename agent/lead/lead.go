@@ -47,7 +47,7 @@ type Builder struct {
 	client   func(agent.ClientTool) *agent.Tool
 	bash     func() *agent.Tool // nil where commands cannot run; waits until that is known
 	reads    *tools.Locks       // of the stage that compares what was read with what is there
-	late     func(ctx context.Context, thread, from, to string)
+	late     func(ctx context.Context, thread, from, to string, cost []SideCall)
 	found    TitleKeeper
 	project  func(ctx context.Context, thread string) (*Project, error)
 	named    func(ctx context.Context, person, owner string, names []string) ([]Collection, error) // nil has none
@@ -124,8 +124,8 @@ type Options struct {
 	// Learn takes what a turn said, to be remembered; nil learns nothing.
 	Learn middleware.Learn
 	// Retitle takes a thread's title that came after the end of its run; it waits until the
-	// thread is idle. Without it such titles are dropped.
-	Retitle func(ctx context.Context, thread, from, to string)
+	// thread is idle. Without it such titles are dropped. Cost is for it to store, in place of Spent.
+	Retitle func(ctx context.Context, thread, from, to string, cost []SideCall)
 	// Titles keeps titles that were found before the first answer of a run was whole; nil has each start of a run ask
 	// for one.
 	Titles TitleKeeper
@@ -223,7 +223,11 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	}
 	b.memory, b.learn, b.client = o.Memory, o.Learn, o.Client
 	if b.late = o.Retitle; b.late == nil {
-		b.late = func(context.Context, string, string, string) {}
+		b.late = func(ctx context.Context, _, _, _ string, cost []SideCall) {
+			for _, c := range cost {
+				b.spent(context.WithoutCancel(ctx), c)
+			}
+		}
 	}
 	b.found = o.Titles
 	b.lines = map[lineKey]*middleware.Line{}

@@ -25,7 +25,9 @@ func titled(namer *agenttest.Script, late chan<- string) setup {
 			}
 			return answers(m)
 		}
-		o.Retitle = func(_ context.Context, thread, from, to string) { late <- thread + ": " + from + " -> " + to }
+		o.Retitle = func(_ context.Context, thread, from, to string, _ []lead.SideCall) {
+			late <- thread + ": " + from + " -> " + to
+		}
 	}
 }
 

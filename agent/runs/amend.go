@@ -17,14 +17,16 @@ const idlePoll = 20 * time.Millisecond
 
 // Retitle gives a thread a better title once nothing runs in it, unless its title is not
 // from any more. The new checkpoint's source is "update"; what runs next and the thread's
-// place in lists stay.
-func (m *Manager) Retitle(ctx context.Context, thread, from, to string) error {
+// place in lists stay. What the title cost is stored in the same commit, or in one of its own when the title has to
+// wait or is not stored.
+func (m *Manager) Retitle(ctx context.Context, thread, from, to string, cost ...store.Spending) error {
 	for {
 		l, err := m.hold(ctx, thread, true)
 		if err == nil {
-			return m.retitle(ctx, l, thread, from, to)
+			return m.retitle(ctx, l, thread, from, to, cost)
 		}
-		if !errors.Is(err, ErrBusy) {
+		err = errors.Join(err, m.putCost(ctx, cost))
+		if cost = nil; !errors.Is(err, ErrBusy) {
 			return err
 		}
 		if err := m.whenIdle(ctx, thread); err != nil {
@@ -60,21 +62,60 @@ func (m *Manager) whenIdle(ctx context.Context, thread string) error {
 
 // retitle writes the title. Whoever else wants the thread waits for it, as it is not long
 // and nobody has asked for it.
-func (m *Manager) retitle(ctx context.Context, l *threadWork, thread, from, to string) error {
+func (m *Manager) retitle(ctx context.Context, l *threadWork, thread, from, to string, cost []store.Spending) error {
 	defer m.release(l, thread)
-	_, err := m.amend(ctx, thread, func(_ context.Context, s *agent.State) (agent.State, error) {
-		if s.Title == nil || *s.Title != from {
-			return agent.State{}, nil
-		}
-		return agent.State{Title: &to}, nil
-	})
-	if errors.Is(err, ErrNotFound) { // deleted meanwhile
-		return nil
+	put, err := m.putTitle(ctx, thread, from, to, cost)
+	if errors.Is(err, store.ErrNotFound) { // deleted meanwhile
+		err = nil
+	}
+	if !put {
+		return errors.Join(err, m.putCost(ctx, cost))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.announce(thread)
-	return err
+	return nil
+}
+
+// putCost stores what was spent, also while the server stops.
+func (m *Manager) putCost(ctx context.Context, cost []store.Spending) error {
+	if len(cost) == 0 {
+		return nil
+	}
+	return m.db.Commit(context.WithoutCancel(ctx), store.Batch{Spending: cost})
+}
+
+const titleField = "title"
+
+// putTitle is [Manager.amend] for a title, with what that cost. Nothing else of the thread's state is read for it.
+func (m *Manager) putTitle(ctx context.Context, thread, from, to string, cost []store.Spending) (put bool, err error) {
+	th, err := m.db.Standing(ctx, thread)
+	if err != nil || th.Head == "" {
+		return false, err
+	}
+	head, err := m.db.Checkpoint(ctx, thread, "", th.Head)
+	if err != nil || head.Card.Fields[titleField] == 0 {
+		return false, err
+	}
+	body, err := m.db.Field(ctx, thread, titleField, head.Card.Fields[titleField])
+	if err != nil {
+		return false, err
+	}
+	var now string
+	if json.Unmarshal(body, &now) != nil || now != from {
+		return false, nil
+	}
+	b := recorder.Base{Versions: th.Fields, MaxRow: th.Top, Next: th.Next, Card: head.Card, Head: head.ID,
+		Newest: head.ID, Number: head.Step, Meta: json.RawMessage(`{}`), Source: "update"}
+	rec, err := recorder.Open(ctx, m.outside(thread, b))
+	if err != nil {
+		return false, err
+	}
+	defer rec.Close()
+	rec.Spent(cost)
+	patch := agent.State{Title: &to}
+	err = rec.Step(ctx, agent.Step{Node: "update", Patch: patch, State: &patch, Next: head.Next})
+	return err == nil, err
 }
 
 // Amend applies f to a thread's state and writes the result, unless it is empty, as a checkpoint of source "update"

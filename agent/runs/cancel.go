@@ -218,12 +218,19 @@ func (m *Manager) release(l *threadWork, thread string) {
 func (m *Manager) released(l *threadWork, thread string) {
 	defer m.wg.Done()
 	m.mu.Lock()
+	look := true
 	if l.write.over != nil {
 		close(l.write.over)
+		look = l.changed || l.unstored != nil || m.cluster != nil // it has left the line as it was
 	}
 	l.write = nil
+	if !look {
+		m.tidy(thread)
+	}
 	m.mu.Unlock()
-	m.startNext(thread)
+	if look {
+		m.startNext(thread)
+	}
 }
 
 // hold takes a thread for an exclusive write. It waits for a run whose end is on show to be gone,
@@ -284,6 +291,9 @@ func (m *Manager) alone(ctx context.Context, l *threadWork, thread string) error
 	case err == nil:
 		err = fmt.Errorf("thread %s: %w", thread, ErrBusy)
 	}
+	m.mu.Lock()
+	l.changed = true // somebody may have found it held
+	m.mu.Unlock()
 	m.release(l, thread)
 	return err
 }

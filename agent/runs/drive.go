@@ -80,8 +80,8 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 		last = startFuture(last)
 	}
 	asked, state, b, failed := m.prepare(d.kept, e)
-	if m.cluster == nil && b.Next > 0 { // nobody else writes to the thread
-		last = func() (int64, error) { return b.Next - 1, nil }
+	if known := m.lastBefore(b); known != nil {
+		last = known
 	}
 	cfg := recorder.Config{DB: m.db, Log: e.log, Thread: e.run.ThreadID, Base: b, Run: e.run.ID, Context: ctx,
 		Cancel: e.cancel, One: e.req.LeavesOne(), From: b.Head, Plan: state.Todos,
@@ -112,7 +112,7 @@ func (d *drive) begin(ctx context.Context) (opts *request.Choices, head string, 
 			return nil, "", err
 		}
 	}
-	if failed == nil { // its owner may have been disabled while it waited, or while no server ran
+	if failed == nil && !e.fresh { // its owner may have been disabled while it waited, or while no server ran
 		failed = m.barred(d.kept, e.run.Owner)
 	}
 	if failed == nil && e.goOn == nil {

@@ -69,8 +69,9 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 	}
 	changes, done := m.watch.After(ending, e.run)
 	kept, told := m.ending(e.run.ID)
+	more := false
 	end := recorder.End{Run: e.run, Failure: failure, Thread: rest, Keep: slices.Concat(webhooks(e.run),
-		changes, kept, forgetStops(e.run))}
+		changes, kept, forgetStops(e.run)), More: &more}
 	if err == nil {
 		end.Halt = outcome.Next
 	}
@@ -83,6 +84,7 @@ func (m *Manager) conclude(ctx context.Context, e *entry, rec *recorder.Recorder
 		e.run.FirstSeq, e.run.LastSeq = rec.Span()
 		return m.settleRow(ending, e, rest)
 	}
+	e.alone = !more
 	done()
 	told()
 	return true
@@ -144,7 +146,16 @@ func (m *Manager) from(ctx context.Context, thread, head string, s *agent.State)
 
 // outside is a recorder's config for a write to a thread from outside a run.
 func (m *Manager) outside(thread string, b recorder.Base) recorder.Config {
-	return recorder.Config{DB: m.db, Log: eventlog.New(0), Thread: thread, Base: b}
+	return recorder.Config{DB: m.db, Log: eventlog.New(0), Thread: thread, Base: b, Last: m.lastBefore(b)}
+}
+
+// lastBefore returns what tells the number of the last event of a thread that was read just now, nil where that must
+// be asked for: others may write to it, or b does not say.
+func (m *Manager) lastBefore(b recorder.Base) func() (int64, error) {
+	if m.cluster != nil || b.Next == 0 {
+		return nil
+	}
+	return func() (int64, error) { return b.Next - 1, nil }
 }
 
 // settle turns how a run ended into its statuses.

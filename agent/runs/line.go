@@ -47,6 +47,8 @@ type entry struct {
 
 	remarks recorder.Remarks // made while it runs
 	handed  bool             // to another server; belongs to who carries it out
+	fresh   bool             // it began as soon as it was asked for
+	alone   bool             // its end says that nothing waits behind it
 	family  childSet
 
 	// guarded by Manager.mu
@@ -132,14 +134,14 @@ func (m *Manager) cancelQueued(ctx context.Context, thread, strategy string) {
 }
 
 // startNext starts the next run of a thread if it can start.
-func (m *Manager) startNext(thread string) { m.startFront(thread, nil) }
+func (m *Manager) startNext(thread string) { m.startFront(thread, nil, false) }
 
-// startFront is startNext with a hint: the run that may be at the front.
-func (m *Manager) startFront(thread string, e *entry) {
+// startFront is startNext with a hint: the run that may be at the front. fresh says that it was asked for just now.
+func (m *Manager) startFront(thread string, e *entry, fresh bool) {
 	if !m.beginStart(thread) {
 		return
 	}
-	if e != nil && m.endStart(thread, e) {
+	if e != nil && m.endStart(thread, e, fresh) {
 		return
 	}
 	for {
@@ -148,7 +150,7 @@ func (m *Manager) startFront(thread string, e *entry) {
 			m.logger.Error("couldn't find a thread's next run", "thread", thread, "err", err)
 			m.retryStart(thread)
 		}
-		if m.endStart(thread, e) {
+		if m.endStart(thread, e, false) {
 			return
 		}
 	}
@@ -176,7 +178,7 @@ func (m *Manager) beginStart(thread string) bool {
 
 // endStart starts e, unless that is nil or a write has come in between. It is false when there is to
 // be looked again.
-func (m *Manager) endStart(thread string, e *entry) bool {
+func (m *Manager) endStart(thread string, e *entry, fresh bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.line(thread)
@@ -186,8 +188,12 @@ func (m *Manager) endStart(thread string, e *entry) bool {
 	}
 	if free && e != nil && (e.stage == stageQueued || e.become(stageQueued)) {
 		l.starting = false
+		e.fresh = fresh
 		m.begin(l, e)
 		return true
+	}
+	if !free {
+		l.changed = true // for the one who has the thread
 	}
 	if l.changed && free {
 		l.changed = false
@@ -339,17 +345,20 @@ func (m *Manager) begin(l *threadWork, e *entry) {
 	m.wg.Go(func() {
 		defer cancel(nil)
 		stored := m.execute(ctx, e)
-		m.wakeWebhooks()
-		m.endActive(l, e, stored)
-		m.startNext(thread) // before anybody is told, who may want to see the next one at work
+		if len(webhooks(e.run)) > 0 {
+			m.wakeWebhooks()
+		}
+		if m.endActive(l, e, stored) {
+			m.startNext(thread) // before anybody is told, who may want to see the next one at work
+		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.forget(e)
 	})
 }
 
-// endActive ends the work of a run on its thread.
-func (m *Manager) endActive(l *threadWork, e *entry, stored bool) {
+// endActive ends the work of a run on its thread. It tells whether another one may be next.
+func (m *Manager) endActive(l *threadWork, e *entry, stored bool) (more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l.active = nil
@@ -358,4 +367,9 @@ func (m *Manager) endActive(l *threadWork, e *entry, stored bool) {
 		l.unstored = &e.run
 		m.forget(e)
 	}
+	more = !stored || !e.alone || l.changed || m.cluster != nil
+	if !more {
+		m.tidy(e.run.ThreadID)
+	}
+	return more
 }

@@ -205,7 +205,7 @@ func (m *Manager) StartTelling(ctx context.Context, req Request, told ...store.O
 			m.cancelQueued(ctx, row.ThreadID, row.Multitask)
 		}
 		if first && !m.endUnstored(row.ThreadID) { // it need not be asked who is at the front
-			m.startFront(row.ThreadID, e)
+			m.startFront(row.ThreadID, e, true)
 		} else {
 			m.startNext(row.ThreadID)
 		}

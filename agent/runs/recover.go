@@ -90,7 +90,7 @@ func (m *Manager) Recover(ctx context.Context) error {
 	}
 	for _, e := range line {
 		if e.goOn != nil { // it has been at work
-			m.startFront(e.run.ThreadID, e)
+			m.startFront(e.run.ThreadID, e, false)
 		} else {
 			m.startNext(e.run.ThreadID)
 		}

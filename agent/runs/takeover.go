@@ -83,7 +83,7 @@ func (m *Manager) takeUpRun(ctx context.Context, o store.Orphan, tail map[string
 			return "", err
 		}
 	}
-	m.startFront(run.ThreadID, e)
+	m.startFront(run.ThreadID, e, false)
 	return run.ThreadID, nil
 }
 

@@ -3,6 +3,7 @@ package openai
 import (
 	"net/url"
 	"strings"
+	"sync"
 )
 
 // Dialect is what one provider does its own way in the chat completions API. The zero
@@ -50,8 +51,11 @@ const (
 
 type object = map[string]any
 
-// Dialects are all the program knows. The first is for servers that are none of the others.
-func Dialects() []Dialect {
+// Dialects are all the program knows. The first is for servers that are none of the others. The list is not to be
+// changed: all callers have the same one.
+func Dialects() []Dialect { return dialects() }
+
+var dialects = sync.OnceValue(func() []Dialect {
 	thinking := func(kind string) object { return object{"thinking": object{"type": kind}} }
 	template := func(on bool) object { return object{"chat_template_kwargs": object{"enable_thinking": on}} }
 	both := []string{"reasoning", "reasoning_content"} // servers changed the name; unknown fields are ignored
@@ -116,7 +120,7 @@ func Dialects() []Dialect {
 			Bridge: true},
 		{Name: "xai", Base: "https://api.x.ai/v1", Keys: []string{"XAI_API_KEY"}, Hosts: []string{"x.ai"}, NoExtra: true},
 	}
-}
+})
 
 // DialectNamed finds a dialect by its name.
 func DialectNamed(name string) (Dialect, bool) {

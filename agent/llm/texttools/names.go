@@ -53,5 +53,11 @@ func (r *reader) named(name string) string {
 
 // folded is a name without case and without the marks between its words.
 func folded(name string) string {
-	return strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(name))
+	return strings.Map(func(c rune) rune {
+		switch c {
+		case '-', '_', ' ', '.':
+			return -1
+		}
+		return c
+	}, strings.ToLower(name))
 }

@@ -17,6 +17,7 @@ type End struct {
 	Thread  string     // status of the thread when no other run is in line
 	Halt    []string   // where the run stopped, when it is not complete
 	Keep    []store.KV // what is stored with its end
+	More    *bool      // becomes true when another run of the thread is next; may be nil
 }
 
 // EndsWell reports whether runs queued behind a run may go on.
@@ -81,7 +82,8 @@ func (r *Recorder) lastBatch(end End) (b store.Batch, err error) {
 		return b, err
 	}
 	b.Run, b.KV = &run, end.Keep
-	b.Patch, b.Line = &store.ThreadPatch{Touch: true}, &store.Line{Rest: end.Thread, Promote: EndsWell(run, end.Thread)}
+	b.Patch, b.Line = &store.ThreadPatch{Touch: true}, &store.Line{Rest: end.Thread, Promote: EndsWell(run, end.Thread),
+		More: end.More}
 	return b, nil
 }
 

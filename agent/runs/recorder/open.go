@@ -124,6 +124,13 @@ func (r *Recorder) Span() (first, stored int64) {
 	return r.first, r.stored
 }
 
+// Spent has rows of the accounts join the next commit.
+func (r *Recorder) Spent(list []store.Spending) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.extra.Spending = list
+}
+
 // With has a change of the thread's row join the next commit.
 func (r *Recorder) With(p *store.ThreadPatch) {
 	r.mu.Lock()

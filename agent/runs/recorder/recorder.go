@@ -251,6 +251,7 @@ func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 	b.ThreadID = r.thread
 	b.Events = append(r.extra.Events, b.Events...)
 	b.Checkpoints = append(r.extra.Checkpoints, b.Checkpoints...)
+	b.Spending = append(r.extra.Spending, b.Spending...)
 	if b.Run == nil {
 		b.Run = r.extra.Run
 	}

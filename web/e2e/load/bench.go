@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 // Options say what to measure and how long.
 type Options struct {
 	Bin     string         // Fawn's binary
+	Base    string         // binary of an earlier version to compare with; "" = none
 	Helper  []string       // command that serves "model" and "relay -upstream URL" with -addr, see cmd
 	Dir     string         // scratch folder; logs stay in it
 	Quick   bool           // one short round, to see that everything runs
@@ -43,6 +45,7 @@ type bench struct {
 	Options
 	report Report
 	model  string
+	title  string // model that servers name threads with; "" makes titles of first words
 }
 
 // Run measures everything asked for and returns the report.
@@ -76,6 +79,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}{
 		{"start", b.coldStart},
 		{"first", b.firstToken},
+		{"counts", b.counts},
+		{"against", b.against},
 		{"unpaced", b.unpaced},
 		{"paced", b.paced},
 		{"day", b.day},
@@ -113,6 +118,11 @@ func (b *bench) add(name, unit string, fawn, relay, limit float64) {
 
 // server starts a Fawn in a data folder of its own.
 func (b *bench) server(ctx context.Context, name, data string, env ...string) (*Target, *Process, error) {
+	return b.serverOf(ctx, b.Bin, name, data, env...)
+}
+
+// serverOf is server for a binary.
+func (b *bench) serverOf(ctx context.Context, bin, name, data string, env ...string) (*Target, *Process, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, nil, err
@@ -121,13 +131,13 @@ func (b *bench) server(ctx context.Context, name, data string, env ...string) (*
 		return nil, nil, err
 	}
 	config := filepath.Join(b.Dir, "config.yaml")
-	text := "title: {model_name: offline}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " +
+	text := "title: {model_name: " + cmp.Or(b.title, "offline") + "}\nmemory: {model_name: offline}\nmodels:\n  - {name: script, use: \"langchain_openai:ChatOpenAI\", model: script, base_url: " +
 		b.model + "/v1, api_key: test}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, nil, err
 	}
 	env = append(env, "FAWN_CONFIG="+config, "FAWN_HOME="+data)
-	p, err := start(filepath.Join(b.Dir, name+".log"), env, b.Bin, "serve", "--addr", addr)
+	p, err := start(filepath.Join(b.Dir, name+".log"), env, bin, "serve", "--addr", addr)
 	if err != nil {
 		return nil, nil, err
 	}

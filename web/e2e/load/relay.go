@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"sync"
 )
 
@@ -18,9 +19,17 @@ func Relay(model string) http.Handler {
 		Transport: &http.Transport{MaxIdleConnsPerHost: 512, DisableCompression: true}}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ok", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"ok":true}`) })
+	mux.HandleFunc("GET /metrics", allocated)
 	mux.HandleFunc("POST /threads", r.create)
 	mux.HandleFunc("POST /threads/{id}/runs/stream", r.run)
 	return mux
+}
+
+// allocated tells what the relay allocated, by the names that Fawn's metrics have.
+func allocated(w http.ResponseWriter, _ *http.Request) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fmt.Fprintf(w, "go_memstats_mallocs_total %d\ngo_memstats_alloc_bytes_total %d\n", m.Mallocs, m.TotalAlloc)
 }
 
 type turn struct {

@@ -31,11 +31,12 @@ type Report struct {
 	Machine   string
 	Rows      []Row
 	Sandboxes []Row // beside bare bash in place of a relay
+	Against   []Row // beside an earlier binary
 }
 
 // Failed says whether any row is over its limit.
 func (r *Report) Failed() bool {
-	return slices.ContainsFunc(slices.Concat(r.Rows, r.Sandboxes), Row.Failed)
+	return slices.ContainsFunc(slices.Concat(r.Rows, r.Sandboxes, r.Against), Row.Failed)
 }
 
 // Write prints the report as Markdown tables.
@@ -46,7 +47,10 @@ func (r *Report) Write(w io.Writer) error {
 	if err := table(w, "Fawn | relay", r.Rows); err != nil {
 		return err
 	}
-	return table(w, "sandbox | bare bash", r.Sandboxes)
+	if err := table(w, "sandbox | bare bash", r.Sandboxes); err != nil {
+		return err
+	}
+	return table(w, "today | earlier", r.Against)
 }
 
 // table prints rows, if there are any.

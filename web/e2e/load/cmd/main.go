@@ -48,13 +48,13 @@ func main() {
 // copyOf copies a program into a folder in small writes, as installers do. The page cache keeps a file in blocks as
 // large as the writes that made it, and maps them whole: the same binary has 7 MB more resident as the linker wrote
 // it, and 27 MB more when written at once.
-func copyOf(bin, dir string) (string, error) {
+func copyOf(bin, dir, name string) (string, error) {
 	from, err := os.Open(bin)
 	if err != nil {
 		return "", err
 	}
 	defer from.Close()
-	path := filepath.Join(dir, "fawn")
+	path := filepath.Join(dir, name)
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
 		return "", err
@@ -66,10 +66,11 @@ func copyOf(bin, dir string) (string, error) {
 func bench(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("load", flag.ExitOnError)
 	bin := flags.String("bin", "bin/fawn", "Fawn's binary")
+	base := flags.String("base", "", "an earlier binary of Fawn, for the scenario against")
 	quick := flags.Bool("quick", false, "one short round of everything")
 	seconds := flags.Int("seconds", 0, "length of the paced streams (default 10, quick 3)")
 	only := flags.String("only", "",
-		"scenarios by regular expression: start first unpaced paced day thread prefix crowd lists recovery helpers chaos documents sandbox")
+		"scenarios by regular expression: start first counts against unpaced paced day thread prefix crowd lists recovery helpers chaos documents sandbox")
 	keep := flags.Bool("keep", false, "keep the scratch folder with data and logs")
 	flags.Parse(args)
 
@@ -91,8 +92,13 @@ func bench(ctx context.Context, args []string) error {
 	} else {
 		defer os.RemoveAll(o.Dir)
 	}
-	if o.Bin, err = copyOf(*bin, o.Dir); err != nil {
+	if o.Bin, err = copyOf(*bin, o.Dir, "fawn"); err != nil {
 		return err
+	}
+	if *base != "" {
+		if o.Base, err = copyOf(*base, o.Dir, "earlier"); err != nil {
+			return err
+		}
 	}
 	report, err := load.Run(ctx, o)
 	if report != nil {

@@ -1,0 +1,82 @@
+package load
+
+import (
+	"context"
+	"math"
+	"os"
+	"slices"
+)
+
+// worse is how much of an earlier binary's figure is too much.
+const worse = 1.1
+
+// against measures this binary and an earlier one in turns, and fails where this one takes over a tenth more. Figures
+// are medians over rounds of what the two took in the same round; the relay's would fall out of their ratio.
+func (b *bench) against(ctx context.Context) error {
+	if b.Base == "" {
+		return nil
+	}
+	b.title = "script"
+	defer func() { b.title = "" }()
+	var targets []*Target
+	for _, s := range []struct{ name, bin string }{{"today", b.Bin}, {"base", b.Base}} {
+		data, err := os.MkdirTemp(b.Dir, "against-")
+		if err != nil {
+			return err
+		}
+		t, p, err := b.serverOf(ctx, s.bin, s.name, data)
+		if err != nil {
+			return err
+		}
+		defer p.Stop()
+		targets = append(targets, t)
+	}
+	measures := []struct {
+		name, unit string
+		noise      float64 // what is no difference
+		of         func(run, token counters) float64
+	}{
+		{"a short run of 16 at once, CPU", "µs", 0, func(r, _ counters) float64 { return r.cpu }},
+		{"a short run of 16 at once, allocations", "1", 0, func(r, _ counters) float64 { return r.allocs }},
+		{"a short run of 16 at once, allocated", "KB", 0, func(r, _ counters) float64 { return r.bytes / 1e3 }},
+		{"a short run of 16 at once, written to the disk", "KB", 0, func(r, _ counters) float64 { return r.written / 1e3 }},
+		{"a short run of 16 at once, queries", "1", 1, func(r, _ counters) float64 { return r.queries }},
+		{"a short run of 16 at once, statements of commits", "1", 1, func(r, _ counters) float64 { return r.statements }},
+		{"a token, CPU", "µs", 0, func(_, k counters) float64 { return k.cpu }},
+		{"a token, allocations", "1", 0.5, func(_, k counters) float64 { return k.allocs }},
+		{"a token, allocated", "bytes", 0, func(_, k counters) float64 { return k.bytes }},
+	}
+	base, ratios := make([][]float64, len(measures)), make([][]float64, len(measures))
+	for round := range b.rounds(9) {
+		order := slices.Clone(targets)
+		if round%2 == 1 {
+			slices.Reverse(order)
+		}
+		figures := map[*Target][]float64{}
+		for _, t := range order {
+			run, err := perRun(ctx, t, 160, 16)
+			if err != nil {
+				return err
+			}
+			token, err := perToken(ctx, t, 250)
+			if err != nil {
+				return err
+			}
+			for _, m := range measures {
+				figures[t] = append(figures[t], m.of(run, token))
+			}
+		}
+		for i := range measures {
+			base[i] = append(base[i], figures[targets[1]][i])
+			ratios[i] = append(ratios[i], figures[targets[0]][i]/figures[targets[1]][i])
+		}
+	}
+	for i, m := range measures {
+		was, ratio := quantile(base[i], 0.5), quantile(ratios[i], 0.5)
+		if was == 0 || math.IsNaN(ratio) { // an earlier binary doesn't count it
+			continue
+		}
+		b.report.Against = append(b.report.Against, Row{m.name, m.unit, was * ratio, was, was*worse + m.noise, false})
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Budgets of what a run and a token may take; docs/observability.md has their reasons. A busy machine hardly changes
+// these figures, so they stand close above what is counted.
+const (
+	limitQueries     = 14   // a run
+	limitStatements  = 55   // a run
+	limitCommits     = 6.5  // a run
+	limitAllocs      = 5200 // a run
+	limitAllocated   = 750  // KB a run
+	limitTokenAllocs = 8    // a token
+	limitTokenBytes  = 800  // a token
+	limitTokenSQL    = 600  // statements for 1,000 tokens
+)
+
+// counters are what a server has done since its start.
+type counters struct {
+	queries, statements, commits, allocs, bytes float64
+	cpu                                         float64 // µs
+	written                                     float64 // bytes
+}
+
+func (c counters) minus(d counters) counters { return c.plus(d, -1) }
+
+func (c counters) plus(d counters, times float64) counters {
+	return counters{c.queries + times*d.queries, c.statements + times*d.statements, c.commits + times*d.commits,
+		c.allocs + times*d.allocs, c.bytes + times*d.bytes, c.cpu + times*d.cpu, c.written + times*d.written}
+}
+
+func (c counters) over(n float64) counters { return counters{}.plus(c, 1/n) }
+
+// counters reads them. A server without a database has none of its counters.
+func (t *Target) counters(ctx context.Context) (c counters, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Base+"/metrics", nil)
+	if err != nil {
+		return c, err
+	}
+	res, err := t.client.Do(req)
+	if err != nil {
+		return c, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return c, fmt.Errorf("%s /metrics: status %d", t.Name, res.StatusCode)
+	}
+	series := map[string]*float64{"fawn_store_queries_total": &c.queries, "fawn_store_statements_total": &c.statements,
+		`fawn_store_commits_total{outcome="ok"}`: &c.commits, "go_memstats_mallocs_total": &c.allocs,
+		"go_memstats_alloc_bytes_total": &c.bytes}
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if into := series[name]; into != nil {
+			if *into, err = strconv.ParseFloat(value, 64); err != nil {
+				return c, fmt.Errorf("%s /metrics: %s: %w", t.Name, name, err)
+			}
+		}
+	}
+	used, err := cpuTime(t.PID)
+	c.cpu, c.written = float64(used.Microseconds()), float64(storageWrites(t.PID))
+	if err == nil {
+		err = lines.Err()
+	}
+	return c, err
+}
+
+// settled returns the counters once what goes on behind runs is over: titles, traces, housekeeping.
+func (t *Target) settled(ctx context.Context) (counters, error) {
+	const quiet, longest = 2 * time.Second, 20 * time.Second
+	var last counters
+	since, end := time.Now(), time.Now().Add(longest)
+	for {
+		now, err := t.counters(ctx)
+		if err != nil {
+			return now, err
+		}
+		if now.commits != last.commits || last.allocs == 0 {
+			since, last = time.Now(), now
+		}
+		if time.Since(since) > quiet || time.Now().After(end) {
+			return last, nil
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return now, err
+		}
+	}
+}
+
+// counts tells what a short run with a title takes, and a token of an answer, in numbers that don't depend on the
+// machine. Runs follow one another, as many at once share their commits.
+func (b *bench) counts(ctx context.Context) error {
+	n := 100
+	if b.Quick {
+		n = 30
+	}
+	b.title = "script"
+	defer func() { b.title = "" }()
+	return b.withTargets(ctx, false, func(relay, fawn, _ *Target) error {
+		run, token := map[*Target]counters{}, map[*Target]counters{}
+		for _, t := range []*Target{relay, fawn} {
+			var err error
+			if run[t], err = perRun(ctx, t, n, 1); err != nil {
+				return err
+			}
+			if token[t], err = perToken(ctx, t, 100*b.Seconds); err != nil {
+				return err
+			}
+		}
+		none := math.NaN()
+		r, f := run[relay], run[fawn]
+		b.add("a short run with a title, queries", "1", f.queries, none, limitQueries)
+		b.add("a short run with a title, statements of commits", "1", f.statements, none, limitStatements)
+		b.add("a short run with a title, commits", "1", f.commits, none, limitCommits)
+		b.add("a short run with a title, allocations", "1", f.allocs, r.allocs, limitAllocs)
+		b.add("a short run with a title, allocated", "KB", f.bytes/1e3, r.bytes/1e3, limitAllocated)
+		b.add("a short run with a title, written to the disk", "KB", f.written/1e3, none, none)
+		b.add("a short run with a title, CPU", "µs", f.cpu, r.cpu, none)
+		r, f = token[relay], token[fawn]
+		b.add("a token, allocations", "1", f.allocs, r.allocs, limitTokenAllocs)
+		b.add("a token, allocated", "bytes", f.bytes, r.bytes, limitTokenBytes)
+		b.add("1,000 tokens of 20 streams, statements of commits", "1", 1000*f.statements, none, limitTokenSQL)
+		b.add("1,000 tokens of 20 streams, commits", "1", 1000*f.commits, none, none)
+		return nil
+	})
+}
+
+// perRun is what one of n runs takes, each the first one of its thread, so many at once.
+func perRun(ctx context.Context, t *Target, n, atOnce int) (counters, error) {
+	if _, err := firstTokens(ctx, t, 20); err != nil { // warms up
+		return counters{}, err
+	}
+	threads := make(chan string, n)
+	for range n {
+		thread, err := t.Thread(ctx)
+		if err != nil {
+			return counters{}, err
+		}
+		threads <- thread
+	}
+	close(threads)
+	before, err := t.settled(ctx)
+	if err != nil {
+		return before, err
+	}
+	errs := make([]error, atOnce)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			for thread := range threads {
+				s, err := t.Run(ctx, thread, "echo 3 tokens at 0 tok/s")
+				if err == nil && s.Tokens != 3 {
+					err = fmt.Errorf("%s: %d of 3 tokens arrived", t.Name, s.Tokens)
+				}
+				errs[i] = errors.Join(errs[i], err)
+			}
+		})
+	}
+	wg.Wait()
+	after, err := t.settled(ctx)
+	return after.minus(before).over(float64(n)), errors.Join(append(errs, err)...)
+}
+
+// perToken is what a token of 20 streams takes: what long answers take more than short ones.
+func perToken(ctx context.Context, t *Target, tokens int) (counters, error) {
+	const n, rate = 20, 100
+	lengths := []int{tokens / 5, tokens}
+	var took [2]counters
+	for i, length := range lengths {
+		before, err := t.settled(ctx)
+		if err != nil {
+			return before, err
+		}
+		if _, err := streams(ctx, t, n, length, rate); err != nil {
+			return before, err
+		}
+		after, err := t.settled(ctx)
+		if err != nil {
+			return after, err
+		}
+		took[i] = after.minus(before)
+	}
+	return took[1].minus(took[0]).over(float64(n * (lengths[1] - lengths[0]))), nil
+}
