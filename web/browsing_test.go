@@ -180,12 +180,20 @@ func TestAPersonWatchesAndTakesOver(t *testing.T) {
 	if got := s.send(t, "GET", "/api/features", ""); !strings.Contains(got.body, `"browser_control":{"enabled":true}`) {
 		t.Errorf("features: %s", got.body)
 	}
+	for _, address := range []string{"", "file:///etc/passwd"} { // which start no browser
+		if got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+address+`"}`); got.status != 422 {
+			t.Errorf("%q: %d %s", address, got.status, got.body)
+		}
+	}
+	if got := s.send(t, "GET", "/ui/threads/p1/browser", "", fragment...); !strings.Contains(got.body, "The browser is closed.") {
+		t.Errorf("after addresses that none opens: %d %s", got.status, got.body)
+	}
 	got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"`+site.URL+`"}`)
 	if got.status != 200 || !strings.Contains(got.body, `"title":"Sign in"`) {
 		t.Fatalf("DeerFlow's route: %d %s", got.status, got.body)
 	}
-	if got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"file:///etc/passwd"}`); got.status != 422 {
-		t.Errorf("a file: %d %s", got.status, got.body)
+	if got := s.send(t, "POST", "/api/threads/p1/browser/navigate", `{"url":"\u0087F"}`); got.status != 422 {
+		t.Errorf("no host for Chromium: %d %s", got.status, got.body)
 	}
 	if got := s.send(t, "POST", "/ui/threads/p1/browser/do", "kind=click&x=1&y=1", fragment...); got.status != 409 {
 		t.Errorf("without taking over: %d %s", got.status, got.body)

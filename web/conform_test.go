@@ -108,6 +108,9 @@ func (d *document) needs(raw json.RawMessage) map[string]json.RawMessage {
 func (d *document) of(o described, status, kind string) (*jsonschema.Resolved, error) {
 	raw := o.answers[status][kind]
 	if len(raw) == 0 {
+		raw = o.answers[status]["*/*"]
+	}
+	if len(raw) == 0 {
 		return nil, nil
 	}
 	d.mu.Lock()
@@ -219,5 +222,30 @@ func TestExamplesAreWhatTheyShow(t *testing.T) {
 	}
 	if n < 15 {
 		t.Errorf("%d examples", n)
+	}
+}
+
+// TestUnusualAnswersAreDescribed asks for what a program that reads the document may ask for as well; send compares each
+// answer with the document.
+func TestUnusualAnswersAreDescribed(t *testing.T) {
+	t.Parallel()
+	s := start(t, "")
+	s.send(t, "POST", "/threads", `{"thread_id":"t1"}`)
+	for _, c := range []struct {
+		path string
+		want int
+	}{
+		{"/api/threads/t1/export?format=json", 200}, // among answers of any kind
+		{"/api/threads/t1/export?format=md", 200},
+		{"/.well-known/agent.json?assistant_id=none", 404},
+		{"/.well-known/agent-card.json?assistant_id=none", 404},
+		{"/a2a/none", 404},
+		{"/api/skills/custom/none/history", 404},
+		{"/api/channels", 200}, {"/assistants/lead_agent/graph", 200}, {"/assistants/lead_agent/schemas", 200},
+		{"/threads/t1/storage", 200}, {"/api/access", 200}, {"/api/console/stats", 200}, {"/v1/models", 200}, {"/v1/models/none", 404},
+	} {
+		if a := s.send(t, "GET", c.path, ""); a.status != c.want {
+			t.Errorf("%s: %d %.200s", c.path, a.status, a.body)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"fawn/sandbox"
 	"fawn/views"
 	"fawn/web/api"
 	"fawn/web/completions"
@@ -29,6 +30,8 @@ func described(version string) openapi.Spec {
 	schemas := api.Schemas()
 	maps.Copy(schemas, gateway.Schemas())
 	maps.Copy(schemas, completions.Schemas())
+	report := openapi.Of[sandbox.Report](append(openapi.Without("detail"), openapi.Is("tried", openapi.List(openapi.Map(nil))))...)
+	schemas["Health"] = openapi.Of[healthJSON](openapi.Is("status", openapi.Enum(healthy, unhealthy)), openapi.Is("sandbox", report))
 	return openapi.Spec{Title: "Fawn", Version: version,
 		Text: "The API of the LangGraph Platform and of DeerFlow's gateway. Every route whose path does not begin with /api " +
 			"is served under /api/langgraph and /api too; under /api with the manners of the gateway.",
@@ -40,10 +43,6 @@ func described(version string) openapi.Spec {
 
 // describeHealth are the routes for monitors.
 func describeHealth() []openapi.Op {
-	health := openapi.Object(openapi.Req("status", openapi.Enum("healthy", "unhealthy")),
-		openapi.Req("service", openapi.String()),
-		openapi.Opt("version", openapi.String()), openapi.Opt("reason", openapi.String()),
-		openapi.Opt("config_problem", openapi.String()))
 	var out []openapi.Op
 	for _, one := range []struct{ id, method, path string }{{"getHealth", "GET", "/health"},
 		{"headHealth", "HEAD", "/health"},
@@ -54,7 +53,7 @@ func describeHealth() []openapi.Op {
 			Out: []openapi.Answer{{Status: 200, Text: "It can"},
 				{Status: 503, Text: "It cannot; the reason is in the body"}}}
 		if one.method == http.MethodGet {
-			op.Out[0].Schema, op.Out[1].Schema = health, health
+			op.Out[0].Schema, op.Out[1].Schema = openapi.Ref("Health"), openapi.Ref("Health")
 		}
 		out = append(out, op)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fawn/assets"
+	"fawn/sandbox"
 	"fawn/uploads"
 	"fawn/web/account/sso"
 	"fawn/web/api"
@@ -161,33 +162,56 @@ func healthPaths() []string { return []string{"/health", "/healthz", "/api/healt
 // Whoever isn't signed in learns no more than that.
 func (a *App) health(c echo.Context) error {
 	h := a.state(principal.Of(c.Request().Context()).Known())
-	if h["status"] != "healthy" {
+	if h.Status != healthy {
 		httpx.ErrorHeader(c.Response().Header(), http.StatusServiceUnavailable, nil)
 		return c.JSON(http.StatusServiceUnavailable, h)
 	}
 	return c.JSON(http.StatusOK, h)
 }
 
+// healthJSON is how the server is. Strangers get its status and service only.
+type healthJSON struct {
+	Audit         *auditHealth    `json:"audit,omitempty"`
+	Claims        string          `json:"claims,omitempty"`
+	ConfigProblem string          `json:"config_problem,omitempty"`
+	Reason        string          `json:"reason,omitempty"`
+	Sandbox       *sandbox.Report `json:"sandbox,omitempty"`
+	Service       string          `json:"service"`
+	Status        string          `json:"status"` // healthy or unhealthy
+	Storage       *storageHealth  `json:"storage,omitempty"`
+	Version       *string         `json:"version,omitempty"`
+}
+
+type auditHealth struct {
+	Dropped int64 `json:"dropped"` // rows that could not be written
+}
+
+type storageHealth struct {
+	Full  int   `json:"full_threads"`
+	Limit int64 `json:"thread_limit"` // bytes
+}
+
+const healthy, unhealthy = "healthy", "unhealthy"
+
 // state is how the server is; strangers learn only whether it is well.
-func (a *App) state(known bool) map[string]any {
-	h := map[string]any{"status": "healthy", "service": "fawn"}
+func (a *App) state(known bool) healthJSON {
+	h := healthJSON{Status: healthy, Service: "fawn"}
+	err := a.db.Healthy()
+	if err != nil {
+		h.Status = unhealthy
+	}
 	if !known {
-		if a.db.Healthy() != nil {
-			h["status"] = "unhealthy"
-		}
 		return h
 	}
-	h["version"], h["sandbox"] = a.opts.Version, a.publicReport()
-	h["audit"] = map[string]int64{"dropped": a.trail.Lost()}
-	h["storage"] = map[string]int64{"thread_limit": a.dirs.Quota.Limit(), "full_threads": int64(a.dirs.Quota.Full())}
-	if problem := a.config.Problem(); problem != "" {
-		h["config_problem"] = problem
+	if err != nil {
+		h.Reason = err.Error()
 	}
+	h.Version, h.Sandbox = &a.opts.Version, new(a.publicReport())
+	h.Audit = &auditHealth{a.trail.Lost()}
+	h.Storage = &storageHealth{a.dirs.Quota.Full(), a.dirs.Quota.Limit()}
+	h.ConfigProblem = a.config.Problem()
 	if a.db.Strained() {
-		h["claims"] = "paused: commits to the database take more than half a second"
-	}
-	if err := a.db.Healthy(); err != nil {
-		h["status"], h["reason"] = "unhealthy", err.Error()
+		h.Claims = "paused: commits to the database take more than half a second"
 	}
 	return h
 }

@@ -85,6 +85,11 @@ type View struct {
 // Act carries out an action in the browser of a thread, which is started if need be. Along with a [Refusal] it gives
 // the page as it is, if there is one.
 func (b *Browsers) Act(ctx context.Context, thread string, a Action) (*View, error) {
+	if a.Kind == Navigate && !b.Open(thread) { // no browser is started for an address that none opens
+		if _, err := Address(a.URL); err != nil {
+			return nil, err
+		}
+	}
 	v, err := b.once(ctx, thread, a)
 	if !errors.Is(err, errLost) || ctx.Err() != nil {
 		return v, err
@@ -254,12 +259,22 @@ func (s *session) open(ctx context.Context, t *tab, raw string) error {
 		return refuse("%s didn't answer within %d seconds.", address, int(loadTime.Seconds()))
 	}
 	if err != nil {
-		return err
+		return s.unopened(address, err)
 	}
 	s.mu.Lock()
 	s.went = address
 	s.mu.Unlock()
 	return s.rest(ctx)
+}
+
+// unopened is the error of a navigation: a refusal where the browser answered that it can't open the address, as its rules for
+// names of hosts are stricter than those of Go.
+func (s *session) unopened(address string, err error) error {
+	var told *cdproto.Error
+	if errors.As(err, &told) && !s.over() {
+		return refuse("%s can't be opened: %s.", address, told.Message)
+	}
+	return err
 }
 
 // unreachable says why an address cannot be shown, in the words of the proxy where it refused it.

@@ -361,6 +361,10 @@ func TestABrowserIsHeldByTheRules(t *testing.T) {
 	for _, address := range []string{"file:///etc/passwd", "chrome://version", "javascript:alert(1)", "data:text/html,x"} {
 		w.refused(browser.Action{Kind: browser.Navigate, URL: address}, "Only http and https")
 	}
+	// Go reads a host here, Chromium does not.
+	for _, kind := range []browser.Kind{browser.Navigate, browser.Save} {
+		w.refused(browser.Action{Kind: kind, URL: "https://\u0087F"}, "can't be opened")
+	}
 	v, err := w.b.Act(t.Context(), "a", browser.Action{Kind: browser.Navigate, URL: fmt.Sprintf("http://127.0.0.3:%d/", w.port)})
 	if err == nil && !strings.Contains(strings.Join(v.Notes, " "), "127.0.0.3 was refused") {
 		t.Errorf("a blocked host: %+v", v)

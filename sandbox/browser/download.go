@@ -275,6 +275,7 @@ func (s *session) save(ctx context.Context, t *tab, a Action, v *View) error {
 			gone.ErrorText != "" && gone.ErrorText != "net::ERR_ABORTED" && !gone.IsDownload {
 			return s.unreachable(address, gone.ErrorText)
 		}
+		err = s.unopened(address, err)
 	} else {
 		_, err = s.click(ctx, t, a.Element)
 	}

@@ -34,23 +34,56 @@ func (m mount) cardOf(c echo.Context, id string) error {
 		m.card(a, httpx.Root(c.Request())+strings.TrimRight(prefix, "/")+"/a2a/"+wire.Canonical(a.ID)))
 }
 
+// cardJSON is a card of A2A 0.3 that has what a client of 1.0 looks for, too.
+type cardJSON struct {
+	Capabilities    cardCapabilities `json:"capabilities"`
+	Input           []string         `json:"defaultInputModes"`
+	Output          []string         `json:"defaultOutputModes"`
+	Description     string           `json:"description"`
+	Name            string           `json:"name"`
+	Transport       string           `json:"preferredTransport"`
+	ProtocolVersion string           `json:"protocolVersion"`
+	Skills          []cardSkill      `json:"skills"`
+	Interfaces      []cardInterface  `json:"supportedInterfaces"`
+	URL             string           `json:"url"`
+	Version         string           `json:"version"`
+}
+
+type cardCapabilities struct {
+	Push      bool `json:"pushNotifications"`
+	History   bool `json:"stateTransitionHistory"`
+	Streaming bool `json:"streaming"`
+}
+
+type cardSkill struct {
+	Description string   `json:"description"`
+	Examples    []string `json:"examples"`
+	ID          string   `json:"id"`
+	Input       []string `json:"inputModes"`
+	Name        string   `json:"name"`
+	Output      []string `json:"outputModes"`
+	Tags        []string `json:"tags"`
+}
+
+type cardInterface struct {
+	Binding         string `json:"protocolBinding"`
+	ProtocolVersion string `json:"protocolVersion"`
+	URL             string `json:"url"`
+}
+
 // card is how an assistant introduces itself. It speaks both versions of the protocol.
-func (m mount) card(a store.Assistant, url string) map[string]any {
+func (m mount) card(a store.Assistant, url string) cardJSON {
 	description := a.Name + " assistant"
 	if a.Description != nil && *a.Description != "" {
 		description = *a.Description
 	}
 	kinds := []string{"text/plain", "application/json"}
-	return map[string]any{
-		"name": a.Name, "description": description, "url": url, "version": m.Version,
-		"protocolVersion": "0.3.0", "preferredTransport": "JSONRPC",
-		"supportedInterfaces": []any{map[string]string{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}},
-		"capabilities": map[string]bool{"streaming": true, "pushNotifications": false,
-			"stateTransitionHistory": false},
-		"defaultInputModes": kinds, "defaultOutputModes": kinds,
-		"skills": []any{map[string]any{"id": wire.Canonical(a.ID) + "-main", "name": a.Name + " Capabilities",
-			"description": description,
-			"tags":        []string{"assistant", "langgraph"}, "examples": []string{}, "inputModes": kinds,
-			"outputModes": kinds}},
+	return cardJSON{Name: a.Name, Description: description, URL: url, Version: m.Version,
+		ProtocolVersion: "0.3.0", Transport: "JSONRPC",
+		Interfaces:   []cardInterface{{Binding: "JSONRPC", ProtocolVersion: "1.0", URL: url}},
+		Capabilities: cardCapabilities{Streaming: true},
+		Input:        kinds, Output: kinds,
+		Skills: []cardSkill{{ID: wire.Canonical(a.ID) + "-main", Name: a.Name + " Capabilities", Description: description,
+			Tags: []string{"assistant", "langgraph"}, Examples: []string{}, Input: kinds, Output: kinds}},
 	}
 }

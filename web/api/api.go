@@ -38,11 +38,20 @@ type mount struct {
 	native bool
 }
 
+type okJSON struct {
+	OK bool `json:"ok"`
+}
+
 func (m mount) ok(c echo.Context) error {
-	return httpx.JSON(c, http.StatusOK, map[string]bool{"ok": true})
+	return httpx.JSON(c, http.StatusOK, okJSON{true})
+}
+
+// infoJSON is the version, and which parts of LangGraph's API there are.
+type infoJSON struct {
+	Flags   map[string]bool `json:"flags"`
+	Version string          `json:"version"`
 }
 
 func (m mount) info(c echo.Context) error {
-	return httpx.JSON(c, http.StatusOK, map[string]any{"version": m.Version,
-		"flags": map[string]bool{"assistants": true, "crons": true, "langsmith": false}})
+	return httpx.JSON(c, http.StatusOK, infoJSON{map[string]bool{"assistants": true, "crons": true, "langsmith": false}, m.Version})
 }

@@ -11,29 +11,47 @@ import (
 	"fawn/web/route"
 )
 
+// graphJSON is the graph of an assistant.
+type graphJSON struct {
+	Edges   []graphEdge `json:"edges"`
+	GraphID string      `json:"graph_id"`
+	Nodes   []graphNode `json:"nodes"`
+}
+
+type graphNode struct {
+	ID   string         `json:"id"`
+	Type string         `json:"type"`
+	Data map[string]any `json:"data"`
+}
+
+type graphEdge struct {
+	Source      string `json:"source"`
+	Target      string `json:"target"`
+	Conditional bool   `json:"conditional"`
+}
+
+// graphSchemas are the JSON Schemas of an assistant.
+type graphSchemas struct {
+	Config  map[string]any `json:"config_schema"`
+	Context map[string]any `json:"context_schema"`
+	GraphID string         `json:"graph_id"`
+	Input   map[string]any `json:"input_schema"`
+	Output  map[string]any `json:"output_schema"`
+	State   map[string]any `json:"state_schema"`
+}
+
 func (m mount) assistantGraph(c echo.Context) error {
 	if _, err := m.AssistantByID(c, route.Param(c, "aid")); err != nil {
 		return err
 	}
-	type node struct {
-		ID   string `json:"id"`
-		Type string `json:"type"`
-		Data any    `json:"data"`
+	step := func(name string) graphNode {
+		return graphNode{name, "runnable", map[string]any{"id": []string{"fawn", name}, "name": name}}
 	}
-	type edge struct {
-		Source      string `json:"source"`
-		Target      string `json:"target"`
-		Conditional bool   `json:"conditional"`
-	}
-	step := func(name string) node {
-		return node{name, "runnable", map[string]any{"id": []string{"fawn", name}, "name": name}}
-	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{
-		"graph_id": wire.GraphID,
-		"nodes": []node{{agent.NodeStart, "schema", map[string]any{"type": "object"}}, step(agent.NodeModel),
+	return httpx.JSON(c, http.StatusOK, graphJSON{GraphID: wire.GraphID,
+		Nodes: []graphNode{{agent.NodeStart, "schema", map[string]any{"type": "object"}}, step(agent.NodeModel),
 			step(agent.NodeTools),
 			{agent.NodeEnd, "schema", map[string]any{"type": "object"}}},
-		"edges": []edge{{agent.NodeStart, agent.NodeModel, false}, {agent.NodeModel, agent.NodeTools, true},
+		Edges: []graphEdge{{agent.NodeStart, agent.NodeModel, false}, {agent.NodeModel, agent.NodeTools, true},
 			{agent.NodeModel, agent.NodeEnd, true}, {agent.NodeTools, agent.NodeModel, true},
 			{agent.NodeTools, agent.NodeEnd, true}},
 	})
@@ -61,9 +79,9 @@ func (m mount) assistantSchemas(c echo.Context) error {
 		"agent_name":               map[string]any{"type": "string"},
 	}}
 	return httpx.JSON(c, http.StatusOK,
-		map[string]any{"graph_id": wire.GraphID, "state_schema": state, "output_schema": state,
-			"input_schema":  map[string]any{"type": "object", "properties": map[string]any{"messages": list}},
-			"config_schema": options, "context_schema": options})
+		graphSchemas{GraphID: wire.GraphID, State: state, Output: state,
+			Input:  map[string]any{"type": "object", "properties": map[string]any{"messages": list}},
+			Config: options, Context: options})
 }
 
 func (m mount) assistantSubgraphs(c echo.Context) error {

@@ -36,6 +36,37 @@ type command struct {
 	Params json.RawMessage `json:"params"`
 }
 
+// commandResult answers a command that was carried out.
+type commandResult struct {
+	ID     uint64      `json:"id"`
+	Meta   commandMeta `json:"meta"`
+	Result any         `json:"result"`
+	Type   string      `json:"type"` // success
+}
+
+// commandRefusal answers one that was not.
+type commandRefusal struct {
+	Error   string      `json:"error"`
+	ID      uint64      `json:"id"`
+	Message string      `json:"message"`
+	Meta    commandMeta `json:"meta"`
+	Type    string      `json:"type"` // error
+}
+
+// commandMeta says up to which event of a thread a command was carried out.
+type commandMeta struct {
+	Through int64  `json:"applied_through_seq"`
+	Thread  string `json:"thread_id"`
+}
+
+// repliedTo is the answer to a command.
+func repliedTo(id uint64, result any, no *refusal, meta commandMeta) any {
+	if no != nil {
+		return commandRefusal{no.code, id, no.message, meta, "error"}
+	}
+	return commandResult{id, meta, result, "success"}
+}
+
 // commands carries out one command of the thread protocol.
 func (m mount) commands(c echo.Context, thread string) error {
 	var cmd command
@@ -51,26 +82,22 @@ func (m mount) commands(c echo.Context, thread string) error {
 		return httpx.Invalid("body", "params", "want an object")
 	}
 	result, err := m.carryOut(c, thread, cmd)
-	answer := map[string]any{"type": "success", "id": *cmd.ID}
-	if err != nil {
-		r := asRefusal(err)
-		if r == nil {
-			return err
-		}
-		answer["type"], answer["error"], answer["message"] = "error", r.code, r.message
-	} else {
-		answer["result"] = result
+	no := asRefusal(err)
+	if err != nil && no == nil {
+		return err
 	}
 	last, err := m.DB.LastSeq(c.Request().Context(), thread)
 	if err != nil {
 		return err
 	}
-	answer["meta"] = map[string]any{"thread_id": thread, "applied_through_seq": last}
-	return httpx.JSON(c, http.StatusOK, answer)
+	return httpx.JSON(c, http.StatusOK, repliedTo(*cmd.ID, result, no, commandMeta{last, thread}))
 }
 
 // asRefusal words an error of a handler for the protocol; nil when it is the server's own.
 func asRefusal(err error) *refusal {
+	if err == nil {
+		return nil
+	}
 	var r *refusal
 	if errors.As(err, &r) {
 		return r

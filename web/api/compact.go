@@ -27,6 +27,18 @@ type compactBody struct {
 }
 
 // compact hides the older part of a conversation from the model now. The log stays whole.
+// compactedJSON is what became of a conversation.
+type compactedJSON struct {
+	Checkpoint string `json:"checkpoint_id"`
+	Compacted  bool   `json:"compacted"`
+	Preserved  int    `json:"preserved_message_count"`
+	Reason     string `json:"reason"`
+	Removed    int    `json:"removed_message_count"`
+	Summary    bool   `json:"summary_updated"`
+	Thread     string `json:"thread_id"`
+	Tokens     int    `json:"total_tokens"`
+}
+
 func (m mount) compact(c echo.Context, t store.Thread) error {
 	var body compactBody
 	if err := m.Bind(c, &body); err != nil {
@@ -63,7 +75,6 @@ func (m mount) compact(c echo.Context, t store.Thread) error {
 		reason = "nothing_to_compact"
 	}
 	return httpx.JSON(c, http.StatusOK,
-		map[string]any{"thread_id": t.ID, "compacted": did.Done, "reason": reason, "removed_message_count": did.Hidden,
-			"preserved_message_count": did.Shown, "summary_updated": did.Summary, "checkpoint_id": did.Head,
-			"total_tokens": did.Tokens})
+		compactedJSON{Checkpoint: did.Head, Compacted: did.Done, Preserved: did.Shown, Reason: reason, Removed: did.Hidden,
+			Summary: did.Summary, Thread: t.ID, Tokens: did.Tokens})
 }

@@ -29,9 +29,8 @@ func describeServer() []openapi.Op {
 	const tag = "Server"
 	return []openapi.Op{
 		{ID: "checkLiveness", Tag: tag, Text: "Check that the server is running",
-			Out: route.Answered("The server is running", openapi.Object(openapi.Req("ok", openapi.Bool())))},
+			Out: route.Answered("The server is running", openapi.Of[okJSON]())},
 		{ID: "getInfo", Tag: tag, Text: "Version and features",
-			Out: route.Answered("The version", openapi.Object(openapi.Req("version", openapi.String()),
-				openapi.Req("flags", openapi.Map(openapi.Bool()))))},
+			Out: route.Answered("The version", openapi.Of[infoJSON]())},
 	}
 }

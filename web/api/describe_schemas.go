@@ -18,7 +18,8 @@ func Schemas() map[string]o.Schema {
 	all := map[string]o.Schema{
 		"Problem": o.Object(o.Req("detail", o.AnyOf(o.String(), o.Object(o.Req("code", o.String()), o.Req("message", o.String())),
 			o.List(o.Of[httpx.Problem]())))),
-		"Message": describedMessage(),
+		"AgentCard": o.Of[cardJSON](),
+		"Message":   describedMessage(),
 		"Values": o.Open(o.Of[agent.State](o.Is("messages", o.List(o.Ref("Message"))), o.Is("title", o.Nullable(o.String())),
 			o.Is("todos", o.List(object)), o.Is("sandbox", o.Nullable(object)), o.Is("thread_data", o.Nullable(object)),
 			o.Is("uploaded_files", o.List(object)), o.Is("viewed_images", o.Map(object)), o.Is("goal", o.Nullable(object)),

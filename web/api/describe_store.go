@@ -24,9 +24,9 @@ func describeStore() []o.Op {
 		{ID: "searchItems", Example: `{"namespace_prefix": ["docs"], "filter": {"legs": {"$gte": 2}}, "limit": 10}`, Tag: tag, Text: "Search items below a namespace",
 			More: "filter compares members of the value: {\"n\": 1} or {\"n\": {\"$gte\": 1}}. query finds words and sets score.",
 			Body: o.Reads[itemQuery](append(page[:2:2], o.Is("filter", o.Map(nil)))...),
-			Out:  route.Answered("A page of items", o.Object(o.Req("items", o.List(o.Ref("Item")))))},
+			Out:  route.Answered("A page of items", o.Of[itemList](o.Is("items", o.List(o.Ref("Item")))))},
 		{ID: "listNamespaces", Tag: tag, Text: "List namespaces that contain items",
 			Body: o.Reads[namespaceQuery](append(page[:2:2], o.Is("max_depth", o.Int(1)))...),
-			Out:  route.Answered("The namespaces", o.Object(o.Req("namespaces", o.List(labels))))},
+			Out:  route.Answered("The namespaces", o.Of[namespaceList]())},
 	}
 }

@@ -26,7 +26,7 @@ func describeThreads() []o.Op {
 			Out: route.Answered("A page of threads", o.List(o.Ref("ThreadPart")))},
 		{ID: "pruneThreads", Tag: tag, Text: "Delete threads, or only their history", Need: true,
 			Body: o.Reads[pruneBody](o.Req("thread_ids", o.List(o.String())), o.Is("strategy", o.Enum("delete", "keep_latest"))),
-			Out:  route.Answered("The count", o.Object(o.Req("pruned_count", o.Int(0))))},
+			Out:  route.Answered("The count", o.Of[prunedJSON](o.Is("pruned_count", o.Int(0))))},
 		{ID: "streamThread", Header: route.LastEvent(), Tag: tag, Text: "Follow all runs of a thread",
 			More:  "Each run ends with run_done.",
 			Query: []o.Param{{Name: "stream_mode", Schema: o.Enum("run_modes", "lifecycle", "state_update")}},
@@ -53,25 +53,19 @@ func describeThreads() []o.Op {
 			Body: o.Reads[compactBody](o.Is("keep", o.Object(o.Req("type", o.Enum("fraction", "tokens", "messages")),
 				o.Req("value", o.Number())))),
 			Out: route.Answered("The result of the compaction",
-				o.Object(o.Req("thread_id", o.String()), o.Req("compacted", o.Bool()), o.Req("reason", o.String()),
-					o.Req("removed_message_count", o.Int(0)), o.Req("preserved_message_count", o.Int(0)),
-					o.Req("summary_updated", o.Bool()),
-					o.Req("checkpoint_id", o.String()), o.Req("total_tokens", o.Int(0)))), Fail: []int{409}},
+				o.Of[compactedJSON](o.Is("reason", o.Enum("compacted", "nothing_to_compact")),
+					o.Is("removed_message_count", o.Int(0)), o.Is("preserved_message_count", o.Int(0)), o.Is("total_tokens", o.Int(0)))), Fail: []int{409}},
 	}
 }
 
 // threadStorage is what the checkpoints of a thread take.
 func threadStorage() o.Schema {
-	rows, channel := o.Of[rowsJSON](), o.Of[channelJSON]()
-	return o.Object(o.Req("thread_id", o.String()), o.Req("total_bytes", o.Int(0)), o.Req("checkpoints", rows),
-		o.Req("channel_values", o.Object(o.Req("count", o.Int(0)), o.Req("bytes", o.Int(0)),
-			o.Req("by_channel", o.Map(channel)))),
-		o.Req("blobs", rows), o.Req("pending_writes", rows))
+	return o.Of[storageJSON](o.Is("total_bytes", o.Int(0)))
 }
 
 // success is how DeerFlow's gateway tells that something was done.
 func success() o.Schema {
-	return o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))
+	return o.Of[route.DoneMessage]()
 }
 
 // threadFilter says more about the members that choose threads.

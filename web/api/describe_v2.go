@@ -10,11 +10,8 @@ import (
 // describeV2 are the routes of the thread-centric protocol.
 func describeV2() []o.Op {
 	const tag = "Thread protocol"
-	reply := o.AnyOf(
-		o.Object(o.Req("type", o.Enum("success")), o.Req("id", o.Int(0)), o.Req("result", o.Map(nil)),
-			o.Req("meta", o.Map(nil))),
-		o.Object(o.Req("type", o.Enum("error")), o.Req("id", o.Int(0)), o.Req("error", o.String()),
-			o.Req("message", o.String())))
+	reply := o.AnyOf(o.Of[commandResult](o.Is("type", o.Enum("success")), o.Is("result", o.Map(nil))),
+		o.Of[commandRefusal](o.Is("type", o.Enum("error"))))
 	return []o.Op{
 		{ID: "sendCommand", Tag: tag, Text: "Start a run, answer a question, or read and fork state",
 			More: "Methods: run.start, input.respond, state.get, state.listCheckpoints, state.fork, agent.getTree. A rejected command returns type error.",

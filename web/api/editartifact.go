@@ -19,6 +19,13 @@ type artifactBody struct {
 	Sum     string  `json:"expected_sha256"`
 }
 
+// savedArtifact is a text as it was stored.
+type savedArtifact struct {
+	Path string `json:"path"`
+	Sum  string `json:"sha256"`
+	Size int    `json:"size"`
+}
+
 // editArtifact is PUT of a text that the agent made, by the hash of what was read.
 func (m mount) editArtifact(c echo.Context, t store.Thread) error {
 	var b artifactBody
@@ -50,5 +57,5 @@ func (m mount) editArtifact(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"path": clean, "sha256": sum, "size": len(*b.Content)})
+	return httpx.JSON(c, http.StatusOK, savedArtifact{clean, sum, len(*b.Content)})
 }

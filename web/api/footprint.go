@@ -21,6 +21,23 @@ type channelJSON struct {
 	Bytes    int64 `json:"bytes"`
 }
 
+// storageJSON is how many bytes the checkpoints of a thread take.
+type storageJSON struct {
+	Blobs       rowsJSON   `json:"blobs"`
+	Values      valuesJSON `json:"channel_values"`
+	Checkpoints rowsJSON   `json:"checkpoints"`
+	Pending     rowsJSON   `json:"pending_writes"`
+	Thread      string     `json:"thread_id"`
+	Total       int64      `json:"total_bytes"`
+}
+
+// valuesJSON are the bytes of the fields of the state, and of each.
+type valuesJSON struct {
+	ByChannel map[string]channelJSON `json:"by_channel"`
+	Bytes     int64                  `json:"bytes"`
+	Count     int64                  `json:"count"`
+}
+
 // threadStorage tells how many bytes the checkpoints of a thread take. A step is stored whole,
 // so no writes of it are ever pending.
 func (m mount) threadStorage(c echo.Context, t store.Thread) error {
@@ -37,11 +54,6 @@ func (m mount) threadStorage(c echo.Context, t store.Thread) error {
 		channels[name] = channelJSON{r.Count, r.Bytes}
 		values.Count, values.Bytes = values.Count+r.Count, values.Bytes+r.Bytes
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{
-		"thread_id": t.ID, "total_bytes": f.Checkpoints.Bytes + values.Bytes + f.Blobs.Bytes,
-		"checkpoints":    rowsJSON(f.Checkpoints),
-		"channel_values": map[string]any{"count": values.Count, "bytes": values.Bytes, "by_channel": channels},
-		"blobs":          rowsJSON(f.Blobs),
-		"pending_writes": rowsJSON{},
-	})
+	return httpx.JSON(c, http.StatusOK, storageJSON{Blobs: rowsJSON(f.Blobs), Values: valuesJSON{channels, values.Bytes, values.Count},
+		Checkpoints: rowsJSON(f.Checkpoints), Thread: t.ID, Total: f.Checkpoints.Bytes + values.Bytes + f.Blobs.Bytes})
 }

@@ -106,6 +106,10 @@ type pruneBody struct {
 	Strategy string   `json:"strategy"`
 }
 
+type prunedJSON struct {
+	Count int `json:"pruned_count"`
+}
+
 // pruneThreads deletes threads, or all of their past that their present does not need.
 func (m mount) pruneThreads(c echo.Context) error {
 	var body pruneBody
@@ -135,7 +139,7 @@ func (m mount) pruneThreads(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]int{"pruned_count": n})
+	return httpx.JSON(c, http.StatusOK, prunedJSON{n})
 }
 
 func (m mount) countThreads(c echo.Context) error {

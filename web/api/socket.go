@@ -124,14 +124,10 @@ func (s *socket) serve(ctx context.Context) error {
 			return s.refuse(http.StatusUnprocessableEntity, "want commands with id, method and params, as JSON")
 		}
 		result, err := s.carryOut(ctx, cmd)
-		answer := map[string]any{"type": "success", "id": *cmd.ID, "result": result}
-		if err != nil {
-			no := asRefusal(err)
-			if no == nil {
-				s.m.Log.Error("thread protocol command failed", "thread", s.thread, "method", cmd.Method, "err", err)
-				no = &refusal{code: "unknown_error", message: "The server could not carry it out."}
-			}
-			answer = map[string]any{"type": "error", "id": *cmd.ID, "error": no.code, "message": no.message}
+		no := asRefusal(err)
+		if err != nil && no == nil {
+			s.m.Log.Error("thread protocol command failed", "thread", s.thread, "method", cmd.Method, "err", err)
+			no = &refusal{code: "unknown_error", message: "The server could not carry it out."}
 		}
 		var last int64
 		switch _, err := s.m.DB.ThreadOf(ctx, principal.Owner(ctx), s.thread); {
@@ -142,8 +138,7 @@ func (s *socket) serve(ctx context.Context) error {
 		case !errors.Is(err, store.ErrNotFound): // else it is not there yet, or somebody else's
 			return err
 		}
-		answer["meta"] = map[string]any{"thread_id": s.thread, "applied_through_seq": last}
-		b, err := agent.Encode(answer)
+		b, err := agent.Encode(repliedTo(*cmd.ID, result, no, commandMeta{last, s.thread}))
 		if err == nil {
 			err = s.send(b)
 		}

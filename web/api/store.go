@@ -214,7 +214,15 @@ func (m mount) searchItems(c echo.Context) error {
 			out[i].Score = &f.Score
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"items": out})
+	return httpx.JSON(c, http.StatusOK, itemList{out})
+}
+
+type itemList struct {
+	Items []itemJSON `json:"items"`
+}
+
+type namespaceList struct {
+	Namespaces [][]string `json:"namespaces"`
 }
 
 // mentions is the share of words that the key or a text inside the value has, 1 when there
@@ -288,5 +296,5 @@ func (m mount) namespaces(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"namespaces": list})
+	return httpx.JSON(c, http.StatusOK, namespaceList{list})
 }

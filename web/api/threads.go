@@ -241,7 +241,7 @@ func (m mount) deleteThread(c echo.Context, id string) error {
 		return err
 	}
 	if m.native {
-		return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted thread " + id})
+		return httpx.JSON(c, http.StatusOK, route.DoneMessage{Message: "Deleted thread " + id, Success: true})
 	}
 	return c.NoContent(http.StatusNoContent)
 }

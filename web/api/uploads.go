@@ -160,5 +160,5 @@ func (m mount) deleteUpload(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted " + name})
+	return httpx.JSON(c, http.StatusOK, route.DoneMessage{Message: "Deleted " + name, Success: true})
 }

@@ -63,6 +63,11 @@ func failureOf(err error) *failure {
 	return f
 }
 
+// failureJSON is an answer that says what failed.
+type failureJSON struct {
+	Error *failure `json:"error"`
+}
+
 // worded gives errors of the routes the form of OpenAI's. Errors without a status of their own are left to the
 // server's handler, which logs them.
 func (s *Server) worded(next echo.HandlerFunc) echo.HandlerFunc {
@@ -81,6 +86,6 @@ func (s *Server) worded(next echo.HandlerFunc) echo.HandlerFunc {
 		if f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests {
 			c.Response().Header().Set("Retry-After", "5")
 		}
-		return httpx.JSON(c, f.status, map[string]any{"error": f})
+		return httpx.JSON(c, f.status, failureJSON{f})
 	}
 }

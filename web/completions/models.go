@@ -89,6 +89,12 @@ func (s *Server) resolve(ctx context.Context, id string) (modelJSON, error) {
 	return list[at], nil
 }
 
+// modelList is a list as OpenAI has them.
+type modelList struct {
+	Data   []modelJSON `json:"data"`
+	Object string      `json:"object"` // list
+}
+
 func (s *Server) models(c echo.Context) error {
 	list := []modelJSON{}
 	if s.Config().File.OpenAIAPI.Enabled {
@@ -97,7 +103,7 @@ func (s *Server) models(c echo.Context) error {
 			return err
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"object": "list", "data": list})
+	return httpx.JSON(c, http.StatusOK, modelList{list, "list"})
 }
 
 func (s *Server) model(c echo.Context) error {

@@ -135,8 +135,73 @@ func (s *Server) create(c echo.Context) error {
 
 // response is a response as it is told.
 type response struct {
-	body map[string]any
+	body responseJSON
 	id   string
+}
+
+// responseJSON is a response on the wire. What an agent has no setting for is null.
+type responseJSON struct {
+	Created      int64           `json:"created_at"` // in seconds
+	Error        *responseError  `json:"error"`
+	ID           string          `json:"id"`
+	Incomplete   *cutShort       `json:"incomplete_details"`
+	Instructions *string         `json:"instructions"`
+	MaxTokens    *int            `json:"max_output_tokens"`
+	Metadata     json.RawMessage `json:"metadata"`
+	Model        string          `json:"model"`
+	Object       string          `json:"object"`
+	Output       []any           `json:"output"`
+	Parallel     bool            `json:"parallel_tool_calls"`
+	Previous     *string         `json:"previous_response_id"`
+	Reasoning    reasoningJSON   `json:"reasoning"`
+	Status       string          `json:"status"`
+	Store        bool            `json:"store"`
+	Temperature  *float64        `json:"temperature"`
+	Text         textJSON        `json:"text"`
+	ToolChoice   string          `json:"tool_choice"`
+	Tools        []any           `json:"tools"`
+	TopP         *float64        `json:"top_p"`
+	Truncation   string          `json:"truncation"`
+	Usage        *responseUsage  `json:"usage"` // null until it has ended
+}
+
+type responseError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// cutShort is why an answer isn't whole.
+type cutShort struct {
+	Reason string `json:"reason"`
+}
+
+type reasoningJSON struct {
+	Effort  *string `json:"effort"`
+	Summary *string `json:"summary"`
+}
+
+type textJSON struct {
+	Format textFormat `json:"format"`
+}
+
+type textFormat struct {
+	Type string `json:"type"`
+}
+
+type responseUsage struct {
+	Input        int             `json:"input_tokens"`
+	InputDetails inputDetails    `json:"input_tokens_details"`
+	Output       int             `json:"output_tokens"`
+	Details      reasoningTokens `json:"output_tokens_details"`
+	Total        int             `json:"total_tokens"`
+}
+
+type inputDetails struct {
+	Cached int `json:"cached_tokens"`
+}
+
+type reasoningTokens struct {
+	Reasoning int `json:"reasoning_tokens"`
 }
 
 func newResponse(v *conversation, q *responseRequest) *response {
@@ -145,25 +210,14 @@ func newResponse(v *conversation, q *responseRequest) *response {
 		metadata = q.Metadata
 	}
 	r := &response{id: responsePrefix + v.run}
-	r.body = map[string]any{"id": r.id, "object": "response", "created_at": stamp(time.Now()), "status": "in_progress", "model": v.model.ID,
-		"output": []any{}, "error": nil, "incomplete_details": nil, "instructions": nullable(q.Instructions), "metadata": metadata,
-		"previous_response_id": nullable(q.Previous), "parallel_tool_calls": true, "tool_choice": "auto", "tools": []any{}, "store": true,
-		"temperature": nil, "top_p": nil, "max_output_tokens": nil, "truncation": "disabled", "usage": nil,
-		"text": map[string]any{"format": map[string]string{"type": "text"}}, "reasoning": map[string]any{"effort": nil, "summary": nil}}
+	r.body = responseJSON{ID: r.id, Object: "response", Created: stamp(time.Now()), Status: "in_progress", Model: v.model.ID,
+		Output: []any{}, Instructions: route.TextOrNull(q.Instructions), Metadata: metadata, Previous: route.TextOrNull(q.Previous),
+		Parallel: true, ToolChoice: "auto", Tools: []any{}, Store: true, Truncation: "disabled", Text: textJSON{textFormat{"text"}}}
 	return r
 }
 
-// nullable is a text, or null for an empty one.
-func nullable(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func (u usage) response() map[string]any {
-	return map[string]any{"input_tokens": u.Input, "output_tokens": u.Output, "total_tokens": u.Total,
-		"input_tokens_details": map[string]int{"cached_tokens": 0}, "output_tokens_details": map[string]int{"reasoning_tokens": 0}}
+func (u usage) response() *responseUsage {
+	return &responseUsage{Input: u.Input, Output: u.Output, Total: u.Total}
 }
 
 // thought is the item with what the agent thought and did.
@@ -191,16 +245,16 @@ func (r *response) end(thoughts, text string, o outcome) {
 	if thoughts != "" {
 		output = append(output, r.thought(thoughts, "completed"))
 	}
-	r.body["output"], r.body["usage"] = append(output, r.said(text, "completed")), o.usage.response()
+	r.body.Output, r.body.Usage = append(output, r.said(text, "completed")), o.usage.response()
 	switch {
 	case o.failed != "":
-		r.body["status"], r.body["error"] = "failed", map[string]string{"code": "server_error", "message": o.failed}
+		r.body.Status, r.body.Error = "failed", &responseError{"server_error", o.failed}
 	case finishOf(o) == "length":
-		r.body["status"], r.body["incomplete_details"] = "incomplete", map[string]string{"reason": "max_output_tokens"}
+		r.body.Status, r.body.Incomplete = "incomplete", &cutShort{"max_output_tokens"}
 	case o.status == runs.Interrupted && o.reason == "":
-		r.body["status"] = "cancelled"
+		r.body.Status = "cancelled"
 	default:
-		r.body["status"] = "completed"
+		r.body.Status = "completed"
 	}
 }
 
@@ -242,7 +296,7 @@ func (s *Server) responseStream(c echo.Context, v *conversation, r *response) er
 		return err
 	}
 	r.end(w.thoughts.String(), text, o)
-	status, _ := r.body["status"].(string)
+	status := r.body.Status
 	if status == "cancelled" { // has no event of its own
 		status = "incomplete"
 	}
@@ -386,7 +440,7 @@ func (s *Server) get(c echo.Context) error {
 		return err
 	}
 	r := newResponse(&conversation{run: run, model: modelJSON{ID: at.Model}}, &responseRequest{})
-	r.body["created_at"] = stamp(row.Created)
+	r.body.Created = stamp(row.Created)
 	if !runs.Done(row.Status) {
 		return httpx.JSON(c, http.StatusOK, r.body)
 	}

@@ -98,16 +98,11 @@ func Operations() []openapi.Op {
 	events := openapi.Answer{Status: 200, Type: "text/event-stream", Schema: openapi.String()}
 	chunks, told := events, events
 	chunks.Text, told.Text = "Its chunks, and [DONE]", "Its events"
-	response := openapi.Open(openapi.Object(openapi.Req("id", openapi.String()), openapi.Req("object", openapi.Enum("response")),
-		openapi.Req("created_at", openapi.Int(0)), openapi.Req("model", openapi.String()),
-		openapi.Req("status", openapi.Enum("in_progress", "completed", "incomplete", "failed", "cancelled")),
-		openapi.Req("output", openapi.List(openapi.Map(nil))), openapi.Req("error", openapi.Nullable(openapi.Map(nil))),
-		openapi.Req("usage", openapi.Nullable(openapi.Map(nil))), openapi.Req("previous_response_id", openapi.Nullable(openapi.String())),
-		openapi.Req("metadata", openapi.Map(nil))))
+	response := openapi.Ref("Response")
 	fail := []int{404, 410, 429, 502}
 	ops := []openapi.Op{
 		{ID: "listAgentsAsModels", Tag: tag, Text: "List agents, as models",
-			Out: route.Answered("The list", openapi.Object(openapi.Req("object", openapi.Enum("list")), openapi.Req("data", openapi.List(openapi.Of[modelJSON]()))))},
+			Out: route.Answered("The list", openapi.Of[modelList](openapi.Is("object", openapi.Enum("list"))))},
 		{ID: "getAgentAsModel", Tag: tag, Text: "Get an agent, as a model", Out: route.Answered("The model", openapi.Of[modelJSON]())},
 		{ID: "createChatCompletion", Tag: tag, Text: "Talk to an agent",
 			More: "The conversation is recognised by the messages that the agent has answered, or by its name in the header X-Conversation-Id. Tools of the client aren't called.",
@@ -135,5 +130,10 @@ func Operations() []openapi.Op {
 
 // Schemas are the shapes that [Operations] refers to by name.
 func Schemas() map[string]openapi.Schema {
-	return map[string]openapi.Schema{"Failure": openapi.Object(openapi.Req("error", openapi.Of[failure]()))}
+	return map[string]openapi.Schema{
+		"Failure": openapi.Of[failureJSON](openapi.Is("error", openapi.Of[failure]())),
+		"Response": openapi.Of[responseJSON](openapi.Is("object", openapi.Enum("response")), openapi.Is("metadata", openapi.Map(nil)),
+			openapi.Is("status", openapi.Enum("in_progress", "completed", "incomplete", "failed", "cancelled")),
+			openapi.Is("output", openapi.List(openapi.Map(nil))), openapi.Is("tools", openapi.List(openapi.Map(nil)))),
+	}
 }

@@ -7,6 +7,7 @@ first that fails.
 
 import json
 import sys
+import uuid
 
 from langgraph_sdk import get_sync_client
 
@@ -53,6 +54,31 @@ def question_by_state(client):
     client.threads.update_state(thread, human("Blue"), as_node="user")
     values = client.runs.wait(thread, AGENT, input=None)
     equal(values["messages"][-1]["content"], "Blue.", "answer after update_state")
+
+
+def waiting(client, mark, **more):
+    """The rows of threads that wait for a person, as inboxes for LangChain's requests look for them."""
+    return client.threads.search(status="interrupted", metadata={"inbox": mark}, limit=10, **more)
+
+
+def inbox(client, native=False):
+    for by_id in (False, True):
+        mark = uuid.uuid4().hex
+        thread = client.threads.create(metadata={"inbox": mark})["thread_id"]
+        client.runs.wait(thread, AGENT, input=scripted(QUESTION, {"text": "Red it is."}))
+        if native:  # its rows are light unless they are asked for more
+            equal([(r["thread_id"], r["interrupts"]) for r in waiting(client, mark)], [(thread, {})], "a light row")
+        (row,) = waiting(client, mark, **({"select": ["thread_id", "interrupts"]} if native else {}))
+        (asked,) = [i for of_task in row["interrupts"].values() for i in of_task]
+        (request,), (review,) = asked["value"]["action_requests"], asked["value"]["review_configs"]
+        equal((request["name"], request["args"]["question"]), ("ask_clarification", "Which colour?"), "the request")
+        equal((review["action_name"], review["allowed_decisions"]), ("ask_clarification", ["respond", "reject"]), "how it can be answered")
+        equal(asked["value"]["question"], "Which colour?", "the question in its own shape")
+        equal(client.threads.get(thread)["interrupts"], row["interrupts"], "interrupts of the thread")
+        answer = {"decisions": [{"type": "respond", "message": "Red"}]}
+        values = client.runs.wait(thread, AGENT, command={"resume": {asked["id"]: answer} if by_id else answer})
+        equal([m["content"] for m in values["messages"][-2:]], ["Red", "Red it is."], "the decision and what came of it")
+        equal(waiting(client, mark), [], "what waits behind the answer")
 
 
 def breakpoint_(client):
@@ -135,9 +161,11 @@ def helpers(client):
 def main(base):
     for mount in ("", "/api/langgraph"):
         client = get_sync_client(url=base + mount, api_key=None)
-        for check in (question, question_by_state, breakpoint_, modes, later, travel, helpers):
+        for check in (question, question_by_state, inbox, breakpoint_, modes, later, travel, helpers):
             check(client)
             print(f"ok {check.__name__} at {mount or '/'}", flush=True)
+    inbox(get_sync_client(url=base + "/api", api_key=None), native=True)
+    print("ok inbox at /api", flush=True)
 
 
 if __name__ == "__main__":

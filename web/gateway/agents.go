@@ -79,6 +79,10 @@ func agentError(err error, name string, broken int) error {
 	return err
 }
 
+type agentList struct {
+	Agents []agentJSON `json:"agents"`
+}
+
 func (g *Gateway) listAgents(c echo.Context) error {
 	list, err := g.Agents.List(g.Owner(c))
 	if err != nil {
@@ -99,7 +103,13 @@ func (g *Gateway) listAgents(c echo.Context) error {
 		}
 		out = append(out, one)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"agents": out})
+	return httpx.JSON(c, http.StatusOK, agentList{out})
+}
+
+// checkedName is whether a name is free, and the form in which it is stored.
+type checkedName struct {
+	Available bool   `json:"available"`
+	Name      string `json:"name"`
 }
 
 func (g *Gateway) checkAgent(c echo.Context) error {
@@ -109,7 +119,7 @@ func (g *Gateway) checkAgent(c echo.Context) error {
 		errors.As(err, &bad)
 		return httpx.Invalid("query", "name", "%s", bad.Why)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"available": !g.Agents.Has(g.Owner(c), name), "name": name})
+	return httpx.JSON(c, http.StatusOK, checkedName{!g.Agents.Has(g.Owner(c), name), name})
 }
 
 // agentName is the name of the path as agents are stored, or a 404.
@@ -246,6 +256,11 @@ func (g *Gateway) deleteAgent(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// textJSON is the text of USER.md.
+type textJSON struct {
+	Content string `json:"content"`
+}
+
 func (g *Gateway) userProfile(c echo.Context) error {
 	text, err := g.Agents.User(g.Owner(c))
 	var bad *profile.Invalid
@@ -255,7 +270,7 @@ func (g *Gateway) userProfile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]string{"content": text})
+	return httpx.JSON(c, http.StatusOK, textJSON{text})
 }
 
 // textBody is the body of putUserProfile.
@@ -274,5 +289,5 @@ func (g *Gateway) putUserProfile(c echo.Context) error {
 	if err := g.Agents.SetUser(g.Owner(c), *b.Content); err != nil {
 		return agentError(err, "", http.StatusUnprocessableEntity)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]string{"content": *b.Content})
+	return httpx.JSON(c, http.StatusOK, textJSON{*b.Content})
 }

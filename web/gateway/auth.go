@@ -110,13 +110,18 @@ func (g *Gateway) bindAuth(c echo.Context, into any) error {
 	return nil
 }
 
+type setupStatusJSON struct {
+	NeedsSetup   bool `json:"needs_setup"`
+	Registration bool `json:"registration_enabled"`
+}
+
 // setupStatus is GET /v1/auth/setup-status.
 func (g *Gateway) setupStatus(c echo.Context) error {
 	needs, err := g.Accounts.NeedsSetup(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]bool{"needs_setup": needs, "registration_enabled": g.mayRegister()})
+	return httpx.JSON(c, http.StatusOK, setupStatusJSON{needs, g.mayRegister()})
 }
 
 func (g *Gateway) mayRegister() bool {
@@ -129,6 +134,11 @@ type provider struct {
 	Type        string `json:"type"`
 }
 
+// serviceList are the services to sign in with.
+type serviceList struct {
+	Providers []provider `json:"providers"`
+}
+
 // providers is GET /v1/auth/providers.
 func (g *Gateway) providers(c echo.Context) error {
 	list := []provider{}
@@ -137,7 +147,7 @@ func (g *Gateway) providers(c echo.Context) error {
 			list = append(list, provider{p.ID, p.Name, "oidc"})
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"providers": list})
+	return httpx.JSON(c, http.StatusOK, serviceList{list})
 }
 
 type credentials struct {
@@ -268,8 +278,13 @@ func (g *Gateway) logout(c echo.Context) error {
 	return message(c, "Successfully logged out")
 }
 
+// messageJSON is a sentence for people.
+type messageJSON struct {
+	Message string `json:"message"`
+}
+
 func message(c echo.Context, text string) error {
-	return httpx.JSON(c, http.StatusOK, map[string]string{"message": text})
+	return httpx.JSON(c, http.StatusOK, messageJSON{text})
 }
 
 type me struct {

@@ -23,6 +23,16 @@ type branchBody struct {
 	Title    string   `json:"title"`
 }
 
+// branchJSON is a branch and where it comes from.
+type branchJSON struct {
+	Message    string `json:"branched_from_message_id"`
+	Seed       string `json:"history_seed_mode"`
+	Checkpoint string `json:"parent_checkpoint_id"`
+	Parent     string `json:"parent_thread_id"`
+	Thread     string `json:"thread_id"`
+	Files      string `json:"workspace_clone_mode"`
+}
+
 // branchThread makes a thread from an answer of another one, as DeerFlow's gateway does.
 func (g *Gateway) branchThread(c echo.Context, t store.Thread) error {
 	var body branchBody
@@ -49,6 +59,5 @@ func (g *Gateway) branchThread(c echo.Context, t store.Thread) error {
 		files = "current_thread_best_effort"
 	}
 	return httpx.JSON(c, http.StatusOK,
-		map[string]string{"thread_id": b.Thread.ID, "parent_thread_id": b.Parent, "parent_checkpoint_id": b.Checkpoint,
-			"branched_from_message_id": body.Message, "workspace_clone_mode": files, "history_seed_mode": "seeded"})
+		branchJSON{Message: body.Message, Seed: "seeded", Checkpoint: b.Checkpoint, Parent: b.Parent, Thread: b.Thread.ID, Files: files})
 }

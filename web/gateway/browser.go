@@ -49,7 +49,13 @@ func (g *Gateway) navigateBrowser(c echo.Context, t store.Thread) error {
 	case err != nil:
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "url": v.Address, "title": v.Title})
+	return httpx.JSON(c, http.StatusOK, openedPage{true, v.Title, v.Address})
+}
+
+type openedPage struct {
+	Success bool   `json:"success"`
+	Title   string `json:"title"`
+	URL     string `json:"url"`
 }
 
 // describeBrowser is the operation of that route.
@@ -57,5 +63,5 @@ func describeBrowser() []o.Op {
 	return []o.Op{{ID: "navigateBrowser", Tag: "Threads", Text: "Open an address in a thread's browser",
 		More: "The browser is the one that the agent of the thread uses.", Fail: []int{404, 409, 422},
 		Body: o.Reads[navigateBody](o.Req("url", o.String())),
-		Out:  route.Answered("The page", o.Object(o.Req("success", o.Bool()), o.Req("url", o.String()), o.Req("title", o.String())))}}
+		Out:  route.Answered("The page", o.Of[openedPage]())}}
 }

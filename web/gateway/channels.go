@@ -92,17 +92,28 @@ func refusedChannel(err error) error {
 	return httpx.Errorf(http.StatusBadRequest, "%s", no.Error())
 }
 
+// channelsJSON is whether chat apps are served at all, and each of them.
+type channelsJSON struct {
+	Channels map[string]channelSwitches `json:"channels"`
+	Running  bool                       `json:"service_running"`
+}
+
+type channelSwitches struct {
+	Enabled bool `json:"enabled"`
+	Running bool `json:"running"`
+}
+
 func (g *Gateway) channelList(c echo.Context) error {
-	all := map[string]any{}
+	all := map[string]channelSwitches{}
 	if g.Channels.Available() {
 		f := g.Config().File
 		for _, p := range channels.Providers() {
 			section, _ := f.Channel(p.Name)
 			s, _ := g.Channels.Hub.Status(p.Name)
-			all[p.Name] = map[string]bool{"enabled": section.Enabled, "running": s.Running}
+			all[p.Name] = channelSwitches{section.Enabled, s.Running}
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"service_running": g.Channels.Available(), "channels": all})
+	return httpx.JSON(c, http.StatusOK, channelsJSON{all, g.Channels.Available()})
 }
 
 func (g *Gateway) restartChannel(c echo.Context) error {
@@ -121,7 +132,7 @@ func (g *Gateway) restartChannel(c echo.Context) error {
 	if !ok {
 		message = "Channel " + name + " is not configured"
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": ok, "message": message})
+	return httpx.JSON(c, http.StatusOK, route.DoneMessage{Message: message, Success: ok})
 }
 
 // field is a credential as forms show it.
@@ -146,10 +157,15 @@ type providerView struct {
 	Values           map[string]string `json:"credential_values"`
 }
 
+type providerList struct {
+	Enabled   bool           `json:"enabled"`
+	Providers []providerView `json:"providers"`
+}
+
 func (g *Gateway) channelProviders(c echo.Context) error {
 	list := []providerView{}
 	if !g.Channels.Available() || !g.Channels.Connectable() {
-		return httpx.JSON(c, http.StatusOK, map[string]any{"enabled": false, "providers": list})
+		return httpx.JSON(c, http.StatusOK, providerList{false, list})
 	}
 	for _, p := range channels.Providers() {
 		v, err := g.viewProvider(c, p)
@@ -158,7 +174,7 @@ func (g *Gateway) channelProviders(c echo.Context) error {
 		}
 		list = append(list, v)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"enabled": true, "providers": list})
+	return httpx.JSON(c, http.StatusOK, providerList{true, list})
 }
 
 func (g *Gateway) viewProvider(c echo.Context, p channels.Provider) (providerView, error) {
@@ -202,6 +218,10 @@ func orNull(text string) *string {
 	return &text
 }
 
+type connectionList struct {
+	Connections []connectionView `json:"connections"`
+}
+
 func (g *Gateway) connections(c echo.Context) error {
 	out := []connectionView{}
 	if g.Channels.Available() && g.Channels.Connectable() {
@@ -214,7 +234,7 @@ func (g *Gateway) connections(c echo.Context) error {
 				orNull(one.AccountName), orNull(one.Workspace), orNull(one.WorkspaceName), []string{}, one.Metadata})
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"connections": out})
+	return httpx.JSON(c, http.StatusOK, connectionList{out})
 }
 
 func (g *Gateway) disconnect(c echo.Context) error {
@@ -233,19 +253,29 @@ func (g *Gateway) disconnect(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// connectCode is a code that connects an account, and how to use it.
+type connectCode struct {
+	Code        string  `json:"code"`
+	ExpiresIn   int     `json:"expires_in"` // seconds
+	Instruction string  `json:"instruction"`
+	Mode        string  `json:"mode"`
+	Provider    string  `json:"provider"`
+	URL         *string `json:"url"`
+}
+
 func (g *Gateway) connect(c echo.Context, p channels.Provider) error {
 	offer, err := g.Channels.Connect(c.Request().Context(), g.Owner(c), p)
 	if err != nil {
 		return refusedChannel(err)
 	}
-	out := map[string]any{"provider": p.Name, "mode": "binding_code", "url": orNull(offer.Link), "code": offer.Code,
-		"instruction": "Send this to the bot in a private chat: /connect " + offer.Code,
-		"expires_in":  int(offer.Valid.Seconds())}
+	out := connectCode{Code: offer.Code, ExpiresIn: int(offer.Valid.Seconds()),
+		Instruction: "Send this to the bot in a private chat: /connect " + offer.Code,
+		Mode:        "binding_code", Provider: p.Name, URL: orNull(offer.Link)}
 	if p.Link != nil {
-		out["mode"] = "deep_link"
+		out.Mode = "deep_link"
 	}
 	if offer.Link != "" {
-		out["instruction"] = "Open the link and press Start, or send this to the bot: /start " + offer.Code
+		out.Instruction = "Open the link and press Start, or send this to the bot: /start " + offer.Code
 	}
 	return httpx.JSON(c, http.StatusOK, out)
 }

@@ -16,20 +16,32 @@ import (
 	"fawn/web/route"
 )
 
+// testedChannel is whether credentials work, and what the bot may not do with them.
+type testedChannel struct {
+	Account string         `json:"account"`
+	Error   *string        `json:"error"`
+	Latency int64          `json:"latency_ms"`
+	Missing []missingRight `json:"missing"`
+	OK      bool           `json:"ok"`
+}
+
+type missingRight struct {
+	Permission string `json:"permission"`
+	Prevents   string `json:"prevents"`
+}
+
 func (g *Gateway) testChannel(c echo.Context, p channels.Provider, values map[string]string) error {
 	t, err := g.Channels.Test(c.Request().Context(), p, values)
 	if err != nil {
 		return refusedChannel(err)
 	}
-	out := map[string]any{"ok": t.Err == nil, "account": t.Me.Name, "latency_ms": t.Took.Milliseconds(), "error": nil}
+	out := testedChannel{Account: t.Me.Name, Latency: t.Took.Milliseconds(), Missing: []missingRight{}, OK: t.Err == nil}
 	if t.Err != nil {
-		out["error"] = bots.Explain(t.Err)
+		out.Error = new(bots.Explain(t.Err))
 	}
-	missing := []any{}
 	for _, l := range t.Lacks {
-		missing = append(missing, map[string]any{"permission": l.Need, "prevents": bots.Prevents(l.Loses)})
+		out.Missing = append(out.Missing, missingRight{l.Need, bots.Prevents(l.Loses)})
 	}
-	out["missing"] = missing
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
@@ -42,6 +54,20 @@ func moment(t time.Time) *string {
 	return &text
 }
 
+// channelStatusJSON is the state of a bot. Times are null until there was one.
+type channelStatusJSON struct {
+	Since       *string `json:"connected_since"`
+	Error       *string `json:"last_error"`
+	ErrorAt     *string `json:"last_error_at"`
+	LastIn      *string `json:"last_in_at"`
+	LastOut     *string `json:"last_out_at"`
+	RateLimited *string `json:"rate_limited_until"`
+	Reconnects  int     `json:"reconnects"`
+	Running     bool    `json:"running"`
+	Undelivered int     `json:"undelivered"`
+	Waiting     int     `json:"waiting"`
+}
+
 func (g *Gateway) channelStatus(c echo.Context, p channels.Provider) error {
 	s, _ := g.Channels.Hub.Status(p.Name)
 	open, err := g.DB.OpenAnswers(c.Request().Context(), p.Name)
@@ -52,10 +78,9 @@ func (g *Gateway) channelStatus(c echo.Context, p channels.Provider) error {
 	if text := s.Error; text != "" && principal.Of(c.Request().Context()).Operator() {
 		failure = &text
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"running": s.Running, "connected_since": moment(s.Since),
-		"reconnects": s.Reconnects, "last_error": failure, "last_error_at": moment(s.ErrorAt),
-		"last_in_at": moment(s.LastIn), "last_out_at": moment(s.LastOut), "waiting": s.Waiting,
-		"undelivered": len(open), "rate_limited_until": moment(s.RateLimited)})
+	return httpx.JSON(c, http.StatusOK, channelStatusJSON{Since: moment(s.Since), Error: failure, ErrorAt: moment(s.ErrorAt),
+		LastIn: moment(s.LastIn), LastOut: moment(s.LastOut), RateLimited: moment(s.RateLimited), Reconnects: s.Reconnects,
+		Running: s.Running, Undelivered: len(open), Waiting: s.Waiting})
 }
 
 // chatView is a chat or topic.
@@ -68,6 +93,10 @@ type chatView struct {
 	Thread   string `json:"thread_id"`
 	Owner    string `json:"owner"`
 	Enabled  bool   `json:"enabled"`
+}
+
+type chatList struct {
+	Chats []chatView `json:"chats"`
 }
 
 func (g *Gateway) channelChats(c echo.Context) error {
@@ -83,7 +112,7 @@ func (g *Gateway) channelChats(c echo.Context) error {
 	for _, one := range list {
 		out = append(out, viewChat(one))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"chats": out})
+	return httpx.JSON(c, http.StatusOK, chatList{out})
 }
 
 func viewChat(c store.ChannelChat) chatView {
@@ -143,6 +172,10 @@ type deliveryView struct {
 	At       *string `json:"created_at"`
 }
 
+type deliveryList struct {
+	Deliveries []deliveryView `json:"deliveries"`
+}
+
 func (g *Gateway) deliveries(c echo.Context) error {
 	list, err := g.DB.Undelivered(c.Request().Context(), mostDeliveries)
 	if err != nil {
@@ -153,7 +186,7 @@ func (g *Gateway) deliveries(c echo.Context) error {
 		out = append(out, deliveryView{one.Run, one.Piece, one.Provider, one.Chat, one.State,
 			channels.Trouble(one).Text, moment(one.At)})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"deliveries": out})
+	return httpx.JSON(c, http.StatusOK, deliveryList{out})
 }
 
 func (g *Gateway) retryDelivery(c echo.Context) error {

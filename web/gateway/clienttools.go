@@ -42,5 +42,5 @@ func (g *Gateway) answerClientTool(c echo.Context, t store.Thread) error {
 	case err != nil:
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true})
+	return httpx.JSON(c, http.StatusOK, route.Done{Success: true})
 }

@@ -143,6 +143,10 @@ type modelRecord struct {
 	Seen  int    `json:"compared"`
 }
 
+type modelRecordList struct {
+	Models []modelRecord `json:"models"`
+}
+
 // modelRecords is GET /comparisons/records: how often the models that the asker may use were preferred, by everybody.
 func (g *Gateway) modelRecords(c echo.Context) error {
 	ctx := c.Request().Context()
@@ -159,7 +163,7 @@ func (g *Gateway) modelRecords(c echo.Context) error {
 	for i, r := range list {
 		out[i] = modelRecord{r.Model, r.Won, r.Seen}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"models": out})
+	return httpx.JSON(c, http.StatusOK, modelRecordList{out})
 }
 
 // describeComparisons describes the routes.
@@ -173,7 +177,7 @@ func describeComparisons() []o.Op {
 			Body: o.Reads[compareBody](o.Req("message", o.String()), o.Req("models", o.List(o.String()))),
 			Out:  []o.Answer{{Status: 201, Text: "The comparison, under way", Schema: one}}, Fail: []int{403, 404, 409}},
 		{ID: "listModelRecords", Tag: tag, Text: "Tell how often each model's answer was preferred",
-			Out: route.Answered("The models, the best first", o.Object(o.Req("models", o.List(o.Of[modelRecord]()))))},
+			Out: route.Answered("The models, the best first", o.Of[modelRecordList]())},
 		{ID: "getComparison", Tag: tag, Text: "Get a comparison", Out: route.Answered("The comparison", one)},
 		{ID: "chooseAnswer", Tag: tag, Text: "Say which answer of a comparison is better", More: "The threads of the others stay.",
 			Need: true, Body: o.Reads[choiceBody](o.Req("thread_id", o.String())), Out: route.Answered("The comparison", one)},

@@ -18,6 +18,19 @@ const (
 	maxDays     = 366
 )
 
+// consoleSums are the totals of an owner.
+type consoleSums struct {
+	ActiveRuns int                `json:"active_runs"`
+	Costs      map[string]float64 `json:"costs"`
+	Currency   *string            `json:"currency"`
+	FailedRuns int                `json:"failed_runs"`
+	Agents     int                `json:"total_agents"`
+	Cost       *float64           `json:"total_cost"` // null when it is in several currencies
+	Runs       int                `json:"total_runs"`
+	Threads    int                `json:"total_threads"`
+	Tokens     int64              `json:"total_tokens"`
+}
+
 func (g *Gateway) consoleStats(c echo.Context) error {
 	t, err := g.DB.Totals(c.Request().Context(), g.Owner(c))
 	if err != nil {
@@ -32,9 +45,8 @@ func (g *Gateway) consoleStats(c echo.Context) error {
 		all.add(s)
 	}
 	cost, currency := all.sum()
-	return httpx.JSON(c, http.StatusOK, map[string]any{"total_cost": cost, "currency": currency, "costs": all.amounts(),
-		"total_runs": t.Runs, "active_runs": t.ActiveRuns, "failed_runs": t.Failed, "total_threads": t.Threads,
-		"total_agents": t.Assistants + 1, "total_tokens": t.Tokens}) // the built-in one counts
+	return httpx.JSON(c, http.StatusOK, consoleSums{ActiveRuns: t.ActiveRuns, Costs: all.amounts(), Currency: currency, FailedRuns: t.Failed,
+		Agents: t.Assistants + 1, Cost: cost, Runs: t.Runs, Threads: t.Threads, Tokens: t.Tokens}) // the built-in one counts
 }
 
 type consoleRun struct {
@@ -47,6 +59,11 @@ type consoleRun struct {
 	Error     *string `json:"error"`
 	CreatedAt string  `json:"created_at"`
 	UpdatedAt string  `json:"updated_at"`
+}
+
+type consoleRunPage struct {
+	More bool         `json:"has_more"`
+	Runs []consoleRun `json:"runs"`
 }
 
 func (g *Gateway) consoleRuns(c echo.Context) error {
@@ -69,7 +86,7 @@ func (g *Gateway) consoleRuns(c echo.Context) error {
 			Assistant: one.Assistant, Status: r.Status, Tokens: one.Total,
 			Error: one.Error, CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"runs": out, "has_more": more})
+	return httpx.JSON(c, http.StatusOK, consoleRunPage{more, out})
 }
 
 type usageDay struct {

@@ -15,17 +15,17 @@ func describeProfiles() []o.Op {
 		o.Is("skills", o.List(o.String())), o.Is("knowledge", o.List(o.String())), o.Is("model_settings", o.Map(nil)),
 		o.Is("thinking_enabled", o.Bool()), o.Is("reasoning_effort", effort), o.Is("soul", o.String())}
 	one := route.Answered("The agent", o.Ref("CustomAgent"))
-	text := o.Object(o.Req("content", o.String()))
+	text := o.Of[textJSON]()
 	return []o.Op{
 		{ID: "listAgents", Tag: tag, Text: "List custom agents",
 			More: off + " An agent whose files can't be read has an error.",
 			Out: route.Answered("The agents by name, without their souls",
-				o.Object(o.Req("agents", o.List(o.Ref("CustomAgent"))))),
+				o.Of[agentList](o.Is("agents", o.List(o.Ref("CustomAgent"))))),
 			Fail: []int{403}},
 		{ID: "checkAgentName", Tag: tag, Text: "Check that a name is valid and free", More: off,
 			Query: []o.Param{{Name: "name", Schema: o.String(), Text: "Letters, digits and hyphens"}},
 			Out: route.Answered("Whether it is free, and the name as it would be stored",
-				o.Object(o.Req("available", o.Bool()), o.Req("name", o.String()))), Fail: []int{403}},
+				o.Of[checkedName]()), Fail: []int{403}},
 		{ID: "getAgent", Tag: tag, Text: "Get a custom agent", More: off, Out: one, Fail: []int{403, 409}},
 		{ID: "createAgent", Tag: tag, Text: "Create a custom agent", More: off, Need: true,
 			Body: o.Reads[agentBody](append(parts, o.Req("name", o.String()))...),

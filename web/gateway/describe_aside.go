@@ -11,18 +11,17 @@ func describeAside() []o.Op {
 	const tag = "DeerFlow"
 	body := o.Reads[suggestBody](o.Is("n", o.Range(1, maxSuggestions)))
 	list := route.Answered("The suggestions; empty if disabled or unavailable",
-		o.Object(o.Req("suggestions", o.List(o.String()))))
+		o.Of[suggestionList]())
 	return []o.Op{
 		{ID: "suggestFollowUps", Example: `{"messages": [{"role": "user", "content": "How many legs has a deer?"}, {"role": "assistant", "content": "Four."}], "n": 3}`, Tag: tag, Text: "Suggest follow-up questions", Body: body, Out: list},
 		{ID: "suggestFollowUpsInThread", Tag: tag, Text: "Suggest follow-up questions, counted towards the thread's usage",
 			Body: body, Out: list},
 		{ID: "getSuggestionsConfig", Tag: tag, Text: "Suggestion settings",
-			Out: route.Answered("The settings", o.Object(o.Req("enabled", o.Bool()),
-				o.Req("max_suggestions", o.Range(1, maxSuggestions))))},
+			Out: route.Answered("The settings", o.Of[suggestionSettings](o.Is("max_suggestions", o.Range(1, maxSuggestions))))},
 		{ID: "polishInput", Tag: tag, Text: "Improve a draft", Need: true,
 			Body: o.Reads[polishBody](o.Req("text", o.String()), o.Is("thread_id", o.ID())),
 			Out: route.Answered("The draft",
-				o.Object(o.Req("rewritten_text", o.String()), o.Req("changed", o.Bool()))),
+				o.Of[polishedJSON]()),
 			Fail: []int{400, 404, 503}},
 	}
 }

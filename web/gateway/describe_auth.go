@@ -10,16 +10,16 @@ import (
 func describeAuth() []o.Op {
 	const tag = "Accounts"
 	one := o.Ref("Me")
-	said := route.Answered("Done", o.Object(o.Req("message", o.String())))
+	said := route.Answered("Done", o.Of[messageJSON]())
 	made := func(text string, s o.Schema) []o.Answer { return []o.Answer{{Status: 201, Text: text, Schema: s}} }
 	link := made("A link that can be used once", o.Of[linkJSON]())
 	role := o.Enum("owner", "admin", "user")
 	return []o.Op{
 		{ID: "getSetupStatus", Tag: tag, Text: "Tell whether the server has an owner yet",
 			Out: route.Answered("The status",
-				o.Object(o.Req("needs_setup", o.Bool()), o.Req("registration_enabled", o.Bool())))},
+				o.Of[setupStatusJSON]())},
 		{ID: "listProviders", Tag: tag, Text: "List services to sign in with",
-			Out: route.Answered("The services", o.Object(o.Req("providers", o.List(o.Of[provider]()))))},
+			Out: route.Answered("The services", o.Of[serviceList]())},
 		{ID: "createOwner", Tag: tag, Text: "Create the owner's account",
 			More: "token is that of the set-up link which the server shows on its console.", Need: true,
 			Body: o.Reads[credentials](append(o.Without("keep_tokens"), o.Req("email", o.String()), o.Req("password", o.String()))...),

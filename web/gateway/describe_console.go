@@ -8,19 +8,15 @@ import (
 
 func describeConsole() []o.Op {
 	const tag = "Console"
-	cost := []o.Prop{o.Req("total_cost", o.Nullable(o.Number())), o.Req("currency", o.Nullable(o.String())),
-		o.Req("costs", o.Map(o.Number()))}
 	return []o.Op{
 		{ID: "getConsoleStats", Tag: tag, Text: "Get overall statistics",
 			Out: route.Answered("The statistics",
-				o.Object(append(cost[:3:3], o.Req("total_runs", o.Int(0)), o.Req("active_runs", o.Int(0)),
-					o.Req("failed_runs", o.Int(0)),
-					o.Req("total_threads", o.Int(0)), o.Req("total_agents", o.Int(1)),
-					o.Req("total_tokens", o.Int(0)))...))},
+				o.Of[consoleSums](o.Is("total_runs", o.Int(0)), o.Is("active_runs", o.Int(0)), o.Is("failed_runs", o.Int(0)),
+					o.Is("total_threads", o.Int(0)), o.Is("total_agents", o.Int(1)), o.Is("total_tokens", o.Int(0))))},
 		{ID: "listConsoleRuns", Tag: tag, Text: "List the runs of all threads, newest first",
 			Query: []o.Param{{Name: "limit", Schema: o.Range(1, maxConsole)}, {Name: "offset", Schema: o.Int(0)},
 				{Name: "status", Schema: o.Enum("pending", "running", "success", "error", "timeout", "interrupted")}},
-			Out: route.Answered("A page of runs", o.Object(o.Req("runs", o.List(o.Of[consoleRun]())), o.Req("has_more", o.Bool())))},
+			Out: route.Answered("A page of runs", o.Of[consoleRunPage]())},
 		{ID: "getConsoleUsage", Tag: tag,
 			Text: "Get tokens and cost by day, model and user, and what is left of budgets",
 			More: "by_user is there for whoever runs an installation with accounts. budgets is null when they are off; limits of 0 are none.",

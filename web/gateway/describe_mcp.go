@@ -12,12 +12,12 @@ import (
 // describeMCP are the routes of MCP servers.
 func describeMCP() []o.Op {
 	const tag = "MCP servers"
-	servers := o.Object(o.Req("mcp_servers", o.Map(o.Map(nil))))
+	servers := o.Of[serversJSON](o.Is("mcp_servers", o.Map(o.Map(nil))))
 	all := route.Answered("The servers, with secrets masked", servers)
-	status := route.Answered("How the servers are", o.Object(o.Req("servers", o.List(o.Ref("MCPStatus")))))
+	status := route.Answered("How the servers are", o.Of[mcpStatusList](o.Is("servers", o.List(o.Ref("MCPStatus")))))
 	questions := route.Answered("The questions that are open",
-		o.Object(o.Req("questions", o.List(o.Ref("MCPQuestion")))))
-	tools := route.Answered("The servers with their tools", o.Object(o.Req("servers", o.List(o.Ref("ThreadServer")))))
+		o.Of[mcpQuestionList](o.Is("questions", o.List(o.Ref("MCPQuestion")))))
+	tools := route.Answered("The servers with their tools", o.Of[threadServers](o.Is("servers", o.List(o.Ref("ThreadServer")))))
 	return []o.Op{
 		{ID: "getMCPConfig", Tag: tag, Text: "Get the configuration of MCP servers",
 			More: "Values of env and headers, and what else sounds like a secret, are ***; secrets of oauth are null.",
@@ -30,13 +30,13 @@ func describeMCP() []o.Op {
 			Body: o.Reads[serverSwitch](o.Req("server_name", o.String()), o.Req("enabled", o.Bool())), Out: all,
 			Fail: []int{400, 404}},
 		{ID: "resetMCP", Tag: tag, Text: "Start all MCP servers anew",
-			Out:  route.Answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))),
+			Out:  route.Answered("Done", o.Of[route.DoneMessage]()),
 			Fail: []int{404}},
 		{ID: "getMCPStatus", Tag: tag, Text: "Get the state, tools and log of MCP servers", Out: status, Fail: []int{404}},
 		{ID: "reconnectMCPServer", Tag: tag, Text: "Start an MCP server anew", Out: status},
 		{ID: "loginMCPServer", Tag: tag, Text: "Begin a login at an MCP server",
 			More: "Open authorization_url in the browser that asks: a cookie lets only that one end the login, within ten " +
-				"minutes.", Out: route.Answered("Where to go", o.Object(o.Req("authorization_url", o.String()))),
+				"minutes.", Out: route.Answered("Where to go", o.Of[begunLogin]()),
 			Fail: []int{400, 404, 502}},
 		{ID: "logoutMCPServer", Tag: tag, Text: "Forget the tokens of an MCP server", Out: status},
 		{ID: "getThreadTools", Tag: tag, Text: "Get the tools of MCP servers that a thread has", Out: tools},
@@ -61,7 +61,7 @@ func describeMCP() []o.Op {
 			More: "The tools of context.client_tools of a run are its client's: the custom event client_tool_call names a " +
 				"call, and the run waits up to ten minutes for its result. A second result gets 409.",
 			Body: o.Reads[toolResult](o.Req("content", o.String())),
-			Out:  route.Answered("Taken", o.Object(o.Req("success", o.Bool()))), Fail: []int{404, 409, 413, 422}},
+			Out:  route.Answered("Taken", o.Of[route.Done]()), Fail: []int{404, 409, 413, 422}},
 		{ID: "approveMCPServer", Tag: tag, Text: "Accept the tools of an MCP server as they are now",
 			More: "Tools whose description or parameters have changed since they were accepted are withheld.", Out: status},
 	}

@@ -41,7 +41,7 @@ func describeMemory() []o.Op {
 		{ID: "getMemoryConfig", Tag: tag, Text: "Get the configuration of the memory", More: "Without API keys.",
 			Out: route.Answered("The configuration", o.Of[memoryConfigJSON](o.Is("backend_config", o.Map(nil))))},
 		{ID: "getMemoryStatus", Tag: tag, Text: "Get configuration and memory together",
-			Out: route.Answered("Both", o.Object(o.Req("config", o.Of[memoryConfigJSON](o.Is("backend_config", o.Map(nil)))), o.Req("data", o.Ref("Memory"))))},
+			Out: route.Answered("Both", o.Of[memoryStatusJSON](o.Is("config", o.Of[memoryConfigJSON](o.Is("backend_config", o.Map(nil)))), o.Is("data", o.Ref("Memory"))))},
 		{ID: "getMemorySwitch", Tag: tag, Text: "Tell whether the user's threads use the memory",
 			Out: route.Answered("The switch", o.Of[memorySwitchJSON]())},
 		{ID: "putMemorySwitch", Tag: tag, Text: "Switch the memory of all threads of the user",

@@ -11,13 +11,11 @@ func describeModels() []o.Op {
 	const tag = "Models"
 	one := route.Answered("The updated model", o.Ref("ModelSetting"))
 	all := route.Answered("All models, including unusable ones",
-		o.Object(o.Req("models", o.List(o.Ref("ModelSetting")))))
+		o.Of[settingList](o.Is("models", o.List(o.Ref("ModelSetting")))))
 	const keys = "Accepts the other keys of models[] too. The API key is stored separately and never returned."
 	return []o.Op{
 		{ID: "listModels", Tag: tag, Text: "List usable models",
-			Out: route.Answered("The models", o.Object(o.Req("models", o.List(o.Ref("Model"))),
-				o.Req("disabled", o.List(o.Of[disabledJSON]())),
-				o.Req("token_usage", o.Object(o.Req("enabled", o.Bool())))))},
+			Out: route.Answered("The models", o.Of[modelList](o.Is("models", o.List(o.Ref("Model")))))},
 		{ID: "getModel", Tag: tag, Text: "Get a model", Out: route.Answered("The model", o.Ref("Model"))},
 		{ID: "probeModel", Tag: tag, Text: "Test a model with a real call",
 			More: "Takes the name of a stored model, an entry of models[], or both to override parts of the stored one. Nothing is saved. Failures quote the provider, with keys masked.",
@@ -26,10 +24,10 @@ func describeModels() []o.Op {
 		{ID: "discoverModels", Tag: tag,
 			Text: "Find model servers on this machine and API keys in the environment (names only)",
 			Out: route.Answered("Servers found on the default ports within a second",
-				o.Object(o.Req("keys", o.List(o.String())), o.Req("servers", o.List(o.Of[serverJSON]()))))},
+				o.Of[discoveredJSON]())},
 		{ID: "listPresets", Tag: tag, Text: "List provider presets",
 			Out: route.Answered("The presets; their names are values for use",
-				o.Object(o.Req("presets", o.List(o.Of[presetJSON]()))))},
+				o.Of[presetList]())},
 		{ID: "listModelSettings", Tag: tag, Text: "List all models with the source of each value", Out: all},
 		{ID: "addModel", Tag: tag, Text: "Add a model to the settings", More: keys,
 			Need: true, Body: o.Reads[modelBody](o.Req("name", o.String())), Out: one,

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fawn/agent"
 	"fawn/agent/middleware"
 	o "fawn/web/openapi"
 	"fawn/web/route"
@@ -9,10 +10,10 @@ import (
 // describeNative are the routes of DeerFlow's own about threads and runs.
 func describeNative() []o.Op {
 	const tag = "DeerFlow"
-	goal := route.Answered("The goal, or null", o.Object(o.Req("goal", o.Nullable(o.Map(nil)))))
+	goal := route.Answered("The goal, or null", o.Of[goalJSON](o.Is("goal", o.Nullable(o.Ref("Goal")))))
 	limit := o.Param{Name: "limit", Schema: o.Range(1, maxTurns)}
 	before, after := o.Param{Name: "before_seq", Schema: o.Int(0)}, o.Param{Name: "after_seq", Schema: o.Int(0)}
-	page := route.Answered("Messages", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool())))
+	page := route.Answered("Messages", o.Of[turnPage](o.Is("data", o.List(o.Ref("Turn")))))
 	replay := route.Answered("Input and checkpoint for the new run",
 		o.Of[replay](o.Is("checkpoint", o.Map(nil))))
 	opinion := o.Reads[feedbackBody](o.Req("rating", o.Int(-1)))
@@ -21,10 +22,8 @@ func describeNative() []o.Op {
 		{ID: "branchThread", Tag: "Threads", Text: "Branch a new thread from an answer",
 			Body: o.Reads[branchBody](o.Req("message_id", o.String())),
 			Out: route.Answered("The new thread and its origin",
-				o.Object(o.Req("thread_id", o.String()), o.Req("parent_thread_id", o.String()),
-					o.Req("parent_checkpoint_id", o.String()), o.Req("branched_from_message_id", o.String()),
-					o.Req("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")),
-					o.Req("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
+				o.Of[branchJSON](o.Is("workspace_clone_mode", o.Enum("current_thread_best_effort", "skipped_historical_turn")),
+					o.Is("history_seed_mode", o.Enum("seeded")))), Fail: []int{409}},
 		{ID: "getGoal", Tag: tag, Text: "Get the goal of a thread", Out: goal},
 		{ID: "putGoal", Tag: tag, Text: "Set the goal of a thread", Need: true,
 			Body: o.Reads[goalBody](o.Req("objective", o.String()),
@@ -38,8 +37,8 @@ func describeNative() []o.Op {
 			Query: []o.Param{limit, before, after}, Out: route.Answered("Messages", o.List(o.Ref("Turn")))},
 		{ID: "getMessagesPage", Tag: tag, Text: "Get the conversation page by page, from the end",
 			Query: []o.Param{limit, before},
-			Out: route.Answered("A page", o.Object(o.Req("data", o.List(o.Ref("Turn"))), o.Req("has_more", o.Bool()),
-				o.Req("next_before_seq", o.Nullable(o.Int(1)))))},
+			Out: route.Answered("A page", o.Of[pageBefore](o.Is("data", o.List(o.Ref("Turn"))),
+				o.Is("next_before_seq", o.Nullable(o.Int(1)))))},
 		{ID: "prepareRegenerate", Tag: tag, Text: "Prepare to regenerate the last turn", Need: true,
 			Body: o.Reads[regenerateBody](o.Req("message_id", o.String())), Out: replay, Fail: []int{409}},
 		{ID: "prepareEdit", Tag: tag, Text: "Prepare to regenerate the last turn with an edited message", Need: true,
@@ -64,12 +63,12 @@ func describeNative() []o.Op {
 		{ID: "putFeedback", Tag: tag, Text: "Replace the feedback on a run", Need: true, Body: opinion,
 			Out: route.Answered("The feedback", o.Ref("Feedback")), Fail: []int{400}},
 		{ID: "clearFeedback", Tag: tag, Text: "Delete all feedback on a run",
-			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool())))},
+			Out: route.Answered("Done", o.Of[route.Done]())},
 		{ID: "getFeedbackStats", Tag: tag, Text: "Get feedback totals of a run",
-			Out: route.Answered("The totals", o.Object(o.Req("run_id", o.String()), o.Req("total", o.Int(0)),
-				o.Req("positive", o.Int(0)), o.Req("negative", o.Int(0))))},
+			Out: route.Answered("The totals", o.Of[feedbackSums](o.Is("total", o.Int(0)),
+				o.Is("positive", o.Int(0)), o.Is("negative", o.Int(0))))},
 		{ID: "deleteFeedback", Tag: tag, Text: "Delete feedback",
-			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool())))},
+			Out: route.Answered("Done", o.Of[route.Done]())},
 		{ID: "listStatelessRunFeedback", Tag: tag, Text: "List the feedback on a run", Out: opinions},
 	}
 }
@@ -84,5 +83,6 @@ func nativeSchemas() map[string]o.Schema {
 			o.Is("root", o.Enum("workspace", "outputs", "project")), o.Is("status", o.Enum("created", "modified", "deleted", "symlink_created")),
 			o.Is("diff_unavailable_reason", o.Nullable(o.Enum("binary", "large", "sensitive", "truncated", "symlink"))))))),
 		"TokenUsage": o.Of[tokenUsage](),
+		"Goal":       o.Of[agent.Goal](),
 	}
 }

@@ -18,12 +18,12 @@ func describeProjects() []o.Op {
 	one := route.Answered("The project", o.Ref("Project"))
 	mine := route.Answered("The project", o.Ref("OneProject"))
 	files := o.List(o.Ref("ProjectFile"))
-	members := route.Answered("The owner, then the others", o.Object(o.Req("members",
+	members := route.Answered("The owner, then the others", o.Of[projectMembers](o.Is("members",
 		o.List(o.Of[memberJSON](o.Is("kind", o.Enum("user", "group")), o.Is("role", o.Enum("owner", "editor", "viewer")))))))
 	facts := route.Answered("The facts", o.Map(nil))
 	return []o.Op{
 		{ID: "listProjects", Tag: tag, Text: "List the projects that you own or share",
-			Out: route.Answered("The projects by name", o.Object(o.Req("projects", o.List(o.Ref("ListedProject")))))},
+			Out: route.Answered("The projects by name", o.Of[projectList](o.Is("projects", o.List(o.Ref("ListedProject")))))},
 		{ID: "createProject", Example: `{"name": "Deer", "instructions": "Answer with sources."}`, Tag: tag, Text: "Create a project", Need: true,
 			Body: o.Reads[projectBody](append(parts, o.Req("name", o.String()))...),
 			Out:  []o.Answer{{Status: 201, Text: "The project", Schema: o.Ref("Project")}}},
@@ -35,20 +35,19 @@ func describeProjects() []o.Op {
 			Query: []o.Param{{Name: "chats", Schema: o.Enum("keep", "delete")}},
 			Out:   route.Emptied("Deleted")},
 		{ID: "listProjectFiles", Tag: tag, Text: "List the files of a project",
-			Out: route.Answered("The files", o.Object(o.Req("files", files), o.Req("count", o.Int(0))))},
+			Out: route.Answered("The files", o.Of[uploads.List](o.Is("files", files), o.Is("count", o.Int(0))))},
 		{ID: "uploadProjectFiles", Tag: tag, Text: "Add files to a project, or replace those of the same names", Form: "files",
-			Out: route.Answered("What was stored", o.Object(o.Req("success", o.Bool()), o.Req("files", files),
-				o.Req("message", o.String()), o.Req("skipped_files", o.List(o.String())))), Fail: []int{400, 413, 507}},
+			Out: route.Answered("What was stored", o.Of[uploads.Result](o.Is("files", files))), Fail: []int{400, 413, 507}},
 		{ID: "getProjectFile", Tag: tag, Text: "Get a file of a project",
 			Query: []o.Param{{Name: "download", Schema: o.Bool(), Text: "Send it as an attachment"}},
 			Out:   []o.Answer{{Status: 200, Text: "The file", Type: "application/octet-stream", Schema: o.String()}}, Fail: []int{400, 416}},
 		{ID: "deleteProjectFile", Tag: tag, Text: "Delete a file of a project",
-			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("message", o.String()))), Fail: []int{400}},
+			Out: route.Answered("Done", o.Of[route.DoneMessage]()), Fail: []int{400}},
 		{ID: "addProjectThread", Tag: tag, Text: "Move a thread into a project", Out: route.Emptied("Moved")},
 		{ID: "removeProjectThread", Tag: tag, Text: "Move a thread out of a project", Out: route.Emptied("Moved")},
 		{ID: "getProjectMemory", Tag: tag, Text: "Get what your chats in a project have taught", Out: facts},
 		{ID: "putProjectMemory", Tag: tag, Text: "Let your chats in a shared project read your own memory, or not", Need: true,
-			Body: o.Body(o.Req("personal_memory", o.Bool())), Out: mine},
+			Body: o.Reads[personalMemory](o.Req("personal_memory", o.Bool())), Out: mine},
 		{ID: "clearProjectMemory", Tag: tag, Text: "Forget what your chats in a project have taught",
 			More: "Also what waits to be learned from them. Your own memory and those of other members stay.", Out: facts},
 		{ID: "listProjectMembers", Tag: tag, Text: "List who can use a project", Out: members},

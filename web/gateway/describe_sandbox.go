@@ -18,7 +18,7 @@ func describeSandbox() []o.Op {
 	answer := o.Enum("once", "thread", "always", "no")
 	decisions := o.List(o.Of[egress.Decision](o.Is("answer", answer)))
 	asked := route.Answered("Open questions, oldest first, and decisions in effect", o.Of[networkJSON](o.Is("decisions", decisions)))
-	hosts := route.Answered("The hosts", o.Object(o.Req("decisions", decisions)))
+	hosts := route.Answered("The hosts", o.Of[openedHosts](o.Is("decisions", decisions)))
 	return []o.Op{
 		{ID: "getThreadNetwork", Tag: tag, Text: "Get network requests and decisions of a thread", Out: asked},
 		{ID: "answerThreadNetwork", Tag: tag, Text: "Allow or deny a thread's commands access to a host",

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fawn/agent/skills"
 	"fawn/web/route"
 
 	o "fawn/web/openapi"
@@ -10,12 +11,9 @@ import (
 func describeSkills() []o.Op {
 	const tag = "Skills"
 	one, text := route.Answered("The skill", o.Ref("Skill")), route.Answered("The skill with its text", o.Ref("Skill"))
-	list := o.Object(o.Req("skills", o.List(o.Ref("Skill"))))
-	change := o.Object(o.Req("action", o.Enum("edit", "delete", "rollback")), o.Req("author", o.String()),
-		o.Req("thread_id", o.String()), o.Req("file_path", o.String()),
-		o.Req("prev_content", o.Nullable(o.String())), o.Req("new_content", o.Nullable(o.String())),
-		o.Req("scanner", o.Object(o.Req("decision", o.Enum("allow", "warn")), o.Req("reason", o.String()))),
-		o.Req("ts", o.String()))
+	list := o.Of[skillList](o.Is("skills", o.List(o.Ref("Skill"))))
+	change := o.Of[skills.Change](o.Is("action", o.Enum("create", "edit", "patch", "write_file", "remove_file", "delete", "rollback")),
+		o.Is("scanner", o.Of[skills.Scan](o.Is("decision", o.Enum("allow", "warn")))))
 	return []o.Op{
 		{ID: "listSkills", Tag: tag, Text: "List skills",
 			More: "One whose files can't be used has a finding that is an error.",
@@ -30,20 +28,18 @@ func describeSkills() []o.Op {
 		{ID: "installSkill", Tag: tag, Text: "Install a skill from an archive among a thread's files",
 			More: "Nothing of an archive that is refused stays. The rules are in docs/skills.md.", Need: true,
 			Body: o.Reads[installBody](o.Req("thread_id", o.String()), o.Req("path", o.String())),
-			Out: route.Answered("Installed", o.Object(o.Req("success", o.Bool()), o.Req("skill_name", o.String()),
-				o.Req("message", o.String()),
-				o.Req("findings", o.Nullable(o.List(o.Ref("SkillFinding")))))), Fail: []int{400, 403, 404, 409}},
+			Out: route.Answered("Installed", o.Of[installedSkill](
+				o.Is("findings", o.Nullable(o.List(o.Ref("SkillFinding")))))), Fail: []int{400, 403, 404, 409}},
 		{ID: "reloadSkills", Tag: tag, Text: "Look for changes of skills", More: "Fawn also does so by itself.",
-			Out: route.Answered("Done", o.Object(o.Req("success", o.Bool()), o.Req("scope", o.String()),
-				o.Req("message", o.String())))},
+			Out: route.Answered("Done", o.Of[reloadedSkills]())},
 		{ID: "listCustomSkills", Tag: tag, Text: "List custom skills", Out: route.Answered("The skills by name", list)},
 		{ID: "getCustomSkill", Tag: tag, Text: "Get a custom skill with its text", Out: text},
 		{ID: "putCustomSkill", Tag: tag, Text: "Replace the text of a custom skill", Need: true,
 			Body: o.Reads[skillContent](o.Req("content", o.String())), Out: text, Fail: []int{400}},
 		{ID: "deleteCustomSkill", Tag: tag, Text: "Delete a custom skill and its files",
-			Out: route.Answered("Deleted", o.Object(o.Req("success", o.Bool()))), Fail: []int{400}},
+			Out: route.Answered("Deleted", o.Of[route.Done]()), Fail: []int{400}},
 		{ID: "listSkillChanges", Tag: tag, Text: "List the changes of a custom skill, the oldest first",
-			Out: route.Answered("The changes", o.Object(o.Req("history", o.List(change))))},
+			Out: route.Answered("The changes", o.Of[skillHistory](o.Is("history", o.List(change)))), Fail: []int{400}},
 		{ID: "rollbackSkill", Tag: tag, Text: "Undo a change of a custom skill",
 			More: "history_index is its place in the history; negative ones count from the newest, which is -1.",
 			Body: o.Reads[rollbackBody](o.Is("history_index", o.Schema{"type": "integer", "default": -1})), Out: text,

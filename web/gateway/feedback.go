@@ -71,6 +71,14 @@ func (g *Gateway) listFeedback(c echo.Context, r store.Run) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
+// feedbackSums are how many opinions on a run there are.
+type feedbackSums struct {
+	Negative int    `json:"negative"`
+	Positive int    `json:"positive"`
+	Run      string `json:"run_id"`
+	Total    int    `json:"total"`
+}
+
 func (g *Gateway) feedbackStats(c echo.Context, r store.Run) error {
 	list, err := g.DB.Feedback(c.Request().Context(), g.Owner(c), r.ThreadID, r.ID)
 	if err != nil {
@@ -83,7 +91,7 @@ func (g *Gateway) feedbackStats(c echo.Context, r store.Run) error {
 		}
 	}
 	return httpx.JSON(c, http.StatusOK,
-		map[string]any{"run_id": r.ID, "total": len(list), "positive": good, "negative": len(list) - good})
+		feedbackSums{len(list) - good, good, r.ID, len(list)})
 }
 
 // deleteFeedback removes one opinion, or without an id all on the run.
@@ -95,5 +103,5 @@ func (g *Gateway) deleteFeedback(c echo.Context, r store.Run) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true})
+	return httpx.JSON(c, http.StatusOK, route.Done{Success: true})
 }

@@ -30,6 +30,10 @@ type fileVersionJSON struct {
 	Stored bool    `json:"available"`
 }
 
+type fileVersionList struct {
+	Versions []fileVersionJSON `json:"versions"`
+}
+
 // fileVersions is GET …/file-versions/{path}: the versions of a file, or with version the content of one.
 func (g *Gateway) fileVersions(c echo.Context, t store.Thread) error {
 	name, err := files.Clean("/" + route.Param(c, "*"))
@@ -54,14 +58,17 @@ func (g *Gateway) fileVersions(c echo.Context, t store.Thread) error {
 		out[i] = fileVersionJSON{v.ID, wire.Stamp(v.At), v.Size, v.Hash, route.TextOrNull(v.Run), route.TextOrNull(v.Call),
 			route.TextOrNull(v.Tool), v.Kept}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"versions": out})
+	return httpx.JSON(c, http.StatusOK, fileVersionList{out})
+}
+
+// versionBody is the body of restoreFile.
+type versionBody struct {
+	Version string `json:"version"`
 }
 
 // restoreFile is POST …/file-versions/{path}: an earlier version becomes the newest one.
 func (g *Gateway) restoreFile(c echo.Context, t store.Thread) error {
-	var b struct {
-		Version string `json:"version"`
-	}
+	var b versionBody
 	if err := g.BindStrict(c, &b); err != nil {
 		return err
 	}
@@ -88,16 +95,14 @@ func versionError(err error) error {
 // describeVersions describes the routes.
 func describeVersions() []o.Op {
 	const tag = "Files"
-	list := route.Answered("The versions, the newest first, or the content of one", o.Object(o.Req("versions", o.List(o.Object(
-		o.Req("version_id", o.String()), o.Req("created_at", o.Time()), o.Req("size", o.Int(0)), o.Req("sha256", o.String()),
-		o.Req("run_id", o.Nullable(o.String())), o.Req("tool_call_id", o.Nullable(o.String())),
-		o.Req("made_by", o.Nullable(o.String())), o.Req("available", o.Bool()))))))
+	list := route.Answered("The versions, the newest first, or the content of one",
+		o.Of[fileVersionList](o.Is("versions", o.List(o.Of[fileVersionJSON](o.Is("size", o.Int(0)))))))
 	return []o.Op{
 		{ID: "listFileVersions", Tag: tag, Text: "List the versions of a file in outputs",
 			More:  "made_by is the tool, \"person\" for an edit, or \"restore\". Versions stay on the server where the run was.",
 			Query: []o.Param{{Name: "version", Schema: o.String(), Text: "ID of a version, to get its content"}},
 			Out:   list, Fail: []int{400}},
 		{ID: "restoreFileVersion", Tag: tag, Text: "Make an earlier version of a file the newest one", Need: true,
-			Body: o.Body(o.Req("version", o.String())), Out: list, Fail: []int{400, 409, 507}},
+			Body: o.Reads[versionBody](o.Req("version", o.String())), Out: list, Fail: []int{400, 409, 507}},
 	}
 }

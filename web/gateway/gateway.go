@@ -58,7 +58,7 @@ func Operations() []openapi.Op {
 // describeFeatures describes the route of optional features.
 func describeFeatures() []openapi.Op {
 	return []openapi.Op{{ID: "getFeatures", Tag: "Server", Text: "Optional features of the gateway",
-		Out: route.Answered("The features", openapi.Map(openapi.Object(openapi.Req("enabled", openapi.Bool()))))}}
+		Out: route.Answered("The features", openapi.Of[featuresJSON]())}}
 }
 
 // Schemas are the named shapes of [Operations], beside those of the API.

@@ -33,6 +33,11 @@ func goalOf(snap store.Snapshot) (*agent.Goal, error) {
 	return &g, nil
 }
 
+// goalJSON is the goal of a thread, or null.
+type goalJSON struct {
+	Goal *agent.Goal `json:"goal"`
+}
+
 func (g *Gateway) answerGoal(c echo.Context, id string) error {
 	t, err := g.ThreadByID(c, id)
 	if err != nil {
@@ -46,7 +51,7 @@ func (g *Gateway) answerGoal(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"goal": goal})
+	return httpx.JSON(c, http.StatusOK, goalJSON{goal})
 }
 
 func (g *Gateway) goal(c echo.Context, t store.Thread) error {

@@ -52,6 +52,16 @@ type todayJSON struct {
 	Until     string `json:"until"`
 }
 
+// accessJSON is what the asker may use, null for everything, and what they used today.
+type accessJSON struct {
+	Agents  []string   `json:"agents"`
+	Limited bool       `json:"limited"`
+	Servers []string   `json:"mcp_servers"`
+	Models  []string   `json:"models"`
+	Skills  []string   `json:"skills"`
+	Today   *todayJSON `json:"today"`
+}
+
 // access is GET /access: what the asker may use, null for everything, and what they used today.
 func (g *Gateway) access(c echo.Context) error {
 	ctx := c.Request().Context()
@@ -59,11 +69,8 @@ func (g *Gateway) access(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := map[string]any{"limited": may.Limited(), "today": nil}
-	for key, kind := range map[string]access.Kind{"models": access.Model, "agents": access.Agent, "skills": access.Skill,
-		"mcp_servers": access.Server} {
-		out[key] = may.Narrow(kind, nil)
-	}
+	out := accessJSON{Agents: may.Narrow(access.Agent, nil), Limited: may.Limited(), Servers: may.Narrow(access.Server, nil),
+		Models: may.Narrow(access.Model, nil), Skills: may.Narrow(access.Skill, nil)}
 	if g.Access != nil {
 		t, err := g.Access.Today(ctx, g.Owner(c), may)
 		if err != nil {
@@ -75,7 +82,7 @@ func (g *Gateway) access(c echo.Context) error {
 			}
 			return &n
 		}
-		out["today"] = todayJSON{t.Runs, t.Tokens, limit(t.MaxRuns), limit(t.MaxTokens), wire.Stamp(t.Until)}
+		out.Today = &todayJSON{t.Runs, t.Tokens, limit(t.MaxRuns), limit(t.MaxTokens), wire.Stamp(t.Until)}
 	}
 	return httpx.JSON(c, http.StatusOK, out)
 }
@@ -111,6 +118,10 @@ func groupError(err error) error {
 	return err
 }
 
+type groupList struct {
+	Groups []groupJSON `json:"groups"`
+}
+
 func (g *Gateway) listGroups(c echo.Context) error {
 	list, err := g.Access.Groups(c.Request().Context())
 	if err != nil {
@@ -120,7 +131,7 @@ func (g *Gateway) listGroups(c echo.Context) error {
 	for i, v := range list {
 		out[i] = groupOf(v)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"groups": out})
+	return httpx.JSON(c, http.StatusOK, groupList{out})
 }
 
 func (g *Gateway) group(c echo.Context) error {
@@ -194,6 +205,10 @@ func announcementOf(a store.Announcement) announcementJSON {
 	return announcementJSON{a.ID, a.Text, a.Level, route.StampOrNull(a.EndsAt), wire.Stamp(a.CreatedAt)}
 }
 
+type announcementList struct {
+	Announcements []announcementJSON `json:"announcements"`
+}
+
 // listAnnouncements is GET /announcements: those the asker has not dismissed, or all for operators that ask for them.
 func (g *Gateway) listAnnouncements(c echo.Context) error {
 	all, err := httpx.Bool(c.QueryParams(), "all", false)
@@ -214,7 +229,7 @@ func (g *Gateway) listAnnouncements(c echo.Context) error {
 	for i, a := range list {
 		out[i] = announcementOf(a)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"announcements": out})
+	return httpx.JSON(c, http.StatusOK, announcementList{out})
 }
 
 // announcementBody is the body of createAnnouncement.

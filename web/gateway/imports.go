@@ -19,6 +19,10 @@ import (
 // importLimit bounds the body of an import: the export and the frame around it.
 const importLimit = imports.MaxBytes + 64<<10
 
+type importList struct {
+	Imports []imports.Import `json:"imports"`
+}
+
 // listImports is GET /imports.
 func (g *Gateway) listImports(c echo.Context) error {
 	if g.Imports == nil {
@@ -28,7 +32,7 @@ func (g *Gateway) listImports(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"imports": list})
+	return httpx.JSON(c, http.StatusOK, importList{list})
 }
 
 // previewImport is POST /imports: a form with the export as its file.
@@ -81,6 +85,12 @@ func (g *Gateway) confirmImport(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, done)
 }
 
+// undoneImport is how many chats of an import were deleted, and how many kept.
+type undoneImport struct {
+	Kept    int `json:"kept"`
+	Removed int `json:"removed"`
+}
+
 // undoImport is DELETE /imports/{import_id}.
 func (g *Gateway) undoImport(c echo.Context) error {
 	if g.Imports == nil {
@@ -90,7 +100,7 @@ func (g *Gateway) undoImport(c echo.Context) error {
 	if err != nil {
 		return importError(err)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]int{"removed": removed, "kept": kept})
+	return httpx.JSON(c, http.StatusOK, undoneImport{kept, removed})
 }
 
 func importError(err error) error {
@@ -110,16 +120,11 @@ func importError(err error) error {
 // describeImports are the routes that make chats from exports of other apps.
 func describeImports() []o.Op {
 	const tag = "Import"
-	fields := []o.Prop{o.Req("import_id", o.String()), o.Req("app", o.String()), o.Req("created_at", o.String()),
-		o.Req("confirmed", o.Bool()), o.Req("chats", o.Int(0)), o.Req("messages", o.Int(0)), o.Req("files", o.Int(0))}
-	one := o.Object(fields...)
-	title := o.Object(o.Req("title", o.String()), o.Req("created_at", o.String()), o.Req("messages", o.Int(1)))
-	preview := o.Object(append(fields, o.Req("existing", o.Int(0)), o.Req("other_branches", o.Int(0)),
-		o.Req("missing_files", o.Int(0)), o.Req("refused_files", o.Int(0)), o.Req("empty_chats", o.Int(0)),
-		o.Req("unreadable_chats", o.Int(0)), o.Req("too_large_chats", o.Int(0)), o.Req("titles", o.Nullable(o.List(title))))...)
+	one := o.Of[imports.Import]()
+	preview := o.Of[imports.Preview](o.Is("titles", o.Nullable(o.List(o.Of[imports.Title]()))))
 	return []o.Op{
 		{ID: "listImports", Tag: tag, Text: "List your imports",
-			Out: route.Answered("The imports, newest first", o.Object(o.Req("imports", o.List(one))))},
+			Out: route.Answered("The imports, newest first", o.Of[importList]())},
 		{ID: "previewImport", Tag: tag, Text: "Preview an import", Form: "file",
 			More: "The file is an export of ChatGPT, Claude or Open WebUI. Its chats stay hidden until they are " +
 				"confirmed, and are removed after an hour otherwise.",
@@ -129,6 +134,6 @@ func describeImports() []o.Op {
 		{ID: "undoImport", Tag: tag, Text: "Delete the chats of an import",
 			More: "Chats that you have continued are kept.",
 			Out: route.Answered("How many chats were deleted and kept",
-				o.Object(o.Req("removed", o.Int(0)), o.Req("kept", o.Int(0))))},
+				o.Of[undoneImport](o.Is("kept", o.Int(0)), o.Is("removed", o.Int(0))))},
 	}
 }

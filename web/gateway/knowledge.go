@@ -149,6 +149,10 @@ func collectionOwning(k store.Collection) error {
 	return nil
 }
 
+type collectionList struct {
+	Knowledge []collectionJSON `json:"knowledge"`
+}
+
 func (g *Gateway) listKnowledge(c echo.Context) error {
 	list, err := g.DB.Collections(c.Request().Context(), g.Owner(c))
 	if err != nil {
@@ -158,14 +162,17 @@ func (g *Gateway) listKnowledge(c echo.Context) error {
 	for _, k := range list {
 		out = append(out, collectionOf(k))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"knowledge": out})
+	return httpx.JSON(c, http.StatusOK, collectionList{out})
+}
+
+// collectionBody is the body of createKnowledge.
+type collectionBody struct {
+	Name  string `json:"name"`
+	About string `json:"description"`
 }
 
 func (g *Gateway) createKnowledge(c echo.Context) error {
-	var body struct {
-		Name  string `json:"name"`
-		About string `json:"description"`
-	}
+	var body collectionBody
 	if err := g.BindStrict(c, &body); err != nil {
 		return err
 	}
@@ -180,11 +187,14 @@ func (g *Gateway) collection(c echo.Context, k store.Collection) error {
 	return httpx.JSON(c, http.StatusOK, collectionOf(k))
 }
 
+// collectionChange is the body of changeCollection.
+type collectionChange struct {
+	Name  *string `json:"name"`
+	About *string `json:"description"`
+}
+
 func (g *Gateway) changeCollection(c echo.Context, k store.Collection) error {
-	var body struct {
-		Name  *string `json:"name"`
-		About *string `json:"description"`
-	}
+	var body collectionChange
 	if err := g.BindStrict(c, &body); err != nil {
 		return err
 	}
@@ -227,6 +237,23 @@ func (g *Gateway) updateCollection(c echo.Context, k store.Collection) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// passageJSON is a passage that a search found.
+type passageJSON struct {
+	Cite     string `json:"cite"`
+	Document int64  `json:"document_id"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Page     int    `json:"page"`
+	First    int    `json:"start_line"`
+	Last     int    `json:"end_line"`
+	Heading  string `json:"heading"`
+	Text     string `json:"text"`
+}
+
+type passageList struct {
+	Passages []passageJSON `json:"passages"`
+}
+
 func (g *Gateway) searchCollection(c echo.Context, k store.Collection) error {
 	limit, err := httpx.Int(c.QueryParams(), "limit", 10, 1, 50)
 	if err != nil {
@@ -240,23 +267,16 @@ func (g *Gateway) searchCollection(c echo.Context, k store.Collection) error {
 	if err != nil {
 		return err
 	}
-	type passage struct {
-		Cite     string `json:"cite"`
-		Document int64  `json:"document_id"`
-		Name     string `json:"name"`
-		Kind     string `json:"kind"`
-		Page     int    `json:"page"`
-		First    int    `json:"start_line"`
-		Last     int    `json:"end_line"`
-		Heading  string `json:"heading"`
-		Text     string `json:"text"`
-	}
-	out := make([]passage, 0, len(hits))
+	out := make([]passageJSON, 0, len(hits))
 	for _, h := range hits {
 		p := h.Passage
-		out = append(out, passage{p.Cite(), h.Document.ID, h.Document.Name, p.Kind, p.Page, p.First, p.Last, p.Heading, p.Text})
+		out = append(out, passageJSON{p.Cite(), h.Document.ID, h.Document.Name, p.Kind, p.Page, p.First, p.Last, p.Heading, p.Text})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"passages": out})
+	return httpx.JSON(c, http.StatusOK, passageList{out})
+}
+
+type knowledgeSourceList struct {
+	Sources []knowledgeSourceJSON `json:"sources"`
 }
 
 func (g *Gateway) collectionSources(c echo.Context, k store.Collection) error {
@@ -268,15 +288,18 @@ func (g *Gateway) collectionSources(c echo.Context, k store.Collection) error {
 	for _, s := range list {
 		out = append(out, knowledgeSourceOf(s))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"sources": out})
+	return httpx.JSON(c, http.StatusOK, knowledgeSourceList{out})
+}
+
+// sourceBody is the body of addCollectionSource.
+type sourceBody struct {
+	Kind    string `json:"kind"`
+	Address string `json:"address"`
+	Every   int64  `json:"every_seconds"`
 }
 
 func (g *Gateway) addCollectionSource(c echo.Context, k store.Collection) error {
-	var body struct {
-		Kind    string `json:"kind"`
-		Address string `json:"address"`
-		Every   int64  `json:"every_seconds"`
-	}
+	var body sourceBody
 	if err := g.BindStrict(c, &body); err != nil {
 		return err
 	}
@@ -305,6 +328,11 @@ func (g *Gateway) removeCollectionSource(c echo.Context, k store.Collection) err
 	return c.NoContent(http.StatusNoContent)
 }
 
+type documentList struct {
+	Count     int            `json:"count"` // of all, also those of other pages
+	Documents []documentJSON `json:"documents"`
+}
+
 func (g *Gateway) collectionDocuments(c echo.Context, k store.Collection) error {
 	limit, err := httpx.Int(c.QueryParams(), "limit", 100, 1, 1000)
 	if err != nil {
@@ -322,7 +350,18 @@ func (g *Gateway) collectionDocuments(c echo.Context, k store.Collection) error 
 	for _, d := range list {
 		out = append(out, documentOf(d))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"documents": out, "count": k.Documents})
+	return httpx.JSON(c, http.StatusOK, documentList{k.Documents, out})
+}
+
+// storedDocuments are the files of an upload that were stored, and the names of the others.
+type storedDocuments struct {
+	Files   []storedDocument `json:"files"`
+	Skipped []string         `json:"skipped_files"`
+}
+
+type storedDocument struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
 }
 
 func (g *Gateway) uploadCollectionDocuments(c echo.Context, k store.Collection) error {
@@ -337,15 +376,11 @@ func (g *Gateway) uploadCollectionDocuments(c echo.Context, k store.Collection) 
 	if err != nil {
 		return route.UploadError(err, limits)
 	}
-	type file struct {
-		Name string `json:"name"`
-		Size int64  `json:"size"`
-	}
-	files := []file{}
+	files := []storedDocument{}
 	for _, f := range out.Files {
-		files = append(files, file{f.Filename, f.Size})
+		files = append(files, storedDocument{f.Filename, f.Size})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"files": files, "skipped_files": append([]string{}, out.SkippedFiles...)})
+	return httpx.JSON(c, http.StatusOK, storedDocuments{files, append([]string{}, out.SkippedFiles...)})
 }
 
 // document is the document of the address.
@@ -404,6 +439,10 @@ type collectionMember struct {
 	Role  string `json:"role"`
 }
 
+type collectionMembers struct {
+	Members []collectionMember `json:"members"`
+}
+
 func (g *Gateway) namedMember(ctx context.Context, m store.Member) (collectionMember, error) {
 	one := collectionMember{ID: m.ID, Kind: "user", Role: string(m.Role)}
 	if group, ok := store.MemberGroup(m.ID); ok {
@@ -439,16 +478,19 @@ func (g *Gateway) collectionMembers(c echo.Context, k store.Collection) error {
 		}
 		out = append(out, one)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"members": out})
+	return httpx.JSON(c, http.StatusOK, collectionMembers{out})
+}
+
+// sharing is the body of shareCollection.
+type sharing struct {
+	Email string `json:"email"`
+	Group string `json:"group"`
+	Role  string `json:"role"`
 }
 
 // shareCollection gives somebody with an account, or a group, a role in a collection, or another one.
 func (g *Gateway) shareCollection(c echo.Context, k store.Collection) error {
-	var body struct {
-		Email string `json:"email"`
-		Group string `json:"group"`
-		Role  string `json:"role"`
-	}
+	var body sharing
 	if err := g.BindStrict(c, &body); err != nil {
 		return err
 	}

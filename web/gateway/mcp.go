@@ -40,13 +40,18 @@ func mcpError(err error) error {
 	return err
 }
 
+// serversJSON are the servers, without secrets.
+type serversJSON struct {
+	Servers config.Servers `json:"mcp_servers"`
+}
+
 // mcpConfig answers with the servers, without secrets.
 func (g *Gateway) mcpConfig(c echo.Context) error {
 	list, err := g.Settings.Servers()
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"mcp_servers": list.Masked()})
+	return httpx.JSON(c, http.StatusOK, serversJSON{list.Masked()})
 }
 
 // editServers changes the servers and starts new ones.
@@ -101,7 +106,11 @@ func (g *Gateway) switchMCPServer(c echo.Context) error {
 // resetMCP starts all servers anew.
 func (g *Gateway) resetMCP(c echo.Context) error {
 	g.MCP.Reset()
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "The MCP servers are started anew"})
+	return httpx.JSON(c, http.StatusOK, route.DoneMessage{Message: "The MCP servers are started anew", Success: true})
+}
+
+type mcpStatusList struct {
+	Servers []mcp.Status `json:"servers"`
 }
 
 // mcpStatus tells how the servers are.
@@ -110,7 +119,12 @@ func (g *Gateway) mcpStatus(c echo.Context) error {
 	if list == nil {
 		list = []mcp.Status{}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"servers": list})
+	return httpx.JSON(c, http.StatusOK, mcpStatusList{list})
+}
+
+// begunLogin is where a person signs in.
+type begunLogin struct {
+	URL string `json:"authorization_url"`
 }
 
 // loginMCPServer begins a login. It belongs to the browser that asks.
@@ -125,7 +139,11 @@ func (g *Gateway) loginMCPServer(c echo.Context) error {
 		return httpx.Errorf(http.StatusBadGateway, "%s", route.Cut(err.Error(), 500))
 	}
 	httpx.BindLogin(c, to.State)
-	return httpx.JSON(c, http.StatusOK, map[string]any{"authorization_url": to.URL})
+	return httpx.JSON(c, http.StatusOK, begunLogin{to.URL})
+}
+
+type mcpQuestionList struct {
+	Questions []*ask.Question `json:"questions"`
 }
 
 // mcpQuestions is GET /threads/:tid/mcp/questions.
@@ -137,7 +155,7 @@ func (g *Gateway) mcpQuestions(c echo.Context, t store.Thread) error {
 			return err
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"questions": list})
+	return httpx.JSON(c, http.StatusOK, mcpQuestionList{list})
 }
 
 // askedAnswer is the body of answerMCP.

@@ -188,12 +188,18 @@ func (g *Gateway) memoryConfig(c echo.Context, _ string, _ memory.At) error {
 	return httpx.JSON(c, http.StatusOK, memoryConfigOf(g.Config().File.Memory))
 }
 
+// memoryStatusJSON is the configuration of the memory, and what is remembered.
+type memoryStatusJSON struct {
+	Config memoryConfigJSON `json:"config"`
+	Data   memory.Document  `json:"data"`
+}
+
 func (g *Gateway) memoryStatus(c echo.Context, owner string, _ memory.At) error {
 	d, err := g.Memory.Document(c.Request().Context(), owner)
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"config": memoryConfigOf(g.Config().File.Memory), "data": d})
+	return httpx.JSON(c, http.StatusOK, memoryStatusJSON{memoryConfigOf(g.Config().File.Memory), d})
 }
 
 // memorySwitchJSON says whether chats of the user have to do with memory.

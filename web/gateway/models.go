@@ -41,6 +41,17 @@ func modelOf(m config.Model) modelJSON {
 	return out
 }
 
+// switchJSON is whether something is on.
+type switchJSON struct {
+	Enabled bool `json:"enabled"`
+}
+
+type modelList struct {
+	Disabled   []disabledJSON `json:"disabled"`
+	Models     []modelJSON    `json:"models"`
+	TokenUsage switchJSON     `json:"token_usage"` // whether it is shown
+}
+
 func (g *Gateway) models(c echo.Context) error {
 	s := g.Config()
 	may, err := g.Rights(c.Request().Context())
@@ -57,8 +68,7 @@ func (g *Gateway) models(c echo.Context) error {
 			disabled = append(disabled, disabledJSON{one.Name, one.Disabled})
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list, "disabled": disabled,
-		"token_usage": map[string]bool{"enabled": s.File.TokenUsage.Enabled}})
+	return httpx.JSON(c, http.StatusOK, modelList{disabled, list, switchJSON{s.File.TokenUsage.Enabled}})
 }
 
 func (g *Gateway) model(c echo.Context) error {
@@ -74,10 +84,15 @@ func (g *Gateway) model(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, modelOf(one))
 }
 
+type featuresJSON struct {
+	Agents   switchJSON `json:"agents_api"`
+	Browser  switchJSON `json:"browser_control"`
+	MCPTasks switchJSON `json:"mcp_tasks"`
+}
+
 // features tells which optional parts of DeerFlow's gateway are served here.
 func (g *Gateway) features(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK,
-		map[string]any{"agents_api": map[string]bool{"enabled": g.Agents != nil && g.Config().File.AgentsAPI.Enabled},
-			"browser_control": map[string]bool{"enabled": g.browses()},
-			"mcp_tasks":       map[string]bool{"enabled": g.MCP != nil && g.MCP.FollowsTasks()}})
+		featuresJSON{switchJSON{g.Agents != nil && g.Config().File.AgentsAPI.Enabled}, switchJSON{g.browses()},
+			switchJSON{g.MCP != nil && g.MCP.FollowsTasks()}})
 }

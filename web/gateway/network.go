@@ -71,13 +71,18 @@ func (g *Gateway) decideNetwork(c echo.Context, t store.Thread) error {
 	return g.answerNetwork(c, t.ID)
 }
 
+// openedHosts are the hosts that are open to every thread.
+type openedHosts struct {
+	Decisions []egress.Decision `json:"decisions"`
+}
+
 // openHosts is GET /network: the hosts that are open to every thread.
 func (g *Gateway) openHosts(c echo.Context) error {
 	always, err := g.Network.Always(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"decisions": always})
+	return httpx.JSON(c, http.StatusOK, openedHosts{always})
 }
 
 // closeHost is DELETE /network?host=: it asks again from now on.

@@ -122,6 +122,12 @@ type serverJSON struct {
 	Models  []offerJSON `json:"models"`
 }
 
+// discoveredJSON are model servers, and the names of variables that hold keys.
+type discoveredJSON struct {
+	Keys    []string     `json:"keys"`
+	Servers []serverJSON `json:"servers"`
+}
+
 // discoverModels is GET /models/discover: what could be set up without further ado.
 func (g *Gateway) discoverModels(c echo.Context) error {
 	servers := []serverJSON{}
@@ -136,7 +142,7 @@ func (g *Gateway) discoverModels(c echo.Context) error {
 	if keys == nil {
 		keys = []string{}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"servers": servers, "keys": keys})
+	return httpx.JSON(c, http.StatusOK, discoveredJSON{keys, servers})
 }
 
 // presetJSON is a provider that can be chosen by name.
@@ -150,6 +156,10 @@ type presetJSON struct {
 	Local   bool   `json:"local"`
 }
 
+type presetList struct {
+	Presets []presetJSON `json:"presets"`
+}
+
 // presets is GET /settings/presets: providers that can be chosen by name.
 func (g *Gateway) presets(c echo.Context) error {
 	set := llm.KeysInEnv()
@@ -158,5 +168,5 @@ func (g *Gateway) presets(c echo.Context) error {
 		list = append(list, presetJSON{p.Name, p.Label, p.BaseURL, p.Key, slices.Contains(set, p.Key),
 			p.KeyPage, p.Local})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"presets": list})
+	return httpx.JSON(c, http.StatusOK, presetList{list})
 }

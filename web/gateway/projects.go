@@ -203,6 +203,10 @@ type listedProject struct {
 	Chats int `json:"thread_count"`
 }
 
+type projectList struct {
+	Projects []listedProject `json:"projects"`
+}
+
 func (g *Gateway) listProjects(c echo.Context) error {
 	list, err := g.DB.Projects(c.Request().Context(), g.Owner(c))
 	if err != nil {
@@ -216,7 +220,7 @@ func (g *Gateway) listProjects(c echo.Context) error {
 	for _, p := range list {
 		out = append(out, listedProject{projectOf(p, may), p.Chats})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"projects": out})
+	return httpx.JSON(c, http.StatusOK, projectList{out})
 }
 
 func (g *Gateway) createProject(c echo.Context) error {
@@ -248,11 +252,14 @@ func (g *Gateway) project(c echo.Context, p store.Project) error {
 	return httpx.JSON(c, http.StatusOK, oneProject{shown, allowed})
 }
 
+// personalMemory is the body of putProjectMemory.
+type personalMemory struct {
+	Personal *bool `json:"personal_memory"`
+}
+
 // putProjectMemory says whether the asker's chats in a shared project may read the asker's own memory.
 func (g *Gateway) putProjectMemory(c echo.Context, p store.Project) error {
-	var body struct {
-		Personal *bool `json:"personal_memory"`
-	}
+	var body personalMemory
 	if err := g.BindStrict(c, &body); err != nil {
 		return err
 	}
@@ -367,7 +374,7 @@ func (g *Gateway) deleteProjectFile(c echo.Context, p store.Project) error {
 	if err := g.Projects.Remove(c.Request().Context(), g.Owner(c), p.ID, name); err != nil {
 		return err
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"success": true, "message": "Deleted " + name})
+	return httpx.JSON(c, http.StatusOK, route.DoneMessage{Message: "Deleted " + name, Success: true})
 }
 
 // putProjectThread moves a thread into a project.
@@ -420,6 +427,10 @@ type memberJSON struct {
 	Role  string `json:"role"`
 }
 
+type projectMembers struct {
+	Members []memberJSON `json:"members"`
+}
+
 func (g *Gateway) projectMembers(c echo.Context, p store.Project) error {
 	list, err := g.DB.Members(c.Request().Context(), p.ID)
 	if err != nil {
@@ -433,7 +444,7 @@ func (g *Gateway) projectMembers(c echo.Context, p store.Project) error {
 		}
 		out = append(out, memberJSON{one.ID, one.Kind, one.Email, one.Name, one.Role})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"members": out})
+	return httpx.JSON(c, http.StatusOK, projectMembers{out})
 }
 
 // memberBody is the body of shareProject.

@@ -95,6 +95,10 @@ func sendPrompt(c echo.Context, status int, p prompts.Prompt, err error) error {
 	return httpx.JSON(c, status, promptOf(p))
 }
 
+type promptList struct {
+	Prompts []promptJSON `json:"prompts"`
+}
+
 func (g *Gateway) listPrompts(c echo.Context) error {
 	all, err := httpx.Bool(c.QueryParams(), "all", false)
 	if err != nil {
@@ -108,7 +112,7 @@ func (g *Gateway) listPrompts(c echo.Context) error {
 	for i, p := range list {
 		out[i] = promptOf(p)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"prompts": out})
+	return httpx.JSON(c, http.StatusOK, promptList{out})
 }
 
 // promptBody is what a request says of a prompt: what is absent stays, null as shared_with ends sharing.
@@ -179,11 +183,19 @@ func (g *Gateway) duplicatePrompt(c echo.Context) error {
 	return sendPrompt(c, http.StatusCreated, p, err)
 }
 
+// fillBody is the body of fillPrompt.
+type fillBody struct {
+	Fields map[string]string `json:"fields"`
+}
+
+// filledPrompt is the text of a prompt with its fields filled in.
+type filledPrompt struct {
+	Text string `json:"text"`
+}
+
 // fillPrompt is POST /prompts/{prompt_id}/fill: the text of a prompt with its fields filled in.
 func (g *Gateway) fillPrompt(c echo.Context) error {
-	var body struct {
-		Fields map[string]string `json:"fields"`
-	}
+	var body fillBody
 	if err := g.BindStrict(c, &body); err != nil {
 		return err
 	}
@@ -195,7 +207,7 @@ func (g *Gateway) fillPrompt(c echo.Context) error {
 	if len(missing) > 0 {
 		return httpx.Invalid("body", "fields", "these have no default and no value: %s", strings.Join(missing, ", "))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"text": text})
+	return httpx.JSON(c, http.StatusOK, filledPrompt{text})
 }
 
 func (g *Gateway) exportPrompts(c echo.Context) error {
@@ -226,44 +238,38 @@ func (g *Gateway) importPrompts(c echo.Context) error {
 // describePrompts describes the routes.
 func describePrompts() []o.Op {
 	const tag = "Prompts"
-	parts := []o.Prop{o.Opt("description", o.String()), o.Opt("shared_with", o.Nullable(o.String()))}
+	shared := o.Is("shared_with", o.Nullable(o.String()))
 	one := route.Answered("The prompt", o.Ref("Prompt"))
 	made := []o.Answer{{Status: 201, Text: "The prompt", Schema: o.Ref("Prompt")}}
-	export := o.Object(o.Req("version", o.Int(0)), o.Req("prompts", o.List(o.Object(o.Req("name", o.String()),
-		o.Req("description", o.String()), o.Req("text", o.String())))))
+	export := o.Of[prompts.Export](o.Is("version", o.Int(0)))
 	return []o.Op{
 		{ID: "listPrompts", Tag: tag, Text: "List the prompts that you can use",
 			Query: []o.Param{{Name: "all", Schema: o.Bool(), Text: "For administrators: also those shared with groups they don't belong to"}},
-			Out:   route.Answered("The prompts by name", o.Object(o.Req("prompts", o.List(o.Ref("Prompt")))))},
+			Out:   route.Answered("The prompts by name", o.Of[promptList](o.Is("prompts", o.List(o.Ref("Prompt")))))},
 		{ID: "createPrompt", Tag: tag, Text: "Create a prompt", Need: true,
 			More: "A text can have fields such as {{topic}}, or {{language:English}} with a default. shared_with is \"all\" " +
 				"(administrators only), the ID of a group, or null.",
-			Body: o.Body(append([]o.Prop{o.Req("name", o.String()), o.Req("text", o.String())}, parts...)...), Out: made, Fail: []int{409}},
+			Body: o.Reads[promptBody](o.Req("name", o.String()), o.Req("text", o.String()), shared), Out: made, Fail: []int{409}},
 		{ID: "exportPrompts", Tag: tag, Text: "Export your own prompts", Out: route.Answered("The prompts", export)},
 		{ID: "importPrompts", Tag: tag, Text: "Import prompts, all or none", Need: true,
 			More: "Takes an export, or the list that Open WebUI exports. A prompt whose name is taken gets another one; one that " +
 				"you already have is left out.",
-			Body: o.Body(o.Req("prompts", o.List(o.Object(o.Req("name", o.String()), o.Opt("description", o.String()),
-				o.Req("text", o.String())))), o.Opt("version", o.Int(0))),
-			Out: route.Answered("What was done", o.Object(o.Req("added", o.Int(0)), o.Req("unchanged", o.Int(0)),
-				o.Req("renamed", o.List(o.String()))))},
+			Body: o.Reads[prompts.Export](o.Req("prompts", o.List(o.Reads[prompts.Exported](o.Req("name", o.String()), o.Req("text", o.String())))),
+				o.Is("version", o.Int(0))),
+			Out: route.Answered("What was done", o.Of[prompts.Imported](o.Is("added", o.Int(0)), o.Is("unchanged", o.Int(0))))},
 		{ID: "getPrompt", Tag: tag, Text: "Get a prompt", Out: one},
 		{ID: "changePrompt", Tag: tag, Text: "Change a prompt; absent fields stay",
 			More: "For its owner, and for administrators if it's shared.",
-			Body: o.Body(append([]o.Prop{o.Opt("name", o.String()), o.Opt("text", o.String())}, parts...)...), Out: one,
+			Body: o.Reads[promptBody](shared), Out: one,
 			Fail: []int{403, 409}},
 		{ID: "deletePrompt", Tag: tag, Text: "Delete a prompt", Out: route.Emptied("Deleted"), Fail: []int{403}},
 		{ID: "duplicatePrompt", Tag: tag, Text: "Make a prompt of your own from one that you can use", Out: made, Fail: []int{409}},
 		{ID: "fillPrompt", Tag: tag, Text: "Get the text of a prompt with its fields filled in",
-			Body: o.Body(o.Opt("fields", o.Map(o.String()))), Out: route.Answered("The text", o.Object(o.Req("text", o.String())))},
+			Body: o.Reads[fillBody](), Out: route.Answered("The text", o.Of[filledPrompt]())},
 	}
 }
 
 // promptSchemas are the shapes of describePrompts.
 func promptSchemas() map[string]o.Schema {
-	return map[string]o.Schema{"Prompt": o.Object(o.Req("prompt_id", o.String()), o.Req("name", o.String()),
-		o.Req("description", o.String()), o.Req("text", o.String()),
-		o.Req("fields", o.List(o.Object(o.Req("name", o.String()), o.Req("default", o.Nullable(o.String()))))),
-		o.Req("shared_with", o.Nullable(o.String())), o.Req("mine", o.Bool()), o.Req("editable", o.Bool()),
-		o.Req("created_at", o.Time()), o.Req("updated_at", o.Time()))}
+	return map[string]o.Schema{"Prompt": o.Of[promptJSON]()}
 }

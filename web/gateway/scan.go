@@ -25,16 +25,26 @@ func (g *Gateway) onScan(do func(echo.Context, channels.Provider) error) echo.Ha
 	}
 }
 
+// scanJSON is a sign-in by QR code.
+type scanJSON struct {
+	Error     *string       `json:"error"`
+	ExpiresIn int           `json:"expires_in"` // seconds
+	ID        string        `json:"id"`
+	Provider  *providerView `json:"provider"` // once it is confirmed
+	Code      string        `json:"qrcode_content"`
+	Status    string        `json:"status"`
+}
+
 // answerScan answers in DeerFlow's shape.
 func (g *Gateway) answerScan(c echo.Context, p channels.Provider, s qrlogin.Scan) error {
-	out := map[string]any{"id": s.ID, "status": s.State, "qrcode_content": s.Code,
-		"expires_in": max(0, int(s.Until.Sub(g.DB.Now()).Seconds())), "provider": nil, "error": orNull(s.Problem)}
+	out := scanJSON{Error: orNull(s.Problem), ExpiresIn: max(0, int(s.Until.Sub(g.DB.Now()).Seconds())), ID: s.ID,
+		Code: s.Code, Status: string(s.State)}
 	if s.State == "confirmed" {
 		v, err := g.viewProvider(c, p)
 		if err != nil {
 			return err
 		}
-		out["provider"] = v
+		out.Provider = &v
 	}
 	return httpx.JSON(c, http.StatusOK, out)
 }

@@ -123,12 +123,16 @@ func settingOf(s config.ModelSetting) settingJSON {
 	return out
 }
 
+type settingList struct {
+	Models []settingJSON `json:"models"`
+}
+
 func (g *Gateway) listSettings(c echo.Context) error {
 	list := []settingJSON{}
 	for _, s := range g.Config().ModelSettings() {
 		list = append(list, settingOf(s))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"models": list})
+	return httpx.JSON(c, http.StatusOK, settingList{list})
 }
 
 // oneSetting answers with a model as it is now.

@@ -47,14 +47,18 @@ func skillOf(s skills.Skill) skillJSON {
 	return out
 }
 
-func skillsOf(list []skills.Skill, take func(skills.Skill) bool) map[string]any {
+type skillList struct {
+	Skills []skillJSON `json:"skills"`
+}
+
+func skillsOf(list []skills.Skill, take func(skills.Skill) bool) skillList {
 	out := []skillJSON{}
 	for _, s := range list {
 		if take(s) {
 			out = append(out, skillOf(s))
 		}
 	}
-	return map[string]any{"skills": out}
+	return skillList{out}
 }
 
 // onSkills is the handler of a route of skills.
@@ -165,18 +169,31 @@ func (g *Gateway) switchSkills(c echo.Context) error {
 	return g.listSkills(c)
 }
 
+type reloadedSkills struct {
+	Message string `json:"message"`
+	Scope   string `json:"scope"` // as DeerFlow names it
+	Success bool   `json:"success"`
+}
+
 func (g *Gateway) reloadSkills(c echo.Context) error {
 	if err := g.Skills.Refresh(); err != nil {
 		return err
 	}
 	return httpx.JSON(c, http.StatusOK,
-		map[string]any{"success": true, "scope": "process", "message": "The skills were read again"})
+		reloadedSkills{"The skills were read again", "process", true})
 }
 
 // installBody is the body of installSkill.
 type installBody struct {
 	Thread string `json:"thread_id"`
 	Path   string `json:"path"`
+}
+
+type installedSkill struct {
+	Findings []findingJSON `json:"findings"`
+	Message  string        `json:"message"`
+	Name     string        `json:"skill_name"`
+	Success  bool          `json:"success"`
 }
 
 // installSkill takes a skill from an archive among a thread's files.
@@ -216,8 +233,7 @@ func (g *Gateway) installSkill(c echo.Context) error {
 		return skillError(err, "")
 	}
 	return httpx.JSON(c, http.StatusOK,
-		map[string]any{"success": true, "skill_name": s.Name,
-			"message": "Skill '" + s.Name + "' installed successfully", "findings": skillOf(s).Findings})
+		installedSkill{skillOf(s).Findings, "Skill '" + s.Name + "' installed successfully", s.Name, true})
 }
 
 func (g *Gateway) listCustomSkills(c echo.Context) error {
@@ -283,7 +299,11 @@ func (g *Gateway) deleteCustomSkill(c echo.Context) error {
 	if err := g.Skills.Delete(name, g.edit()); err != nil {
 		return skillError(err, name)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]bool{"success": true})
+	return httpx.JSON(c, http.StatusOK, route.Done{Success: true})
+}
+
+type skillHistory struct {
+	History []skills.Change `json:"history"`
 }
 
 func (g *Gateway) customSkillHistory(c echo.Context) error {
@@ -295,7 +315,7 @@ func (g *Gateway) customSkillHistory(c echo.Context) error {
 	if list == nil {
 		list = []skills.Change{}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"history": list})
+	return httpx.JSON(c, http.StatusOK, skillHistory{list})
 }
 
 // rollbackBody is the body of rollbackCustomSkill.

@@ -30,6 +30,10 @@ type suggestBody struct {
 	Model string `json:"model_name"`
 }
 
+type suggestionList struct {
+	Suggestions []string `json:"suggestions"`
+}
+
 // suggest gives follow-up questions; an empty list when they are switched off or cannot be
 // made, as nobody waits for them.
 func (g *Gateway) suggest(c echo.Context, thread string) error {
@@ -69,12 +73,17 @@ func (g *Gateway) suggest(c echo.Context, thread string) error {
 		}
 		list = append(list, found...)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"suggestions": list})
+	return httpx.JSON(c, http.StatusOK, suggestionList{list})
+}
+
+type suggestionSettings struct {
+	Enabled bool `json:"enabled"`
+	Most    int  `json:"max_suggestions"`
 }
 
 func (g *Gateway) suggestionsConfig(c echo.Context) error {
 	conf := g.Config().File.Suggestions
-	return httpx.JSON(c, http.StatusOK, map[string]any{"enabled": conf.Enabled, "max_suggestions": conf.MaxSuggestions})
+	return httpx.JSON(c, http.StatusOK, suggestionSettings{conf.Enabled, conf.MaxSuggestions})
 }
 
 // polishBody is the body of polish.
@@ -82,6 +91,11 @@ type polishBody struct {
 	Text   string `json:"text"`
 	Locale string `json:"locale"`
 	Thread string `json:"thread_id"`
+}
+
+type polishedJSON struct {
+	Changed bool   `json:"changed"`
+	Text    string `json:"rewritten_text"`
 }
 
 // polish gives a draft in better words.
@@ -114,5 +128,5 @@ func (g *Gateway) polish(c echo.Context) error {
 		g.Log.Warn("couldn't polish a draft", "thread", b.Thread, "err", err)
 		return httpx.Errorf(http.StatusServiceUnavailable, "Couldn't polish the draft: %v", err)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"rewritten_text": text, "changed": text != b.Text})
+	return httpx.JSON(c, http.StatusOK, polishedJSON{text != b.Text, text})
 }

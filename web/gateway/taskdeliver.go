@@ -43,6 +43,10 @@ type destinationJSON struct {
 	Group    bool   `json:"group"`
 }
 
+type destinationList struct {
+	Chats []destinationJSON `json:"chats"`
+}
+
 func (g *Gateway) destinations(c echo.Context) error {
 	out := []destinationJSON{}
 	if g.Channels.Available() {
@@ -54,7 +58,7 @@ func (g *Gateway) destinations(c echo.Context) error {
 			out = append(out, destinationJSON{o.Provider, o.Chat, o.Name, o.Group})
 		}
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"chats": out})
+	return httpx.JSON(c, http.StatusOK, destinationList{out})
 }
 
 // deliveryJSON is the delivery state of a run's result.

@@ -237,6 +237,11 @@ func (g *Gateway) switchTask(c echo.Context,
 }
 
 // triggerTask starts a task now.
+type triggeredTask struct {
+	ID        string `json:"id"`
+	Triggered bool   `json:"triggered"`
+}
+
 func (g *Gateway) triggerTask(c echo.Context) error {
 	id := route.Param(c, "cid")
 	_, err := g.Tasks.Run(c.Request().Context(), g.Owner(c), id)
@@ -250,7 +255,12 @@ func (g *Gateway) triggerTask(c echo.Context) error {
 	case err != nil:
 		return noTask(err)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"id": id, "triggered": true})
+	return httpx.JSON(c, http.StatusOK, triggeredTask{id, true})
+}
+
+type deletedTask struct {
+	Deleted bool   `json:"deleted"`
+	ID      string `json:"id"`
 }
 
 func (g *Gateway) deleteTask(c echo.Context) error {
@@ -258,7 +268,7 @@ func (g *Gateway) deleteTask(c echo.Context) error {
 	if err := g.Tasks.Delete(c.Request().Context(), g.Owner(c), id); err != nil {
 		return taskProblem(err, taskBody{})
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"id": id, "deleted": true})
+	return httpx.JSON(c, http.StatusOK, deletedTask{true, id})
 }
 
 type scheduledRunJSON struct {

@@ -27,10 +27,14 @@ type threadTool struct {
 	Enabled     bool   `json:"enabled"`
 }
 
+type threadServers struct {
+	Servers []threadServer `json:"servers"`
+}
+
 // threadTools is GET /threads/:tid/mcp/tools.
 func (g *Gateway) threadTools(c echo.Context, t store.Thread) error {
 	if g.MCP == nil || g.Switches == nil {
-		return httpx.JSON(c, http.StatusOK, map[string]any{"servers": []threadServer{}})
+		return httpx.JSON(c, http.StatusOK, threadServers{[]threadServer{}})
 	}
 	off, err := g.Switches.Off(c.Request().Context(), t.ID)
 	if err != nil {
@@ -51,7 +55,7 @@ func (g *Gateway) threadTools(c echo.Context, t store.Thread) error {
 		}
 		list = append(list, s)
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"servers": list})
+	return httpx.JSON(c, http.StatusOK, threadServers{list})
 }
 
 // putThreadTools is PUT /threads/:tid/mcp/tools.

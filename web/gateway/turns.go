@@ -210,6 +210,18 @@ func (g *Gateway) messages(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, page)
 }
 
+// turnPage is a part of a conversation.
+type turnPage struct {
+	Data []turnJSON `json:"data"`
+	More bool       `json:"has_more"`
+}
+
+// pageBefore is a part of a conversation, and where the one before it ends.
+type pageBefore struct {
+	turnPage
+	Next *int `json:"next_before_seq"`
+}
+
 // messagesPage goes back through the conversation.
 func (g *Gateway) messagesPage(c echo.Context, t store.Thread) error {
 	w, err := readWindow(c)
@@ -231,7 +243,7 @@ func (g *Gateway) messagesPage(c echo.Context, t store.Thread) error {
 	if more {
 		next = &page[0].Seq
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"data": page, "has_more": more, "next_before_seq": next})
+	return httpx.JSON(c, http.StatusOK, pageBefore{turnPage{page, more}, next})
 }
 
 // runMessages are those one run wrote, also when the conversation has gone another way.
@@ -264,5 +276,5 @@ func (g *Gateway) runMessages(c echo.Context, r store.Run) error {
 		}
 		page, more = w.of(slices.DeleteFunc(list, func(t turnJSON) bool { return t.Run == nil || *t.Run != r.ID }))
 	}
-	return httpx.JSON(c, http.StatusOK, map[string]any{"data": page, "has_more": more})
+	return httpx.JSON(c, http.StatusOK, turnPage{page, more})
 }

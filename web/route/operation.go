@@ -54,6 +54,17 @@ func PathParams() map[string]openapi.Param {
 	}
 }
 
+// Done is the answer of a route that has nothing else to say.
+type Done struct {
+	Success bool `json:"success"`
+}
+
+// DoneMessage is Done with a sentence for people.
+type DoneMessage struct {
+	Message string `json:"message"`
+	Success bool   `json:"success"`
+}
+
 // Answered is a route's only success.
 func Answered(text string, s openapi.Schema) []openapi.Answer {
 	return []openapi.Answer{{Status: 200, Text: text, Schema: s}}
@@ -65,9 +76,14 @@ func Streamed() []openapi.Answer {
 		Type: "text/event-stream", Schema: openapi.Ref("Event")}}
 }
 
-// Filed is an answer of a status with a file of a kind. Makers of clients know octets, whatever is in them.
+// Filed is an answer of a status with a file of a kind. Makers of clients know octets, whatever is in them. A file of any
+// kind may be JSON, which readers decode before they look at its schema.
 func Filed(status int, text, kind string) []openapi.Answer {
-	return []openapi.Answer{{Status: status, Text: text, Type: kind, Schema: openapi.File()},
+	file := openapi.File()
+	if kind == "*/*" {
+		file = openapi.Any()
+	}
+	return []openapi.Answer{{Status: status, Text: text, Type: kind, Schema: file},
 		{Status: status, Text: text, Type: "application/octet-stream", Schema: openapi.File()}}
 }
 
