@@ -36,7 +36,7 @@ type invocation struct {
 	stderr io.Writer
 }
 
-// word is the nth word behind the command, "" if there are fewer.
+// word returns the nth word behind the command, "" if there are fewer.
 func (c *invocation) word(n int) string {
 	if n < len(c.words) {
 		return c.words[n]
@@ -44,7 +44,7 @@ func (c *invocation) word(n int) string {
 	return ""
 }
 
-// commandTable is the table, in the order of the help.
+// commandTable returns the table, in the order of the help.
 func commandTable() []command {
 	table := []command{
 		{"serve", "", "start the server (the default)", serveCommand},
@@ -248,7 +248,7 @@ func newInvocation(ctx context.Context, cmd command, o *web.Options, stdout, std
 	return c, do
 }
 
-// usage is the help.
+// usage returns the help.
 func usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: fawn [command] [flags]\n\nCommands:\n")
@@ -291,7 +291,7 @@ func explain(f *flag.Flag) (value, text string) {
 	return "", f.Usage
 }
 
-// isBool tells whether a flag takes no value.
+// isBool reports whether a flag takes no value.
 func isBool(f *flag.Flag) bool {
 	v, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && v.IsBoolFlag()
@@ -311,7 +311,7 @@ func misuse(stderr io.Writer, use string, err error) int {
 // errUnhealthy ends commands that check or copy something with an exit code; they have already said what is wrong.
 var errUnhealthy = errors.New("something needs mending")
 
-// checked is the error of a command that has told what is not right, if something is not.
+// checked returns the error of a command that has told what is not right, if something is not.
 func checked(ok bool, err error) error {
 	if err == nil && !ok {
 		err = errUnhealthy

@@ -206,8 +206,8 @@ func (l *loop) fail(ctx context.Context, node string, next []string, cause error
 	return cause
 }
 
-// outlive is a context for writes which a cancel must not tear: it ends [closeTime] after
-// ctx does, or with the returned function.
+// outlive returns a context for writes which a cancel must not tear: it ends [closeTime] after ctx does, or with the
+// returned function.
 func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -3,7 +3,7 @@ package agent
 // StopBreakpoint is the stop reason of a run which a breakpoint ended.
 const StopBreakpoint = "breakpoint"
 
-// Stops tells whether breakpoints, names of nodes or "*", hold a node.
+// Stops reports whether breakpoints, names of nodes or "*", hold a node.
 func Stops(breakpoints []string, node string) bool {
 	for _, b := range breakpoints {
 		if b == "*" || CanonicalNode(b) == node {

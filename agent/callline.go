@@ -9,7 +9,7 @@ import (
 // maxLine is how many bytes of an argument a line about a call shows.
 const maxLine = 200
 
-// Line is the call in one line for people: the tool's name and the argument that says what it is about.
+// Line returns the call in one line for people: the tool's name and the argument that says what it is about.
 func (c ToolCall) Line() string {
 	var args map[string]any
 	if json.Unmarshal(c.Args, &args) != nil {

@@ -170,7 +170,7 @@ func recovered(t *Turn, what, name string, err *error) {
 	}
 }
 
-// call is the innermost ToolFunc. A panic of a tool becomes an error, which stages see.
+// call returns the innermost ToolFunc. A panic of a tool becomes an error, which stages see.
 func (l *loop) call(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
 	tool := l.set.tool(c.Name)
 	if tool == nil {

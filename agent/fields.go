@@ -36,10 +36,10 @@ var Fields = []Field{
 	hidden(pointer("view", func(s *State) **View { return &s.View })),
 }
 
-// Set tells whether the field is written in s.
+// Set reports whether the field is written in s.
 func (f Field) Set(s *State) bool { return f.set(s) }
 
-// Encode is the field's stored and shown form.
+// Encode returns the field's stored and shown form.
 func (f Field) Encode(s *State) ([]byte, error) { return marshal(f.get(s)) }
 
 // Decode replaces s with its stored form. null leaves the field unwritten; on an error s is untouched.

@@ -93,7 +93,7 @@ func (m *mender) take(c byte) bool {
 	return false
 }
 
-// end tells whether a list or object may end here although its bracket is missing.
+// end reports whether a list or object may end here although its bracket is missing.
 func (m *mender) end() bool {
 	m.space()
 	return m.whole && m.at >= len(m.in)

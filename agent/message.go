@@ -106,7 +106,7 @@ type Content struct {
 // Text makes plain content.
 func Text(s string) Content { return Content{Text: s} }
 
-// visible is the content without control characters in its texts, see [Visible].
+// visible returns the content without control characters in its texts, see [Visible].
 func (c Content) visible() Content {
 	c.Text = Visible(c.Text)
 	for i, b := range c.Blocks {
@@ -128,7 +128,7 @@ func (c Content) visible() Content {
 	return c
 }
 
-// String is the text a reader would see: Text, or all text blocks joined.
+// String returns the text a reader would see: Text, or all text blocks joined.
 func (c Content) String() string {
 	if c.Blocks == nil {
 		return c.Text
@@ -271,14 +271,14 @@ func (m *Message) With(key string, value any) *Message {
 	return &c
 }
 
-// Flag tells whether additional_kwargs[key] is true.
+// Flag reports whether additional_kwargs[key] is true.
 func (m *Message) Flag(key string) bool {
 	v, _ := m.Kwargs[key].(bool)
 	return v
 }
 
-// Genuine tells whether a person wrote the message: human, no summary, and shown in the
-// UI or an answer to a question.
+// Genuine reports whether a person wrote the message: human, no summary, and shown in the UI or an answer to a
+// question.
 func (m *Message) Genuine() bool {
 	if m.Type != TypeHuman || m.Name == "summary" {
 		return false
@@ -302,7 +302,7 @@ func (m *Message) Calls() []string {
 	return ids
 }
 
-// LastGenuine is the newest message written by a person, or nil.
+// LastGenuine returns the newest message written by a person, or nil.
 func LastGenuine(msgs []*Message) *Message {
 	for _, m := range slices.Backward(msgs) {
 		if m.Genuine() {

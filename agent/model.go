@@ -36,7 +36,7 @@ type CallDelta struct {
 	Args  string `json:"args,omitempty"`
 }
 
-// Visible tells whether a person could have seen something of this chunk.
+// Visible reports whether a person could have seen something of this chunk.
 func (c Chunk) Visible() bool { return c.Text != "" || c.Reasoning != "" || len(c.Calls) > 0 }
 
 // Collector folds chunks into the message they make. The zero value is ready.
@@ -95,19 +95,19 @@ func (c *Collector) Add(k Chunk) {
 	}
 }
 
-// Empty tells whether nothing a person could see has come yet.
+// Empty reports whether nothing a person could see has come yet.
 func (c *Collector) Empty() bool {
 	return c.text.Len() == 0 && c.reasoning.Len() == 0 && len(c.calls) == 0
 }
 
-// Text is the visible text so far.
+// Text returns the visible text so far.
 func (c *Collector) Text() string { return c.text.String() }
 
 // Reasoning returns the reasoning so far.
 func (c *Collector) Reasoning() string { return c.reasoning.String() }
 
-// Message is the AI message of all chunks so far. With complete false the answer was cut
-// off: half-written calls are dropped and the finish reason says interrupted.
+// Message returns the AI message of all chunks so far. With complete false the answer was cut off: half-written calls
+// are dropped and the finish reason says interrupted.
 func (c *Collector) Message(id string, complete bool) *Message {
 	m := &Message{ID: id, Type: TypeAI, Content: Text(c.text.String()), Usage: c.usage, Meta: map[string]any{}}
 	if c.reasoning.Len() > 0 || len(c.kwargs) > 0 {

@@ -29,7 +29,7 @@ type ModelCall struct {
 // Named is a model that knows the name it is configured under.
 type Named interface{ Name() string }
 
-// watch is the call of a model that has begun, for the observer of a turn.
+// watch returns the call of a model that has begun, for the observer of a turn.
 func watch(t *Turn, model Model, req *Request) *ModelCall {
 	if t.Observer == nil {
 		return nil

@@ -15,14 +15,14 @@ type Access struct {
 	Perhaps []string
 }
 
-// meets tells whether two calls must keep their order.
+// meets reports whether two calls must keep their order.
 func (a Access) meets(b Access) bool {
 	return overlap(a.Writes, b.Writes) || overlap(a.Writes, b.Reads) || overlap(a.Reads, b.Writes) ||
 		overlap(a.Writes, b.Perhaps) || overlap(a.Perhaps, b.Writes) ||
 		overlap(a.Reads, b.Perhaps) || overlap(a.Perhaps, b.Reads)
 }
 
-// overlap tells whether a path of a is a path of b, or in it, or around it.
+// overlap reports whether a path of a is a path of b, or in it, or around it.
 func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(p string) bool {
 		return slices.ContainsFunc(b, func(q string) bool {

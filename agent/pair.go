@@ -98,7 +98,7 @@ func appendCaller(out []*Message, m *Message, at int, answers map[callSlot]*Mess
 	return append(append(out, &c), results...)
 }
 
-// InvalidArguments is the result of a call with unreadable arguments.
+// InvalidArguments returns the result of a call with unreadable arguments.
 func InvalidArguments(c InvalidCall) string {
 	reason := c.Error
 	if len(reason) > 500 {

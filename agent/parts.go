@@ -109,7 +109,7 @@ type Delegation struct {
 	CreatedAt   string `json:"created_at"`
 }
 
-// Done tells whether the helper has ended.
+// Done reports whether the helper has ended.
 func (d Delegation) Done() bool { return d.Status != "" && d.Status != "in_progress" }
 
 // SkillRef is a skill the agent has read.

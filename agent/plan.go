@@ -61,7 +61,7 @@ func (e PlanEdit) Merge(list []Todo) []Todo {
 	return out[:min(len(out), MaxTodos)]
 }
 
-// reorders tells whether the items that stayed have another order.
+// reorders reports whether the items that stayed have another order.
 func (e PlanEdit) reorders() bool {
 	last := -1
 	for _, a := range e.After {

@@ -20,7 +20,7 @@ const (
 // memory alone: printed, logged or encoded, only their names are left.
 type Secrets map[string]string
 
-// Names are the names in order.
+// Names returns the names in order.
 func (s Secrets) Names() []string { return slices.Sorted(maps.Keys(s)) }
 
 // String implements fmt.Stringer.

@@ -110,7 +110,7 @@ func Join(a, b State) (State, error) {
 	return a, nil
 }
 
-// Empty tells whether a patch writes nothing.
+// Empty reports whether a patch writes nothing.
 func (s *State) Empty() bool {
 	for _, f := range Fields {
 		if f.set(s) {

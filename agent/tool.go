@@ -62,7 +62,7 @@ type Whole struct {
 	Stored int64 // bytes of it that are in the file, from its beginning
 }
 
-// Note says where the text is and how much of it.
+// Note reports where the text is and how much of it.
 func (w *Whole) Note() string {
 	if w.Stored < w.Bytes {
 		return fmt.Sprintf("[The first %d of %d bytes are in %s. The rest is lost: the thread's storage is full, except for the part reserved for other files]",
@@ -71,13 +71,13 @@ func (w *Whole) Note() string {
 	return fmt.Sprintf("[All %d bytes of the output are in %s]", w.Bytes, w.Path)
 }
 
-// TextResult is a plain result.
+// TextResult returns a plain result.
 func TextResult(s string) Result { return Result{Content: Text(s)} }
 
 // ErrorResult tells the model about a failure.
 func ErrorResult(s string) Result { return Result{Content: Text(s), IsError: true} }
 
-// Message is the tool message that answers call c.
+// Message returns the tool message that answers call c.
 func (r Result) Message(id string, c ToolCall) *Message {
 	m := &Message{ID: id, Type: TypeTool, Name: c.Name, ToolCallID: c.ID, Content: r.Content.visible(),
 		Artifact: r.Artifact, Kwargs: r.Kwargs, Status: "success"}

@@ -72,7 +72,7 @@ type Turn struct {
 	Remark func(key, text string)
 }
 
-// Todos is the plan of this moment.
+// Todos returns the plan of this moment.
 func (t *Turn) Todos() []Todo {
 	if t.Plan != nil {
 		return t.Plan()

@@ -135,9 +135,8 @@ func Names() []string {
 		AccountScript, AccountStyle, BrowseScript, BrowseStyle, AppsScript, StayScript, JumpScript, AskScript, Mermaid, DiagramScript, DiagramStyle}
 }
 
-// URL is the address of an asset, for example URL("app.css") or
-// URL("img/sprite.svg"). It does not check that the asset exists; Check and the
-// tests do.
+// URL returns the address of an asset, for example URL("app.css") or URL("img/sprite.svg"). It does not check that the
+// asset exists; Check and the tests do.
 func URL(name string) string { return Prefix + version() + "/" + name }
 
 // Check reports the first asset of Names that is missing or empty. Call it when
@@ -155,7 +154,7 @@ func Check() error {
 	return nil
 }
 
-// read is the content of an asset as it is embedded.
+// read returns the content of an asset as it is embedded.
 func read(name string) ([]byte, error) {
 	b, err := files.ReadFile(pathOf(name))
 	if err != nil {
@@ -164,7 +163,7 @@ func read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// sizeOf is the length in bytes of what read returns.
+// sizeOf returns the length in bytes of what read returns.
 func sizeOf(name string) (int64, error) {
 	info, err := fs.Stat(files, pathOf(name))
 	if err != nil || info.IsDir() {
@@ -173,7 +172,7 @@ func sizeOf(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// pathOf is where an asset is embedded; "" for a name that is none, which no file has.
+// pathOf returns where an asset is embedded; "" for a name that is none, which no file has.
 func pathOf(name string) string {
 	switch {
 	case strings.HasPrefix(name, "dist/"), strings.HasPrefix(name, "vendor/"):

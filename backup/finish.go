@@ -18,9 +18,8 @@ const (
 	statePlace    = ".place"    // what was unpacked is being put in place
 )
 
-// Finish goes on with restores of a data folder that were cut off, and removes what those left that had
-// not changed anything yet. done tells whether there was one to go on with. A folder that another process
-// uses is left alone.
+// Finish goes on with restores of a data folder that were cut off, and removes what those left that had not changed
+// anything yet. done reports whether there was one to go on with. A folder that another process uses is left alone.
 func Finish(dir string) (done bool, err error) {
 	if list, err := stages(dir); err != nil || len(list) == 0 {
 		return false, err
@@ -36,7 +35,7 @@ func Finish(dir string) (done bool, err error) {
 	return done, errors.Join(err, release())
 }
 
-// stages are the folders of restores that are under way or were cut off.
+// stages returns the folders of restores that are under way or were cut off.
 func stages(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -73,7 +72,7 @@ func stateOf(name string) (base, state string) {
 	return name, ""
 }
 
-// asideOf is the folder for what was there before a restore.
+// asideOf returns the folder for what was there before a restore.
 func asideOf(stage string) string {
 	base, _ := stateOf(stage)
 	return asidePrefix + strings.TrimPrefix(base, stagePrefix)

@@ -11,13 +11,13 @@ type class int
 
 const (
 	data          class = iota
-	passing             // made anew, or of this machine only
+	passing             // made again, or of this machine only
 	secret              // keys and certificates
 	configuration       // may have keys in it
 	thread              // the folder of a thread
 )
 
-// kind says what a path in a data folder is.
+// kind reports what a path in a data folder is.
 func kind(name string, dir bool) class {
 	parts := strings.Split(name, "/")
 	base := path.Base(name)

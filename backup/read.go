@@ -26,8 +26,8 @@ func Verify(ctx context.Context, file string) (Manifest, error) {
 	return m, err
 }
 
-// read goes through a backup and hands its entries to take; nil only checks them. digest is the sum of all
-// sums, which tells whether the file is still the same when it's read again.
+// read goes through a backup and hands its entries to take; nil only checks them. digest is the sum of all sums, which
+// reports whether the file is still the same when it's read again.
 func read(ctx context.Context, file string, take func(h *tar.Header, body io.Reader) error) (m Manifest, digest string,
 	err error) {
 	f, err := os.Open(file)
@@ -72,7 +72,7 @@ type reader struct {
 	done     bool // manifest.json came
 }
 
-// invalid is an error that says what is wrong with a backup.
+// invalid returns an error that says what is wrong with a backup.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

@@ -90,7 +90,7 @@ func (r *Restored) prepare(ctx context.Context, file, stage string) (err error) 
 	return fits(ctx, filepath.Join(stage, store.FileName), &r.Manifest)
 }
 
-// contents are the names in a folder that a restore is about; the lock is held meanwhile.
+// contents returns the names in a folder that a restore is about; the lock is held meanwhile.
 func contents(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func contents(dir string) ([]string, error) {
 	return names, nil
 }
 
-// databaseOf are the names of a database and its log.
+// databaseOf returns the names of a database and its log.
 func databaseOf(names []string) (out []string) {
 	for _, n := range names {
 		if rest, ok := strings.CutPrefix(n, store.FileName); ok && (rest == "" || rest == "-wal" || rest == "-shm") {

@@ -318,7 +318,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sumLine is a line as sha256sum writes it.
+// sumLine returns a line as sha256sum writes it.
 func sumLine(name string, sum []byte) string {
 	escaped := strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(name)
 	mark := ""

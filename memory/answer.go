@@ -97,7 +97,7 @@ func parseAnswer(text string) (answer, error) {
 	return a, nil
 }
 
-// object is the part of a text from its first brace to its last.
+// object returns the part of a text from its first brace to its last.
 func object(text string) string {
 	if i := strings.LastIndex(text, "</think>"); i >= 0 {
 		text = text[i:]

@@ -40,7 +40,7 @@ type Section struct {
 	Updated string `json:"updatedAt"`
 }
 
-// SectionNames are the summaries in the order they are shown, each below user or history.
+// SectionNames returns the summaries in the order they are shown, each below user or history.
 func SectionNames() []string {
 	return []string{"user.workContext", "user.personalContext", "user.topOfMind",
 		"history.recentMonths", "history.earlierContext", "history.longTermBackground"}
@@ -69,7 +69,7 @@ const (
 	Imported = "import"
 )
 
-// Thread is the thread a fact was said in, or "".
+// Thread returns the thread a fact was said in, or "".
 func (f *Fact) Thread() string {
 	if f.Source == Manual || f.Source == Imported || f.Source == "consolidation" {
 		return ""
@@ -83,7 +83,7 @@ const (
 	CategoryDefault    = "context"
 )
 
-// Categories are the usual ones; others are allowed.
+// Categories returns the usual ones; others are allowed.
 func Categories() []string {
 	return []string{"preference", "knowledge", CategoryDefault, "behavior", "goal", CategoryCorrection}
 }
@@ -195,7 +195,7 @@ func Parse(data []byte) (Document, error) {
 	return d, nil
 }
 
-// place is the line where JSON breaks off.
+// place returns the line where JSON breaks off.
 func place(data []byte, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -310,7 +310,7 @@ func (f *Fact) check() error {
 	return nil
 }
 
-// clean is a text on one line, without what is not text.
+// clean returns a text on one line, without what is not text.
 func clean(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")

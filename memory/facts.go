@@ -23,7 +23,7 @@ const (
 	mutedKey     = "off"
 )
 
-// now is the moment as the database keeps it.
+// now returns the moment as the database keeps it.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
 
 // Document is what is known about an owner.
@@ -35,7 +35,7 @@ func (s *Service) Document(ctx context.Context, owner string) (Document, error) 
 	return b.document(), nil
 }
 
-// All are the facts of an owner, whichever agent's they are.
+// All returns the facts of an owner, whichever agent's they are.
 func (s *Service) All(ctx context.Context, owner string) ([]Fact, error) {
 	b, err := s.snapshot(ctx, owner)
 	if err != nil {
@@ -231,7 +231,7 @@ func (s *Service) Taught(ctx context.Context, owner, thread string) (n int, err 
 	return n, nil
 }
 
-// edit is a change by hand, which can be undone.
+// edit returns a change by hand, which can be undone.
 func (s *Service) edit(ctx context.Context, owner string, at At, f func(*snapshot) error) (Document, error) {
 	b, err := s.change(ctx, owner, also{undo: true}, func(b *snapshot) error {
 		if err := at.check(b.revision); err != nil {
@@ -299,13 +299,13 @@ func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 	return b.document(), nil
 }
 
-// Off tells whether a thread neither teaches nor recalls anything: it was switched off for it, or it is temporary.
+// Off reports whether a thread neither teaches nor recalls anything: it was switched off for it, or it is temporary.
 func (s *Service) Off(ctx context.Context, thread string) (bool, error) {
 	metadata, off, _, err := s.DB.ThreadKV(ctx, thread, offSpace, learnedSpace)
 	return len(off) > 0 || store.Thread{Metadata: metadata}.Temporary(), err
 }
 
-// Muted tells whether an owner has switched off memory in all chats.
+// Muted reports whether an owner has switched off memory in all chats.
 func (s *Service) Muted(ctx context.Context, owner string) (bool, error) {
 	_, err := s.DB.KV(ctx, owner, mutedSpace, mutedKey)
 	if errors.Is(err, store.ErrNotFound) {
@@ -327,7 +327,7 @@ func (s *Service) SetMuted(ctx context.Context, owner string, muted bool) error 
 	return nil
 }
 
-// silent tells whether a thread of an owner has nothing to do with memory.
+// silent reports whether a thread of an owner has nothing to do with memory.
 func (s *Service) silent(ctx context.Context, owner, thread string) (bool, error) {
 	if muted, err := s.Muted(ctx, owner); muted || err != nil {
 		return muted, err

@@ -63,7 +63,7 @@ func Filter(said []Said) []Said {
 	return out
 }
 
-// acknowledges tells whether a message only says that the last one arrived.
+// acknowledges reports whether a message only says that the last one arrived.
 func acknowledges(text string) bool {
 	if len(text) > 64 {
 		return false

@@ -144,8 +144,8 @@ func (g gate) review(b *snapshot, a answer) (n int) {
 	return n
 }
 
-// stale are an agent's facts that are older than they are likely to hold, when there are enough
-// of them to be worth a review.
+// stale returns an agent's facts that are older than they are likely to hold, when there are enough of them to be worth
+// a review.
 func (r Rules) stale(b *snapshot, agent string, now time.Time) []Fact {
 	if !r.Review {
 		return nil

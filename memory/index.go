@@ -92,8 +92,7 @@ func (x *index) scores(request string) []float64 {
 	return scores
 }
 
-// stems are the words of a text without their endings, and without those that every sentence
-// has.
+// stems returns the words of a text without their endings, and without those that every sentence has.
 func stems(text string) []string {
 	list := store.Words(text)
 	out := list[:0]

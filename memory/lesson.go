@@ -36,7 +36,7 @@ type pending struct {
 	waiting map[string]bool // set anew with each look at what is stored, so it may be off for a moment
 }
 
-// full tells whether no lesson of another thread should be stored.
+// full reports whether no lesson of another thread should be stored.
 func (p *pending) full(thread string, depth int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Service) Look() {
 	}
 }
 
-// learned is the id of the last message of a thread that was learned from.
+// learned returns the id of the last message of a thread that was learned from.
 func (s *Service) learned(ctx context.Context, thread string) (string, error) {
 	id, err := s.DB.KV(ctx, store.Global, learnedSpace, thread)
 	if errors.Is(err, store.ErrNotFound) {

@@ -24,13 +24,13 @@ func (s *Service) scope(ctx context.Context, owner, thread string) (Scope, error
 	return scope, nil
 }
 
-// Learner is the owner whose memory gets what a thread of owner's teaches.
+// Learner returns the owner whose memory gets what a thread of owner's teaches.
 func (s *Service) Learner(ctx context.Context, owner, thread string) (string, error) {
 	scope, err := s.scope(ctx, owner, thread)
 	return scope.Learn, err
 }
 
-// Known are all facts that a thread of owner's reads or has taught, whichever agent's they are.
+// Known returns all facts that a thread of owner's reads or has taught, whichever agent's they are.
 func (s *Service) Known(ctx context.Context, owner, thread string) ([]Fact, error) {
 	scope, err := s.scope(ctx, owner, thread)
 	if err != nil {

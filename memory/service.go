@@ -86,7 +86,7 @@ type ownerCache struct {
 // maxOwners bounds the owners that are cached.
 const maxOwners = 64
 
-// New makes a Service. Call [Service.Run] for it to learn.
+// New returns a Service. Call [Service.Run] for it to learn.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = c.DB.Now
@@ -162,7 +162,7 @@ type also struct {
 	undo      bool // what was before can be had back
 }
 
-// tries is how often a change is made anew which another one came before.
+// tries is how often a change is made again which another one came before.
 const tries = 3
 
 // change makes a change of an owner's memory, which f makes on a copy. It returns what is there

@@ -56,8 +56,8 @@ var asks = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// explicit are the facts that people ask to be remembered in so many words. It is all that is
-// learned without a model.
+// explicit returns the facts that people ask to be remembered in so many words. It is all that is learned without a
+// model.
 func explicit(said []Said) []newFact {
 	var list []newFact
 	for _, m := range said {
@@ -115,7 +115,7 @@ func wish(sentence string) string {
 	return ""
 }
 
-// ownWord is the pronoun that ends a wish's opening.
+// ownWord returns the pronoun that ends a wish's opening.
 func ownWord(head string) string {
 	words := strings.Fields(head)
 	if len(words) == 0 {
@@ -128,7 +128,7 @@ func ownWord(head string) string {
 	return ""
 }
 
-// sentences are the parts of a text up to a line's end or a full stop.
+// sentences returns the parts of a text up to a line's end or a full stop.
 func sentences(text string) []string {
 	var list []string
 	add := func(s string) {
@@ -152,7 +152,7 @@ func sentences(text string) []string {
 	return list
 }
 
-// category is a guess at the kind of a fact from its words.
+// category returns a guess at the kind of a fact from its words.
 func category(content string) string {
 	for _, sig := range signals() {
 		switch sig.name {

@@ -58,7 +58,7 @@ func (r release) deb(w io.Writer, p program) error {
 	return nil
 }
 
-// debFiles are the files that a package installs.
+// debFiles returns the files that a package installs.
 func (r release) debFiles(p program) ([]entry, error) {
 	const doc, units = "./usr/share/doc/fawn/", "./usr/lib/systemd/system/"
 	text := func(name string) (string, error) {
@@ -102,7 +102,7 @@ func (r release) debFiles(p program) ([]entry, error) {
 	}, nil
 }
 
-// uncommented is a unit without its first line, which says where to copy it by hand.
+// uncommented returns a unit without its first line, which says where to copy it by hand.
 func uncommented(unit string) string {
 	if first, rest, ok := strings.Cut(unit, "\n"); ok && strings.HasPrefix(first, "# Copy to") {
 		return rest
@@ -110,7 +110,7 @@ func uncommented(unit string) string {
 	return unit
 }
 
-// debControl are the files about a package.
+// debControl returns the files about a package.
 func (r release) debControl(p program, files []entry) ([]entry, error) {
 	var size int64
 	var sums strings.Builder
@@ -175,7 +175,7 @@ func withFolders(files []entry) []entry {
 	return all
 }
 
-// debVersion is a version as dpkg orders them: a commit without a tag comes before all with one.
+// debVersion returns a version as dpkg orders them: a commit without a tag comes before all with one.
 func debVersion(v string) string {
 	v = regexp.MustCompile(`[^A-Za-z0-9.+~]`).ReplaceAllString(v, "+")
 	if t := strings.TrimPrefix(v, "v"); t != v && t != "" && t[0] >= '0' && t[0] <= '9' {

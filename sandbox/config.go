@@ -166,7 +166,7 @@ type Bind struct {
 	ReadOnly  bool
 }
 
-// DefaultConfig is the configuration without a file. Dirs must be set.
+// DefaultConfig returns the configuration without a file. Dirs must be set.
 func DefaultConfig() Config {
 	return Config{
 		Provider:          ProviderAuto,
@@ -178,7 +178,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// DefaultPolicy is the policy without a file.
+// DefaultPolicy returns the policy without a file.
 func DefaultPolicy() Policy {
 	return Policy{
 		Lifetime:    LifetimeThread,
@@ -241,7 +241,7 @@ func (p Policy) Validate() error {
 // validate refuses places that the sandbox makes itself.
 func (b Bind) validate() error { return CheckMountPath(b.Path) }
 
-// CheckMountPath tells whether a folder can be shown at a path of the sandbox. The error is an ErrConfig.
+// CheckMountPath reports whether a folder can be shown at a path of the sandbox. The error is an ErrConfig.
 func CheckMountPath(p string) error {
 	if !path.IsAbs(p) || path.Clean(p) != p || strings.ContainsRune(p, 0) {
 		return fmt.Errorf("%w: mount %q is not a clean absolute path", ErrConfig, p)

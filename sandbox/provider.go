@@ -26,8 +26,8 @@ type Provider interface {
 	// Destroy ends every process of a thread and forgets its sandbox. Files stay.
 	// A sandbox that was handed out before answers ErrGone from then on.
 	Destroy(ctx context.Context, thread ThreadRef, reason string) error
-	// Restart ends every process of a thread; its next command starts anew. Commands that
-	// run, or else the next one, are told the reason. It says whether anything was running.
+	// Restart ends every process of a thread; its next command starts again. Commands that run, or else the next one,
+	// are told the reason. It says whether anything was running.
 	Restart(ctx context.Context, thread ThreadRef, reason string) (bool, error)
 	// Close ends every process of every thread and waits for them. Later calls of
 	// any method fail with ErrGone; closing again does nothing.
@@ -225,7 +225,7 @@ var (
 // UnavailableError says why nothing can run. It matches ErrUnavailable.
 type UnavailableError struct{ Reason, Hint string }
 
-// Error is a sentence for the model; it names no path of the host.
+// Error returns a sentence for the model; it names no path of the host.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf(`bash is disabled: no sandbox is available on this host (reason: %s). Ask the owner to run "fawn doctor", or set sandbox.provider explicitly.`, e.Reason)
 }

@@ -20,7 +20,7 @@ const (
 	maxEnvBytes   = 1 << 20
 )
 
-// Validate says what is wrong with a request, for the model.
+// Validate reports what is wrong with a request, for the model.
 func (r ExecReq) Validate() error {
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrRequest}, a...)...)
@@ -63,8 +63,8 @@ func (r ExecReq) Validate() error {
 
 func plain(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// ValidVariable says why commands cannot have a variable of that name, or nil. It refuses names
-// that are none, and variables that make every program load or run something else.
+// ValidVariable explains why commands cannot have a variable of that name, or nil. It refuses names that are none, and
+// variables that make every program load or run something else.
 func ValidVariable(name string) error {
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -81,7 +81,7 @@ func ValidVariable(name string) error {
 	return nil
 }
 
-// ValidateApart says why what only sandboxes of namespaces can do cannot be done.
+// ValidateApart explains why what only sandboxes of namespaces can do cannot be done.
 func (r ExecReq) ValidateApart(provider string) error {
 	if provider != ProviderNamespace {
 		return fmt.Errorf("%w: a sandbox of the kind %q has neither streams nor policies of its own for a command",

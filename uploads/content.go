@@ -13,11 +13,9 @@ import (
 // HeadBytes is how much of a file's start ContentType wants to see.
 const HeadBytes = 8 << 10
 
-// ContentType tells what a file is from its first bytes. The name only decides
-// between kinds of text, which look alike. active says that a browser would
-// run what is inside (pages, SVG, XML, scripts): such a file is served as an
-// attachment or in a sandbox, and always with "nosniff", or the answer is
-// worth nothing.
+// ContentType reports what a file is from its first bytes. The name only decides between kinds of text, which look
+// alike. active says that a browser would run what is inside (pages, SVG, XML, scripts): such a file is served as an
+// attachment or in a sandbox, and always with "nosniff", or the answer is worth nothing.
 func ContentType(name string, head []byte) (contentType string, active bool) {
 	head = head[:min(len(head), HeadBytes)]
 	found := mimetype.Detect(head)

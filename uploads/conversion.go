@@ -36,10 +36,10 @@ type Conversion struct {
 	Pages int `json:"pages,omitempty"`
 }
 
-// EncodingNames are the encodings in which a text can be read, those most used first.
+// EncodingNames returns the encodings in which a text can be read, those most used first.
 func EncodingNames() []string { return charset.Names() }
 
-// Why is the reason as a sentence for a model, empty where there is none.
+// Why returns the reason as a sentence for a model, empty where there is none.
 func (c *Conversion) Why() string {
 	switch c.Reason {
 	case "":

@@ -51,7 +51,7 @@ func staging(name string) bool {
 	return strings.HasPrefix(name, stagingHead) && strings.HasSuffix(name, stagingTail)
 }
 
-// stagingName is a path for a file that is not complete yet.
+// stagingName returns a path for a file that is not complete yet.
 func stagingName() string { return path.Join(Folder, stagingHead+rand.Text()+stagingTail) }
 
 // unused returns name, or name_1.ext, name_2.ext and so on, whichever is not

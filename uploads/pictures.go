@@ -110,7 +110,7 @@ func (NoPictures) Thumbnail(context.Context, string, io.ReaderAt, int64, int) (T
 // Forget has nothing to forget.
 func (NoPictures) Forget(string) error { return nil }
 
-// Thumb is the thumbnail of a file.
+// Thumb returns the thumbnail of a file.
 func Thumb(ctx context.Context, p Pictures, thread string, file *os.File, side int) (Thumbnail, error) {
 	info, err := file.Stat()
 	if err != nil {

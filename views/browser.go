@@ -30,7 +30,7 @@ type BrowserPanel struct {
 	Held     bool // the person has it
 }
 
-// BrowserURL is the panel with the browser of a chat, or an action on it.
+// BrowserURL returns the panel with the browser of a chat, or an action on it.
 func BrowserURL(id, action string) string {
 	if action == "" {
 		return ActionURL(id, "browser")

@@ -128,10 +128,10 @@ func (f *Frame) Do(how How, target, value string) {
 	f.Swap = append(f.Swap, Swap{Target: target, How: how, HTML: value})
 }
 
-// JSON is the frame on one line, ready for a data field.
+// JSON returns the frame on one line, ready for a data field.
 func (f Frame) JSON() ([]byte, error) { return compact(f) }
 
-// JSON is the patch on one line, ready for a data field.
+// JSON returns the patch on one line, ready for a data field.
 func (p Patch) JSON() ([]byte, error) { return compact(p) }
 
 func compact(v any) ([]byte, error) {

@@ -194,7 +194,7 @@ type User struct {
 	Added    time.Time
 }
 
-// SectionsOf are the sections of the settings that somebody sees.
+// SectionsOf returns the sections of the settings that somebody sees.
 func SectionsOf(s Shell) []string {
 	list := Sections()
 	if s.Who == nil {
@@ -210,7 +210,7 @@ func SectionsOf(s Shell) []string {
 	return slices.Concat(list[:at], more, list[at+1:])
 }
 
-// SectionKey is the key of the catalogue for the name of a section.
+// SectionKey returns the key of the catalogue for the name of a section.
 func SectionKey(s Shell, section string) string {
 	if section == "account" && s.Who == nil {
 		return "settings.accounts"

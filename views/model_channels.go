@@ -147,7 +147,7 @@ type Source struct {
 	Label string // Telegram
 }
 
-// ChannelURL is an action on a chat app: save, test, remove, restart, pair, paired or group.
+// ChannelURL returns an action on a chat app: save, test, remove, restart, pair, paired or group.
 func ChannelURL(name, action string) string {
 	return "/ui/channels/by-name/" + url.PathEscape(name) + "/" + action
 }

@@ -1,6 +1,6 @@
 package views
 
-// CompareURL is the page of a comparison.
+// CompareURL returns the page of a comparison.
 func CompareURL(id string) string { return "/workspace/compare/" + id }
 
 // ComparePage shows the answers of several models to one question beside one another.

@@ -46,7 +46,7 @@ type ImportTitle struct {
 	At    time.Time
 }
 
-// Left are the keys and counts of what is left out.
+// Left returns the keys and counts of what is left out.
 func (p *ImportPreview) Left() (out []ImportLeft) {
 	for _, l := range []ImportLeft{{"data.chats.left.existing", p.Existing}, {"data.chats.left.branches", p.Branches}, {"data.chats.left.missing", p.Missing},
 		{"data.chats.left.refused", p.Refused}, {"data.chats.left.empty", p.Empty}, {"data.chats.left.unreadable", p.Unreadable},

@@ -60,7 +60,7 @@ type ResourcesPage struct {
 	Problem   string // why the last one could not be attached, in the reader's language
 }
 
-// PromptURL is the form of a prompt.
+// PromptURL returns the form of a prompt.
 func PromptURL(thread, called string) string {
 	return ActionURL(thread, "prompt") + "?name=" + url.QueryEscape(called)
 }

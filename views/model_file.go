@@ -21,7 +21,7 @@ type File struct {
 	Raw      string // where it is read as it is, in place of the files of a thread; empty for a file of these
 }
 
-// PageURL is the page of the file.
+// PageURL returns the page of the file.
 func (f File) PageURL() string {
 	if f.Share != "" {
 		return SharedFileURL(f.Share, f.Path)
@@ -37,7 +37,7 @@ func (f File) ViewURL() string {
 	return ViewURL(f.ThreadID, f.Path)
 }
 
-// RawURL is the file itself.
+// RawURL returns the file itself.
 func (f File) RawURL() string {
 	if f.Raw != "" {
 		return f.Raw
@@ -48,15 +48,15 @@ func (f File) RawURL() string {
 	return ArtifactURL(f.ThreadID, f.Path)
 }
 
-// Installs tells whether the file is a skill that its reader may install.
+// Installs reports whether the file is a skill that its reader may install.
 func (f File) Installs() bool {
 	return f.Share == "" && f.ThreadID != "" && strings.EqualFold(path.Ext(f.Path), ".skill")
 }
 
-// ThumbURL is a small version of a picture.
+// ThumbURL returns a small version of a picture.
 func (f File) ThumbURL() string { return f.ViewURL() + "?thumb=96" }
 
-// PreviewURL is a version of a picture as large as a conversation shows it.
+// PreviewURL returns a version of a picture as large as a conversation shows it.
 func (f File) PreviewURL() string { return f.ViewURL() + "?thumb=480" }
 
 // InlineURL is ViewURL, at the page of a PDF that it opens at.
@@ -67,10 +67,10 @@ func (f FileView) InlineURL() string {
 	return f.ViewURL()
 }
 
-// DownloadURL is the file as an attachment.
+// DownloadURL returns the file as an attachment.
 func (f File) DownloadURL() string { return f.RawURL() + "?download=true" }
 
-// Name is the last part of the path.
+// Name returns the last part of the path.
 func (f File) Name() string { return path.Base(f.Path) }
 
 // FileKind chooses how a file is shown.
@@ -193,7 +193,7 @@ type Panel struct {
 	ZipAll   bool            // with the list: uploads or working files make a larger one
 }
 
-// Home is the page of the thread.
+// Home returns the page of the thread.
 func (p Panel) Home() string {
 	if p.Share != "" {
 		return SharedURL(p.Share)

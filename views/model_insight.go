@@ -8,7 +8,7 @@ import (
 // UsageHomeURL is the page of what everything took.
 const UsageHomeURL = "/workspace/usage"
 
-// InspectURL is the page of a run's calls.
+// InspectURL returns the page of a run's calls.
 func InspectURL(thread, run string) string { return ThreadURL(thread) + "/runs/" + url.PathEscape(run) }
 
 // InspectPage is GET /workspace/chats/{id}/runs/{run}: what each call of a run took.
@@ -40,7 +40,7 @@ type Call struct {
 	Spent  Spent
 }
 
-// Failed tells whether the call went wrong.
+// Failed reports whether the call went wrong.
 func (c Call) Failed() bool {
 	return c.Status != "ok" && c.Status != "success"
 }

@@ -11,18 +11,18 @@ const NewPromptURL = PromptsURL + "/new"
 // PromptActionsURL makes a prompt; what is below it imports and exports them.
 const PromptActionsURL = "/ui/prompts"
 
-// SavedPromptURL is the page of a prompt.
+// SavedPromptURL returns the page of a prompt.
 func SavedPromptURL(id string) string { return PromptsURL + "/" + url.PathEscape(id) }
 
-// PromptActionURL is an action on a prompt: save, duplicate, delete.
+// PromptActionURL returns an action on a prompt: save, duplicate, delete.
 func PromptActionURL(id, action string) string {
 	return PromptActionsURL + "/" + url.PathEscape(id) + "/" + action
 }
 
-// UsePromptURL is a new chat with a prompt in its message box.
+// UsePromptURL returns a new chat with a prompt in its message box.
 func UsePromptURL(id string) string { return NewChatURL + "?prompt=" + url.QueryEscape(id) }
 
-// FillPromptURL is where the fields of a prompt are filled in for the message box of a chat.
+// FillPromptURL returns where the fields of a prompt are filled in for the message box of a chat.
 func FillPromptURL(thread, id string) string {
 	return ActionURL(thread, "saved-prompt") + "?prompt=" + url.QueryEscape(id)
 }

@@ -54,10 +54,10 @@ const (
 	NotifyQuestion = "question"
 )
 
-// NotifyKinds are all of them in their order.
+// NotifyKinds returns all of them in their order.
 func NotifyKinds() []string { return []string{NotifyFinished, NotifyQuestion, NotifyFailed} }
 
-// NotifyPref is the choice about one of them: on or off.
+// NotifyPref returns the choice about one of them: on or off.
 func NotifyPref(kind string) string { return "notify_" + kind }
 
 // Personal is the section of what people tell Fawn about themselves and about how it should be.
@@ -69,24 +69,24 @@ type Personal struct {
 type PersonalText struct {
 	Name    string // user or soul
 	Text    string
-	Seen    string // tells whether the file has changed since
+	Seen    string // reports whether the file has changed since
 	Problem string // why it was not read or saved
 }
 
 // PersonalURL is what its forms post to.
 const PersonalURL = "/ui/personal"
 
-// Sections are the sections of the settings in their order.
+// Sections returns the sections of the settings in their order.
 func Sections() []string {
 	return []string{"appearance", "models", "tools", "mcp", "channels", "sandbox", "personal", "memory", "data",
 		"notifications", "account", "about"}
 }
 
-// TextSizes are the sizes the text of answers can have, in px.
+// TextSizes returns the sizes the text of answers can have, in px.
 func TextSizes() []int { return []int{14, 16, 18, 20} }
 
-// OperatorSections are the sections that only administrators see: models, tools, servers and the sandbox belong to the
-// installation.
+// OperatorSections returns the sections that only administrators see: models, tools, servers and the sandbox belong to
+// the installation.
 func OperatorSections() []string { return []string{"models", "tools", "mcp", "sandbox"} }
 
 // ToolInfo is a tool that models can call.

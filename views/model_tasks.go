@@ -68,8 +68,8 @@ type TaskForm struct {
 	Wrong   string // the field the problem is with; empty is none of them
 }
 
-// Weekdays are the days of the week as cron numbers them, Monday first.
+// Weekdays returns the days of the week as cron numbers them, Monday first.
 func Weekdays() []string { return []string{"1", "2", "3", "4", "5", "6", "0"} }
 
-// TaskTimes are the ways to say when a task runs.
+// TaskTimes returns the ways to say when a task runs.
 func TaskTimes() []string { return []string{"day", "weekday", "week", "hour", "once", "cron"} }

@@ -76,7 +76,7 @@ type ServerForm struct {
 	Problem string // why the last answer was not taken
 }
 
-// Same tells whether a question looks like another one.
+// Same reports whether a question looks like another one.
 func (q NetworkQuestion) Same(o NetworkQuestion) bool {
 	if q.Form == nil || o.Form == nil {
 		return q == o
@@ -84,7 +84,7 @@ func (q NetworkQuestion) Same(o NetworkQuestion) bool {
 	return q.ThreadID == o.ThreadID && q.Form.ID == o.Form.ID && q.Form.Problem == o.Form.Problem
 }
 
-// SameAsks tells whether lists of questions look the same.
+// SameAsks reports whether lists of questions look the same.
 func SameAsks(a, b []NetworkQuestion) bool { return slices.EqualFunc(a, b, NetworkQuestion.Same) }
 
 // Notice is one sentence at the top of a page.
@@ -167,7 +167,7 @@ type Turn struct {
 	Last       bool            // the last turn of the thread: its actions are always visible and it may offer to go on
 }
 
-// Waits tells whether the turn ended with a question that is still open.
+// Waits reports whether the turn ended with a question that is still open.
 func (t *Turn) Waits() bool {
 	return slices.ContainsFunc(t.Questions, func(q Question) bool { return q.Open })
 }

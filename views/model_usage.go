@@ -9,10 +9,10 @@ type Gauge struct {
 	About  bool // Tokens is worked out: the conversation was shortened since
 }
 
-// Known tells whether there is anything to show.
+// Known reports whether there is anything to show.
 func (g Gauge) Known() bool { return g.Tokens > 0 && g.Window > 0 }
 
-// Percent is how much of the window is full.
+// Percent returns how much of the window is full.
 func (g Gauge) Percent() int {
 	if g.Window <= 0 {
 		return 0

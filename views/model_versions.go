@@ -29,17 +29,17 @@ type FileVersion struct {
 	Chosen  bool
 }
 
-// VersionsURL is the page of a file's versions; version is the one to compare with, or empty.
+// VersionsURL returns the page of a file's versions; version is the one to compare with, or empty.
 func (f File) VersionsURL(version string) string {
 	return f.PageURL() + "?versions=" + url.QueryEscape(version)
 }
 
-// PanelVersionsURL is the same for the panel.
+// PanelVersionsURL returns the same for the panel.
 func (f File) PanelVersionsURL(version string) string {
 	return PanelURL(f.ThreadID, f.Path) + "?versions=" + url.QueryEscape(version)
 }
 
-// VersionURL is an earlier version of a file, to be saved.
+// VersionURL returns an earlier version of a file, to be saved.
 func (f File) VersionURL(version string) string {
 	return ActionURL(f.ThreadID, "version/"+escapePath(f.Path)) + "?version=" + url.QueryEscape(version)
 }

@@ -43,7 +43,7 @@ func Letter(host string) string {
 // siteColours is how many classes of colours there are.
 const siteColours = 6
 
-// SiteClass is the class of a site's sign, always the same one for a site.
+// SiteClass returns the class of a site's sign, always the same one for a site.
 func SiteClass(host string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(strings.TrimPrefix(host, "www."))) // it never fails

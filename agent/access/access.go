@@ -61,7 +61,7 @@ const (
 // ErrRules means that the rules of a group can't be stored; the text says why.
 var ErrRules = errors.New("the group can't be saved")
 
-// Check is ErrRules with the reason, or nil.
+// Check returns ErrRules with the reason, or nil.
 func (r *Rules) Check() error {
 	if r.Tokens < 0 || r.Runs < 0 {
 		return fmt.Errorf("%w: a limit is 0 (none) or more", ErrRules)
@@ -141,7 +141,8 @@ func generous(a, b int64) int64 {
 	return max(a, b)
 }
 
-// Deny is the error for something that the person may not use. The name is "" where nothing of the kind is allowed.
+// Deny returns the error for something that the person may not use. The name is "" where nothing of the kind is
+// allowed.
 func (r Rights) Deny(k Kind, name string) error {
 	return &Denied{Kind: k, Name: name, Groups: r.names, Ask: r.ask}
 }
@@ -167,7 +168,7 @@ func (e *Denied) Error() string {
 		contact(e.Ask))
 }
 
-// Unwrap is ErrDenied.
+// Unwrap returns ErrDenied.
 func (e *Denied) Unwrap() error { return ErrDenied }
 
 // ErrorName names the kind of failure for clients.
@@ -181,13 +182,13 @@ type Spent struct {
 	Ask   string
 }
 
-// Error says which limit, when it ends, and whom to ask.
+// Error reports which limit, when it ends, and whom to ask.
 func (e *Spent) Error() string {
 	return fmt.Sprintf("your daily limit of %s (%d) is reached; it begins again at %s; for more, %s", e.What, e.Limit,
 		e.Until.Format("2006-01-02 15:04 MST"), contact(e.Ask))
 }
 
-// Unwrap is ErrDenied.
+// Unwrap returns ErrDenied.
 func (e *Spent) Unwrap() error { return ErrDenied }
 
 // ErrorName names the kind of failure for clients.
@@ -238,7 +239,7 @@ func (s *Service) Of(ctx context.Context, owner string) (Rights, error) {
 	return r, err
 }
 
-// contact is the address of the first owner of the server who can sign in.
+// contact returns the address of the first owner of the server who can sign in.
 func (s *Service) contact(ctx context.Context) (string, error) {
 	users, err := s.DB.Users(ctx)
 	i := slices.IndexFunc(users, func(u store.User) bool { return u.Role == "owner" && !u.Disabled })

@@ -19,8 +19,8 @@ const (
 // MostText is how many characters an announcement may have.
 const MostText = 500
 
-// NewAnnouncement makes an announcement with a level, Info unless it says otherwise, and an end, which may be nil. Where
-// that isn't possible, why says so about a field.
+// NewAnnouncement returns an announcement with a level, Info unless it says otherwise, and an end, which may be nil.
+// Where that isn't possible, why says so about a field.
 func NewAnnouncement(text, level string, ends *time.Time, now time.Time) (a store.Announcement, field, why string) {
 	text = strings.TrimSpace(text)
 	if level == "" {

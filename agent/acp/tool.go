@@ -103,7 +103,7 @@ func read(c agent.ToolCall) (a arguments, err error) {
 	return a, nil
 }
 
-// folder is where an agent works: beside the files of the thread, where commands of its sandbox reach nothing.
+// folder returns where an agent works: beside the files of the thread, where commands of its sandbox reach nothing.
 func (o Options) folder(thread, name string) (string, error) {
 	base, err := o.Dirs.Folder(thread)
 	if err != nil {

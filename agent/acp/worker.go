@@ -91,7 +91,7 @@ func (w *worker) work(ctx context.Context, prompt string) (_ string, err error) 
 	return said, nil
 }
 
-// turnOf is a session of one prompt.
+// turnOf returns a session of one prompt.
 func (w *worker) turnOf(ctx context.Context, conn *sdk.ClientSideConnection, prompt string) (sdk.StopReason, error) {
 	hello, done := context.WithTimeout(ctx, helloTime)
 	defer done()
@@ -248,7 +248,7 @@ func (w *worker) RequestPermission(_ context.Context, r sdk.RequestPermissionReq
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
-// place is a path of the agent's folder.
+// place returns a path of the agent's folder.
 func (w *worker) place(name string) (string, error) {
 	rel := name
 	if filepath.IsAbs(name) {
@@ -311,7 +311,7 @@ func (w *worker) WriteTextFile(_ context.Context, r sdk.WriteTextFileRequest) (o
 	return out, w.root.WriteFile(rel, []byte(r.Content), 0o600)
 }
 
-// errNoTerminal is the answer to those who want one.
+// errNoTerminal returns the answer to those who want one.
 func errNoTerminal() error { return sdk.NewMethodNotFound("terminal") }
 
 // CreateTerminal implements sdk.Client.

@@ -22,7 +22,7 @@ type Reply struct {
 	Before chan struct{} // when set, the answer starts once it is closed
 }
 
-// Say is a plain text answer, one chunk a word.
+// Say returns a plain text answer, one chunk a word.
 func Say(words ...string) Reply {
 	var r Reply
 	for _, w := range words {
@@ -33,7 +33,7 @@ func Say(words ...string) Reply {
 	return r
 }
 
-// Call is an answer which calls tools: id, name, arguments (JSON text), id, name, ….
+// Call returns an answer which calls tools: id, name, arguments (JSON text), id, name, ….
 func Call(parts ...string) Reply {
 	var r Reply
 	for i := 0; i+2 < len(parts); i += 3 {
@@ -53,7 +53,7 @@ type Script struct {
 	requests []*agent.Request
 }
 
-// Requests are the calls seen so far.
+// Requests returns the calls seen so far.
 func (s *Script) Requests() []*agent.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,14 +138,14 @@ func (s *Sink) Step(_ context.Context, st agent.Step) error {
 	return s.Fail
 }
 
-// Events are all events so far.
+// Events returns all events so far.
 func (s *Sink) Events() []agent.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]agent.Event(nil), s.events...)
 }
 
-// Steps are all steps so far.
+// Steps returns all steps so far.
 func (s *Sink) Steps() []Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func Turn(text string, sink agent.Sink) *agent.Turn {
 	return t
 }
 
-// Echo is a tool that returns its arguments.
+// Echo returns a tool that returns its arguments.
 func Echo(name string) *agent.Tool {
 	return &agent.Tool{Name: name, Description: "returns its arguments", Schema: json.RawMessage(`{"type":"object"}`),
 		Run: func(_ context.Context, _ *agent.Turn, c agent.ToolCall) (agent.Result, error) {

@@ -55,12 +55,12 @@ const (
 // Group is the group of all of them.
 const Group = "browser"
 
-// Names are the names of all tools.
+// Names returns the names of all tools.
 func Names() []string {
 	return []string{Navigate, Click, Type, Read, Back, Screenshot, Download, Close}
 }
 
-// Aliases are the names that DeerFlow has for some of them.
+// Aliases returns the names that DeerFlow has for some of them.
 func Aliases() []string { return []string{"browser_snapshot", "browser_get_text"} }
 
 const (
@@ -87,7 +87,7 @@ type artifact struct {
 	Browser *Artifact `json:"browser"`
 }
 
-// ReadArtifact is the artifact of a result, nil for those of other tools.
+// ReadArtifact returns the artifact of a result, nil for those of other tools.
 func ReadArtifact(raw json.RawMessage) *Artifact {
 	var a artifact
 	if len(raw) == 0 || json.Unmarshal(raw, &a) != nil {
@@ -112,7 +112,7 @@ type Service struct {
 	count atomic.Uint64
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -284,7 +284,7 @@ func (s *Service) finish(ctx context.Context, t *agent.Turn, c agent.ToolCall, a
 	return r, err
 }
 
-// head says where the browser is and what happened on the way.
+// head reports where the browser is and what happened on the way.
 func head(v *browser.View) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Page: %s\nAddress: %s", v.Title, v.Address)
@@ -301,7 +301,7 @@ func sentence(err error) string { return strings.TrimSuffix(clip(err.Error(), 40
 
 func clip(s string, most int) string { return agent.Head(s, most) }
 
-// typed is the tool that fills fields.
+// typed returns the tool that fills fields.
 func (s *Service) typed(ctx context.Context, t *agent.Turn, c agent.ToolCall, a typeArgs) (agent.Result, error) {
 	act := browser.Action{Kind: browser.Type, Element: string(a.Element), Text: a.Text, Submit: a.Submit}
 	if strings.HasPrefix(a.Text, files.UserData+"/") && !strings.Contains(a.Text, "\n") {

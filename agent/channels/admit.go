@@ -72,7 +72,7 @@ type rule struct {
 	act     func(l *line, ctx context.Context, c *candidate) error
 }
 
-// early are the rules that need not know the sender. The first that applies decides.
+// early returns the rules that need not know the sender. The first that applies decides.
 func early() []rule {
 	return []rule{
 		{applies: func(c *candidate) bool { return c.u.Stops && !c.working }, act: (*line).drop}, // there is nothing to stop
@@ -82,8 +82,8 @@ func early() []rule {
 	}
 }
 
-// late are the rules for a sender who was looked up, first those of groups. The first that applies decides; a message
-// that none applies to is admitted.
+// late returns the rules for a sender who was looked up, first those of groups. The first that applies decides; a
+// message that none applies to is admitted.
 func late() []rule {
 	return []rule{
 		{applies: func(c *candidate) bool { return c.u.Group && c.cmd.name == "allow" && c.known }, act: (*line).allow},
@@ -108,7 +108,7 @@ func late() []rule {
 	}
 }
 
-// account is the one that an admitted message is attributed to.
+// account returns the one that an admitted message is attributed to.
 func (c *candidate) account() who {
 	if !c.known && c.host != nil {
 		return *c.host
@@ -238,7 +238,7 @@ const (
 	MembersPaired = "paired"
 )
 
-// host is the account that guests of a group are answered for; nil where guests aren't answered.
+// host returns the account that guests of a group are answered for; nil where guests aren't answered.
 func (b *bot) host(g store.ChannelChat) *who {
 	own := settingsOf(g)
 	if g.EnabledBy == "" || own.Members != MembersAll && (own.Members != "" || !b.conf().Guests) {
@@ -279,7 +279,7 @@ func (b *bot) say(ctx context.Context, to chat.Update, text string) {
 	b.sent()
 }
 
-// clean is a name as it may stand before somebody's words.
+// clean returns a name as it may stand before somebody's words.
 func clean(name string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("[]<>`*_\n\r\t", r) || r < ' ' {

@@ -70,7 +70,7 @@ func (a *answer) take(ev runevent.Event) {
 	}
 }
 
-// part is the message of an id, new at the end.
+// part returns the message of an id, new at the end.
 func (a *answer) part(id string) *part {
 	if n := len(a.parts); n > 0 && a.parts[n-1].id == id {
 		return a.parts[n-1]
@@ -170,7 +170,7 @@ func (a *answer) solid() string {
 	return agent.Visible(b.String())
 }
 
-// ending is the text added at the end of a run.
+// ending returns the text added at the end of a run.
 func (a *answer) ending() string {
 	switch a.status {
 	case runs.Success:

@@ -45,7 +45,7 @@ func (t *turn) attach(ctx context.Context, thread string, u chat.Update) (lines 
 	return lines, nil
 }
 
-// reasonOf is the public reason for a refused file.
+// reasonOf returns the public reason for a refused file.
 func reasonOf(err error) string {
 	if errors.Is(err, uploads.ErrTooLarge) {
 		return "it is too large"

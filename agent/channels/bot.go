@@ -140,7 +140,7 @@ func (b *bot) session() error {
 	return b.channel().Run(b.ctx, &inbox{b})
 }
 
-// self is the identity of a bot.
+// self returns the identity of a bot.
 func self(ctx context.Context, ch chat.Channel) (chat.Me, error) {
 	if k, ok := ch.(chat.Known); ok {
 		return k.Self(), nil

@@ -40,7 +40,7 @@ func parseCommand(text string) (command, bool) {
 	return command{name: strings.ToLower(name), arg: strings.TrimSpace(arg)}, true
 }
 
-// known says how a command is carried out. Those of skills, and words that only look like one, are for the agent.
+// known reports how a command is carried out. Those of skills, and words that only look like one, are for the agent.
 func (b *bot) known(c command) command {
 	if c.name == "model" {
 		c.name = "models"
@@ -120,7 +120,7 @@ func (l *line) carryOut(ctx context.Context, a *admitted) (string, error) {
 	return say.help, nil
 }
 
-// stopWord tells whether somebody asks to stop in a word. It counts only while there is something to stop.
+// stopWord reports whether somebody asks to stop in a word. It counts only while there is something to stop.
 func stopWord(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " \t\r\n.!。！…~")) {
 	case "stop", "stopp", "stop it", "cancel", "abbrechen", "停", "停止", "停下", "停一下", "取消", "стоп", "やめて", "중지":
@@ -150,7 +150,7 @@ func (l *line) reacted(ctx context.Context, a *admitted) error {
 	return l.settle(ctx, a.row, store.InboundDone, "")
 }
 
-// chat is the row of a line's chat and topic, new if there is none.
+// chat returns the row of a line's chat and topic, new if there is none.
 func (l *line) chat(ctx context.Context, a *admitted) (store.ChannelChat, error) {
 	c, err := l.b.h.cfg.DB.ChannelChat(ctx, l.b.provider, l.at.chat, l.at.topic)
 	if missing(err) {

@@ -206,7 +206,7 @@ func (d *delivery) recall(ctx context.Context) error {
 	return err
 }
 
-// finished tells whether the run has ended and its whole log is read.
+// finished reports whether the run has ended and its whole log is read.
 func (d *delivery) finished() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -326,7 +326,7 @@ func (d *delivery) put(ctx context.Context, row *store.Outbound, names ...store.
 	return d.b.h.cfg.DB.PutOutbound(ctx, []store.Outbound{*row}, names...)
 }
 
-// every is the time between edits.
+// every returns the time between edits.
 func (d *delivery) every() time.Duration {
 	l := d.b.channel().Limits()
 	if d.to.To.Group {

@@ -70,7 +70,7 @@ func summary(text string, l chat.Limits, say words) string {
 	return b.String()
 }
 
-// whole is an answer as a file.
+// whole returns an answer as a file.
 func whole(text string) posting {
 	return posting{"answer.md", int64(len(text)), func() (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(text)), nil

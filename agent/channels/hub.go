@@ -28,13 +28,13 @@ type Config struct {
 	Save func(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error)
 	// Listen transcribes a recording; nil transcribes nothing.
 	Listen func(ctx context.Context, name string, audio io.Reader) (string, error)
-	// Listens tells whether Listen would be of use at the moment.
+	// Listens reports whether Listen would be of use at the moment.
 	Listens func() bool
 	// Open opens a file of a thread by its virtual path, with its size; nil sends no files.
 	Open func(thread, path string) (io.ReadCloser, int64, error)
 	// Models lists a user's models by name, the default one first.
 	Models func(ctx context.Context, owner string) []string
-	// Skill tells whether a skill that people can call has a name.
+	// Skill reports whether a skill that people can call has a name.
 	Skill func(name string) bool
 	// Facts counts what is known about an owner.
 	Facts func(ctx context.Context, owner string) (int, error)
@@ -68,7 +68,7 @@ type Bot struct {
 	Context   map[string]any
 	Handle    string // name of the bot in links
 	Warning   string // for the log, when it starts
-	Stamp     string // differs when the bot must be opened anew
+	Stamp     string // differs when the bot must be opened again
 	Open      func() (chat.Channel, error)
 }
 
@@ -88,7 +88,7 @@ type Hub struct {
 	closed   bool
 }
 
-// New makes a Hub without bots. The caller calls Close before it closes the run manager.
+// New returns a Hub without bots. The caller calls Close before it closes the run manager.
 func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -175,10 +175,10 @@ func (h *Hub) Look(ctx context.Context) error {
 	return nil
 }
 
-// Scans are the sign-ins by QR code.
+// Scans returns the sign-ins by QR code.
 func (h *Hub) Scans() *qrlogin.Scans { return h.scans }
 
-// Restart opens a bot anew. It tells whether there is one.
+// Restart opens a bot anew. It reports whether there is one.
 func (h *Hub) Restart(provider string) bool {
 	h.applying.Lock()
 	defer h.applying.Unlock()

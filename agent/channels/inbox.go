@@ -50,7 +50,7 @@ func (in *inbox) Take(ctx context.Context, batch []chat.Update, cursor map[strin
 	return nil
 }
 
-// row is the stored form of an update.
+// row returns the stored form of an update.
 func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
 	row := store.Inbound{ID: u.ID, Chat: u.Chat, At: b.h.cfg.DB.Now(), State: store.InboundNew}
 	if u.Problem != "" {
@@ -77,7 +77,7 @@ func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
 	return row, nil
 }
 
-// topic is the name of the topic an update belongs to.
+// topic returns the name of the topic an update belongs to.
 func (b *bot) topic(ctx context.Context, u chat.Update) (string, error) {
 	for _, other := range append(u.Under[:len(u.Under):len(u.Under)], u.Topic) {
 		if other == "" || !u.Group {

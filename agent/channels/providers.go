@@ -41,7 +41,7 @@ type Keys interface {
 	Switch(key string, otherwise bool) bool
 }
 
-// Providers are all chat apps that Fawn knows, in the order in which they are shown.
+// Providers returns all chat apps that Fawn knows, in the order in which they are shown.
 func Providers() []Provider {
 	return append([]Provider{
 		{Name: "telegram", Display: "Telegram", Link: telegramLink,
@@ -89,7 +89,7 @@ func secret(name, label string) Field { return Field{Name: name, Label: label, S
 
 func telegramLink(handle, code string) string { return "https://t.me/" + handle + "?start=" + code }
 
-// ProviderOf is the chat app of a name.
+// ProviderOf returns the chat app of a name.
 func ProviderOf(name string) (Provider, bool) {
 	all := Providers()
 	i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name })
@@ -99,7 +99,7 @@ func ProviderOf(name string) (Provider, bool) {
 	return all[i], true
 }
 
-// Missing are the labels of credentials that are not there.
+// Missing returns the labels of credentials that are not there.
 func (p Provider) Missing(k Keys) (labels []string) {
 	for _, f := range p.Fields {
 		if !f.Optional && k.Text(f.Name) == "" {
@@ -118,7 +118,7 @@ func (p Provider) Open(k Keys, o chat.Options) (chat.Channel, error) {
 	return ch, nil
 }
 
-// offered are the commands that apps show while somebody types.
+// offered returns the commands that apps show while somebody types.
 func offered() []chat.Command {
 	return []chat.Command{{Name: "new", About: "Start a new conversation"},
 		{Name: "stop", About: "Stop what I am doing"}, {Name: "again", About: "Send the last answer again"},

@@ -26,7 +26,7 @@ type gate struct {
 // crowd is how many chats are remembered before idle ones are forgotten.
 const crowd = 1024
 
-// newRateLimiter makes a rateLimiter without limits.
+// newRateLimiter returns a rateLimiter without limits.
 func newRateLimiter() *rateLimiter { return &rateLimiter{chats: map[string]*gate{}} }
 
 // Limit sets the limits.
@@ -70,7 +70,7 @@ func (p *rateLimiter) reserve(now time.Time, to chat.Address) time.Duration {
 	return 0
 }
 
-// chat is the gate of a chat. mu is held.
+// chat returns the gate of a chat. mu is held.
 func (p *rateLimiter) chat(now time.Time, id string) *gate {
 	g := p.chats[id]
 	if g != nil {
@@ -145,7 +145,7 @@ type person struct {
 	told  map[string]time.Time
 }
 
-// of is a person's record. mu is held.
+// of returns a person's record. mu is held.
 func (p *senderLimits) of(now time.Time, id string) *person {
 	if p.all == nil {
 		p.all = map[string]*person{}
@@ -183,7 +183,7 @@ func within(list []time.Time, now time.Time) []time.Time {
 	return list
 }
 
-// Allow counts a message and tells whether the person may send it.
+// Allow counts a message and reports whether the person may send it.
 func (p *senderLimits) Allow(now time.Time, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *senderLimits) Allow(now time.Time, id string) bool {
 	return true
 }
 
-// Tell says whether to tell a person something, which is once an hour.
+// Tell reports whether to tell a person something, which is once an hour.
 func (p *senderLimits) Tell(now time.Time, id, what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -37,7 +37,7 @@ func (h *Hub) Revoked(ctx context.Context, provider string) error {
 	return nil
 }
 
-// wanted tells whether an answer may still be written to its chat.
+// wanted reports whether an answer may still be written to its chat.
 func (h *Hub) wanted(ctx context.Context, provider string, to target) (bool, error) {
 	switch {
 	case to.Whole:

@@ -22,7 +22,7 @@ const Origin = "channel"
 // space is the namespace of all ids that are made from a platform's.
 var space = uuid.MustParse("6f1f0a5e-6a0e-5d0b-9d2e-3a1c5a8f7c41")
 
-// key is an id made from a platform's, the same each time.
+// key returns an id made from a platform's, the same each time.
 func key(provider, id string) string {
 	return uuid.NewSHA1(space, []byte(provider+"\x00"+id)).String()
 }
@@ -208,7 +208,7 @@ func (t *turn) begin(ctx context.Context) error {
 	return err
 }
 
-// thread is the thread a chat goes on in, or the id of a new one, when there is none or it was deleted.
+// thread returns the thread a chat goes on in, or the id of a new one, when there is none or it was deleted.
 func (t *turn) thread(ctx context.Context, c store.ChannelChat) (string, error) {
 	id := key("thread", t.run)
 	if c.Thread == "" {
@@ -224,7 +224,7 @@ func (t *turn) thread(ctx context.Context, c store.ChannelChat) (string, error) 
 	return c.Thread, nil
 }
 
-// newThread is the row of a thread that a chat begins.
+// newThread returns the row of a thread that a chat begins.
 func newThread(c store.ChannelChat, a *admitted, now time.Time) (store.Thread, error) {
 	source := map[string]any{"type": "im_channel", "provider": c.Provider, "chat_id": c.Chat}
 	if c.Topic != "" {
@@ -242,7 +242,7 @@ func newThread(c store.ChannelChat, a *admitted, now time.Time) (store.Thread, e
 		StateUpdatedAt: now}, err
 }
 
-// request is the run request of a turn: each message keeps an id of its own.
+// request returns the run request of a turn: each message keeps an id of its own.
 func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, error) {
 	conf := t.l.b.conf()
 	last := t.batch[len(t.batch)-1]
@@ -354,7 +354,7 @@ type target struct {
 	Lang   string `json:"lang,omitempty"`   // of the sender, where the app tells it
 }
 
-// firstPiece is the first message of an answer, not yet sent.
+// firstPiece returns the first message of an answer, not yet sent.
 func firstPiece(run string, c store.ChannelChat, a *admitted, now time.Time) (store.Outbound, error) {
 	to := target{To: a.u.Address, Thread: c.Thread, Owner: c.Owner, Lang: a.u.Sender.Lang}
 	if a.u.Group {

@@ -54,7 +54,8 @@ func (d *delivery) line(ctx context.Context, over chan struct{}) error {
 	}
 }
 
-// titled is a complete text as it's sent: that of a task has its title above it, and a task that failed is one line.
+// titled returns a complete text as it's sent: that of a task has its title above it, and a task that failed is one
+// line.
 func (d *delivery) titled(text string, v view) string {
 	if d.to.Title == "" {
 		return join(text, v.ending)
@@ -70,7 +71,7 @@ func (d *delivery) titled(text string, v view) string {
 	return fmt.Sprintf(d.words().taskFailed, escape(d.to.Title), escape(oneLine(d.ans.failed, d.words())))
 }
 
-// oneLine is the beginning of a reason, as one line with a full stop.
+// oneLine returns the beginning of a reason, as one line with a full stop.
 func oneLine(why string, say words) string {
 	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
 	if why = strings.TrimSpace(why); why == "" {

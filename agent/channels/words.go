@@ -40,7 +40,7 @@ func wordsOf(tag string) words {
 	return english()
 }
 
-// unread is the answer to a message that holds nothing but such content.
+// unread returns the answer to a message that holds nothing but such content.
 func (w words) unread(c chat.Content) string {
 	switch c {
 	case chat.Voice:
@@ -51,7 +51,7 @@ func (w words) unread(c chat.Content) string {
 	return w.unreadable
 }
 
-// ended is a sentence with an end.
+// ended returns a sentence with an end.
 func (w words) ended(text string) string {
 	if r, _ := utf8.DecodeLastRuneInString(text); strings.ContainsRune(".。!?！？", r) {
 		return text

@@ -37,7 +37,7 @@ type split struct {
 	fence string
 }
 
-// pieces are the messages of a text. Those before the last do not change unless what was shown is taken back.
+// pieces returns the messages of a text. Those before the last do not change unless what was shown is taken back.
 func (s *split) pieces(text string, cut int, l chat.Limits) []string {
 	if cut != s.cut || s.off > len(text) {
 		*s = split{cut: cut}
@@ -111,7 +111,7 @@ func join(text, more string) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + more
 }
 
-// row is the row of a piece, new if there is none.
+// row returns the row of a piece, new if there is none.
 func (d *delivery) row(piece string) *store.Outbound {
 	row := d.rows[piece]
 	if row == nil {
@@ -185,9 +185,9 @@ func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.
 	return 0, d.put(ctx, row)
 }
 
-// next is how long the next edit has to wait. The first text may come at once, and the last one waits for the platform
-// only. In between, the longer a run has worked, the rarer its edits are: nobody reads along for ten minutes, and all
-// chats of a bot share what a platform allows it.
+// next returns how long the next edit has to wait. The first text may come at once, and the last one waits for the
+// platform only. In between, the longer a run has worked, the rarer its edits are: nobody reads along for ten minutes,
+// and all chats of a bot share what a platform allows it.
 func (d *delivery) next(row *store.Outbound, final bool) time.Duration {
 	if row.Hash == "" {
 		return 0
@@ -249,8 +249,8 @@ func (d *delivery) create(ctx context.Context, row *store.Outbound, text string,
 	return d.put(ctx, row, d.alias(ref.Message)...)
 }
 
-// keyOf is the key that a message is sent with. It depends only on what is stored, so the next server uses the same
-// one; an answer that is sent again gets new ones.
+// keyOf returns the key that a message is sent with. It depends only on what is stored, so the next server uses the
+// same one; an answer that is sent again gets new ones.
 func keyOf(row *store.Outbound) string {
 	return key("out", row.Run+"/"+row.Piece+"/"+strconv.FormatInt(row.At.UnixMilli(), 10))
 }

@@ -62,7 +62,7 @@ type Board struct {
 	open map[string]int // calls of this server, by thread
 }
 
-// New makes a Board of notes. announce shows an event to the readers of the run that is under way in a thread.
+// New returns a Board of notes. announce shows an event to the readers of the run that is under way in a thread.
 func New(notes clusterstate.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
 	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
 }

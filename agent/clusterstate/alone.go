@@ -44,7 +44,7 @@ func (a *Alone) Swap(_ context.Context, take []string, leave ...Note) error {
 	return nil
 }
 
-// fits tells whether all is there that is to be taken, and nothing in the place of what is left. a.mu is held.
+// fits reports whether all is there that is to be taken, and nothing in the place of what is left. a.mu is held.
 func (a *Alone) fits(take []string, leave []Note) bool {
 	for _, name := range take {
 		if _, ok := a.notes[name]; !ok {

@@ -14,7 +14,7 @@ const compareEvery = 10 * time.Second
 // is called before Run is.
 func (r *Rows) Compare(sum func() string) { r.sum = sum }
 
-// Differing are the other servers that have another configuration.
+// Differing returns the other servers that have another configuration.
 func (r *Rows) Differing() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

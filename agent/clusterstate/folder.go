@@ -101,7 +101,7 @@ func (f *Folder) store(ctx context.Context, m unit) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Changes says whether some of these documents are of this folder.
+// Changes reports whether some of these documents are of this folder.
 func (f *Folder) Changes(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, f.Name+"/") })
 }

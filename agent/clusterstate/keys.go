@@ -72,7 +72,8 @@ func ParseKeys(text string) (Keys, error) {
 	return keys, nil
 }
 
-// Derive is a key of 32 bytes for another use, the same on all servers that have the same first key; nil without any.
+// Derive returns a key of 32 bytes for another use, the same on all servers that have the same first key; nil without
+// any.
 func (k Keys) Derive(use string) []byte {
 	if len(k) == 0 {
 		return nil
@@ -84,7 +85,7 @@ func (k Keys) Derive(use string) []byte {
 	return out
 }
 
-// older are the keys that [Keys.Derive] made with keys of before.
+// older returns the keys that [Keys.Derive] made with keys of before.
 func (k Keys) older(use string) (out [][]byte) {
 	for i := 1; i < len(k); i++ {
 		out = append(out, k[i:].Derive(use))

@@ -67,7 +67,7 @@ func Open(ctx context.Context, db *store.DB, keys Keys, log *slog.Logger) (*Rows
 	return r, nil
 }
 
-// Get is a document, the zero one with its name if there is none.
+// Get returns a document, the zero one with its name if there is none.
 func (r *Rows) Get(name string) Doc {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Rows) Get(name string) Doc {
 	return d
 }
 
-// Names are the documents that are there and whose names begin with prefix, sorted.
+// Names returns the documents that are there and whose names begin with prefix, sorted.
 func (r *Rows) Names(prefix string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

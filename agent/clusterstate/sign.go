@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// SigningKey is a key of 32 bytes for a use, the same on all servers. It is made from the key that seals; without that
-// one it is a row, which whoever can read the database can read.
+// SigningKey returns a key of 32 bytes for a use, the same on all servers. It is made from the key that seals; without
+// that one it is a row, which whoever can read the database can read.
 func (r *Rows) SigningKey(ctx context.Context, use string) ([]byte, error) {
 	if key := r.keys.Derive(use); key != nil {
 		return key, nil

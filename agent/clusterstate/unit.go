@@ -52,7 +52,7 @@ func (u *unitFile) part(i int) []byte {
 	return b
 }
 
-// is tells whether a document has the same.
+// is reports whether a document has the same.
 func (u unit) is(body []byte) bool {
 	mine, err := json.Marshal(u)
 	return err == nil && bytes.Equal(mine, body)

@@ -60,7 +60,7 @@ func (j *judge) resolve(c *syntax.CallExpr) call {
 	return resolve(assigned, words)
 }
 
-// declared is a command such as export as a call.
+// declared returns a command such as export as a call.
 func (j *judge) declared(d *syntax.DeclClause) call {
 	words := []word{{text: d.Variant.Value}}
 	for _, a := range d.Args {
@@ -151,7 +151,7 @@ func skipOptions(words []word, valued []string) []word {
 	return words
 }
 
-// assignment tells whether a word sets a variable: NAME=…, NAME+=… or NAME[…]=….
+// assignment reports whether a word sets a variable: NAME=…, NAME+=… or NAME[…]=….
 func assignment(text string) bool {
 	name, _, ok := strings.Cut(text, "=")
 	name = strings.TrimSuffix(name, "+")
@@ -190,7 +190,7 @@ func fields(words []word) []word {
 	return out
 }
 
-// isShell tells whether a program reads shell scripts.
+// isShell reports whether a program reads shell scripts.
 func isShell(name string) bool {
 	switch name {
 	case "sh", "bash", "dash", "ksh", "zsh", "ash", "rbash":
@@ -199,7 +199,7 @@ func isShell(name string) bool {
 	return false
 }
 
-// isInterpreter tells whether a program runs code it is given.
+// isInterpreter reports whether a program runs code it is given.
 func isInterpreter(name string) bool {
 	switch name {
 	case "perl", "ruby", "node", "php":
@@ -213,7 +213,7 @@ func isPython(name string) bool {
 	return ok && strings.Trim(version, "0123456789.") == ""
 }
 
-// fetches tells whether the output of a program should not be run unseen.
+// fetches reports whether the output of a program should not be run unseen.
 func fetches(name string) bool {
 	switch name {
 	case "curl", "wget", "bash", "sh", "ruby", "perl", "base64":
@@ -222,7 +222,7 @@ func fetches(name string) bool {
 	return isPython(name)
 }
 
-// readsScript tells whether a command runs what comes on its standard input.
+// readsScript reports whether a command runs what comes on its standard input.
 func (c call) readsScript() bool {
 	operands := c.operands()
 	input := func(file string) bool {
@@ -285,7 +285,7 @@ func (c call) code() []word {
 	return out
 }
 
-// codeLetters are the options of an interpreter that bring a program.
+// codeLetters returns the options of an interpreter that bring a program.
 func codeLetters(name string) string {
 	switch name {
 	case "perl", "ruby":
@@ -316,7 +316,7 @@ func valuedLetters(name string) string {
 	return "WXQ"
 }
 
-// operands are the arguments that are no options.
+// operands returns the arguments that are no options.
 func (c call) operands() []string {
 	var out []string
 	for i, w := range c.args {
@@ -333,7 +333,7 @@ func (c call) operands() []string {
 	return out
 }
 
-// flag tells whether a short option is among the letters, or a long one is given.
+// flag reports whether a short option is among the letters, or a long one is given.
 func (c call) flag(letters, long string) bool {
 	for _, w := range c.args {
 		switch {

@@ -73,7 +73,7 @@ type judge struct {
 	work  int
 }
 
-// tired tells whether a command is too tangled to be judged, and blocks it then.
+// tired reports whether a command is too tangled to be judged, and blocks it then.
 func (j *judge) tired(n int) bool {
 	if j.work += n; j.work > maxWork {
 		j.no("too many commands inside commands")
@@ -176,8 +176,8 @@ func (j *judge) found(args []word) {
 	}
 }
 
-// computes tells whether a builtin takes names of variables, whose subscripts the shell
-// works out even when they came quoted.
+// computes reports whether a builtin takes names of variables, whose subscripts the shell works out even when they came
+// quoted.
 func computes(name string) bool {
 	switch name {
 	case "let", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf", "test", "[", "mapfile":

@@ -193,7 +193,7 @@ func (j *judge) feeds(n syntax.Node) {
 	}
 }
 
-// calls are the simple commands of a statement without those in its words and functions.
+// calls returns the simple commands of a statement without those in its words and functions.
 func (j *judge) calls(top syntax.Node) iter.Seq[call] {
 	return func(yield func(call) bool) {
 		more := true
@@ -267,7 +267,7 @@ func (j *judge) guess(words []word, before byte, start bool) {
 	}
 }
 
-// runsNext tells whether words in front of a substitution make its output a program.
+// runsNext reports whether words in front of a substitution make its output a program.
 func runsNext(said []string) bool {
 	if len(said) == 0 || said[len(said)-1] != "$" && said[len(said)-1] != "<" {
 		return false
@@ -283,7 +283,7 @@ func runsNext(said []string) bool {
 		slices.Contains(c.through, c.name)
 }
 
-// opens tells whether a word only opens a part of a script.
+// opens reports whether a word only opens a part of a script.
 func opens(text string) bool {
 	switch text {
 	case "{", "!", "if", "then", "elif", "else", "while", "until", "do", "coproc", "time":

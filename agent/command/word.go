@@ -16,8 +16,7 @@ type word struct {
 	subst []syntax.Node // what it has replaced
 }
 
-// brings tells whether the output of other programs becomes part of a word that should
-// not be run unseen.
+// brings reports whether the output of other programs becomes part of a word that should not be run unseen.
 func (j *judge) brings(w word) bool { return slices.ContainsFunc(w.subst, j.risky) }
 
 func (j *judge) risky(top syntax.Node) bool {

@@ -12,7 +12,7 @@ import (
 // thinText is how many characters a page may have that its scripts may not have written yet.
 const thinText = 250
 
-// needsBrowser tells whether a page looks as if scripts write what it has to say.
+// needsBrowser reports whether a page looks as if scripts write what it has to say.
 func needsBrowser(kind string, body []byte, text string) bool {
 	if kind != "text/html" && kind != "application/xhtml+xml" {
 		return false

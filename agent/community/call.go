@@ -90,7 +90,7 @@ func (c *call) problem(class Class, status int, detail string) *Problem {
 	return &Problem{Provider: c.provider.name, Class: class, Status: status, Detail: detail}
 }
 
-// at is an address of the service.
+// at returns an address of the service.
 func (c *call) at(path string, query url.Values) string {
 	u := *c.base
 	if path != "" {
@@ -164,7 +164,7 @@ func (c *call) send(ctx context.Context, method, address string, body []byte, he
 	return data, resp.StatusCode, nil
 }
 
-// failed is an error of a request, or why the run ended it.
+// failed returns an error of a request, or why the run ended it.
 func (c *call) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
@@ -173,7 +173,7 @@ func (c *call) failed(ctx context.Context, err error) error {
 	return c.problem(class, 0, detail)
 }
 
-// bearer is the usual header with a key.
+// bearer returns the usual header with a key.
 func (c *call) bearer() map[string]string {
 	return map[string]string{"Authorization": "Bearer " + c.key}
 }

@@ -85,8 +85,8 @@ func (s *Service) Page(ctx context.Context, page string) (title, at, text string
 	return line(p.title, maxTitle), at, strings.TrimSpace(strings.ToValidUTF8(p.text, "\uFFFD")), nil
 }
 
-// target is the address to read. It is judged here as well as when it is dialled, since services
-// that read for us would not care.
+// target returns the address to read. It is judged here as well as when it is dialled, since services that read for us
+// would not care.
 func (s *Service) target(raw string, set Settings) (*url.URL, error) {
 	refuse := func(detail string) error { return &Problem{Provider: WebFetch, Class: Forbidden, Detail: detail} }
 	raw = strings.TrimSpace(raw)
@@ -241,7 +241,7 @@ func ofPage(status int) Class {
 	}
 }
 
-// challenges tells whether a site wants to see a person first.
+// challenges reports whether a site wants to see a person first.
 func challenges(resp *http.Response, body []byte) bool {
 	if resp.Header.Get("Cf-Mitigated") == "challenge" {
 		return true
@@ -282,14 +282,14 @@ func (s *Service) text(ctx context.Context, resp *http.Response, kind string, bo
 	return titleOf(text), text, err
 }
 
-// plain tells whether something can be read as it is.
+// plain reports whether something can be read as it is.
 func plain(kind string) bool {
 	return strings.HasPrefix(kind, "text/") && kind != "text/rtf" || strings.HasSuffix(kind, "+json") ||
 		strings.HasSuffix(kind, "+xml") || slices.Contains([]string{"application/json", "application/xml",
 		"application/javascript", "application/yaml", "application/x-yaml", "application/toml"}, kind)
 }
 
-// documentExt is the ending of names of a type of documents.
+// documentExt returns the ending of names of a type of documents.
 func documentExt(kind string) string {
 	const office = "application/vnd.openxmlformats-officedocument."
 	return map[string]string{
@@ -324,7 +324,7 @@ func (s *Service) article(ctx context.Context, address string, utf8 []byte) (tit
 	return "", text, err
 }
 
-// titleOf is the first heading of a text.
+// titleOf returns the first heading of a text.
 func titleOf(text string) string {
 	for l := range strings.Lines(agent.Head(text, 4000)) {
 		if t, ok := strings.CutPrefix(strings.TrimSpace(l), "# "); ok {

@@ -51,7 +51,7 @@ type numbers struct {
 	read    map[string]bool           // threads whose own results were read: a helper sees only its own
 }
 
-// given are the numbers that the results of a thread tell.
+// given returns the numbers that the results of a thread tell.
 func given(t *agent.Turn) map[string]int {
 	known := map[string]int{}
 	learn := func(raw json.RawMessage) {

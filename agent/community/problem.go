@@ -78,7 +78,7 @@ func (p *Problem) words() string {
 	return "temporarily unavailable"
 }
 
-// ofStatus is the usual meaning of a status.
+// ofStatus returns the usual meaning of a status.
 func ofStatus(status int) Class {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -96,8 +96,8 @@ func ofStatus(status int) Class {
 	return Rejected
 }
 
-// ofError is the class of an error of [netguard.Client]. Its text is not passed on: it names the
-// address, which may hold more than a model should see again.
+// ofError returns the class of an error of [netguard.Client]. Its text is not passed on: it names the address, which
+// may hold more than a model should see again.
 func ofError(err error) (Class, string) {
 	var refused *netguard.Refused
 	var timeout net.Error

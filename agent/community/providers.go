@@ -23,8 +23,8 @@ type provider struct {
 	classify func(status int, body []byte) Class
 }
 
-// providers is the list of all services, in the order in which they are asked when nothing else
-// is said: those with a key first.
+// providers returns the list of all services, in the order in which they are asked when nothing else is said: those
+// with a key first.
 func providers() []*provider {
 	return []*provider{
 		tavily(), brave(), serper(), exa(), firecrawl(), infoquest(), jina(), searxng(), duckduckgo(), mojeek(), wikipedia(),
@@ -37,7 +37,7 @@ const Direct = "direct"
 // InBrowser is the name of our own fetcher where it showed the page in a browser.
 const InBrowser = "browser"
 
-// Providers are the names of all services.
+// Providers returns the names of all services.
 func Providers() []string {
 	var names []string
 	for _, p := range providers() {
@@ -46,7 +46,7 @@ func Providers() []string {
 	return names
 }
 
-// can tells whether a service is good for a tool.
+// can reports whether a service is good for a tool.
 func (p *provider) can(tool string) bool {
 	switch tool {
 	case WebSearch:
@@ -83,7 +83,7 @@ func Resolve(tool, use string) (name string, err error) {
 	return "", fmt.Errorf("unknown service %q for %s; supported are %s", module, tool, strings.Join(good, ", "))
 }
 
-// line is the services to ask for a tool, first the one that was chosen.
+// line returns the services to ask for a tool, first the one that was chosen.
 func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 	var chosen, rest []candidate
 	for _, p := range providers() {
@@ -135,7 +135,7 @@ type candidate struct {
 	choice   Choice
 }
 
-// has tells whether there is a key for a service in the environment.
+// has reports whether there is a key for a service in the environment.
 func (s Settings) has(p *provider) bool {
 	return s.Env != nil && slices.ContainsFunc(p.env, func(name string) bool {
 		v, ok := s.Env(name)

@@ -128,7 +128,7 @@ func (s *Service) searchImages(ctx context.Context, q imageQuery) (outcome[[]Ima
 	})
 }
 
-// bounded is how many results are wanted: what the owner says wins over the model.
+// bounded returns how many results are wanted: what the owner says wins over the model.
 func bounded(asked, configured int) int {
 	if configured > 0 {
 		asked = configured
@@ -183,7 +183,7 @@ func tidyImages(list []Image, most int) (out []Image) {
 	return out
 }
 
-// address is a web address, or empty. One with a user name in it could be taken for another site.
+// address returns a web address, or empty. One with a user name in it could be taken for another site.
 func address(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || len(s) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -211,7 +211,7 @@ func line(s string, n int) string {
 	return s
 }
 
-// stripped is the text of a piece of HTML, such as services mark words with.
+// stripped returns the text of a piece of HTML, such as services mark words with.
 func stripped(s string) string {
 	var b strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))

@@ -19,7 +19,7 @@ const (
 // Group is the group of all web tools.
 const Group = "web"
 
-// Names are the names of all web tools.
+// Names returns the names of all web tools.
 func Names() []string { return []string{WebSearch, WebFetch, ImageSearch} }
 
 // Choice is what a configuration says about one tool. Its zero value leaves all to us.
@@ -100,7 +100,7 @@ type Service struct {
 // conversions is how many pages are converted at a time.
 const conversions = 2
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Settings == nil {
 		c.Settings = func() Settings { return Settings{Fallback: true} }

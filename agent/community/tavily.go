@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// tavily is a search for agents, which also reads pages.
+// tavily returns a search for agents, which also reads pages.
 func tavily() *provider {
 	return &provider{name: "tavily", base: "https://api.tavily.com", env: []string{"TAVILY_API_KEY"},
 		search: func(ctx context.Context, c *call, query string, most int) ([]Hit, error) {

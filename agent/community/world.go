@@ -41,7 +41,7 @@ func (w *World) client(limit time.Duration) *http.Client {
 	}}
 }
 
-// pictures is a search for pictures: a world has none.
+// pictures returns a search for pictures: a world has none.
 func (w *World) pictures() (outcome[[]Image], error) {
 	p := &Problem{Provider: fixed, Class: Empty}
 	return outcome[[]Image]{notes: []string{p.Error()}}, p

@@ -27,8 +27,8 @@ const (
 	containers  = "Fawn starts its own containers; see sandbox.docker"
 )
 
-// IgnoredKeys is the one list of keys in config.yaml that have no effect. A test proves that every
-// other key is read somewhere, and that none of these is.
+// IgnoredKeys returns the one list of keys in config.yaml that have no effect. A test proves that every other key is
+// read somewhere, and that none of these is.
 func IgnoredKeys() []Ignored {
 	return []Ignored{
 		{Key: "config_version", Reason: "Fawn accepts files of every version"},

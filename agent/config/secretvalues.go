@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// SecretValues are the values, in clear, that must not show anywhere: of every key that holds a
-// secret, of extensions_config.json, of the .env files, and of variables whose name says so.
+// SecretValues returns the values, in clear, that must not show anywhere: of every key that holds a secret, of
+// extensions_config.json, of the .env files, and of variables whose name says so.
 func (s *Snapshot) SecretValues() []string {
 	seen := map[string]bool{}
 	var out []string
@@ -46,7 +46,7 @@ func (s *Snapshot) SecretValues() []string {
 // shortParameter is how long a parameter of an address is that tells nobody anything.
 const shortParameter = 8
 
-// parameters are the values in an address that may be secrets, whatever they are called.
+// parameters returns the values in an address that may be secrets, whatever they are called.
 func parameters(address string) (out []string) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -99,7 +99,7 @@ func (s *Store) AddModel(e ModelEdit) error {
 	}, func(next *Snapshot) error { return e.judge(next) })
 }
 
-// moved is the edit of a model whose address is another one than before.
+// moved returns the edit of a model whose address is another one than before.
 func (e ModelEdit) moved() ModelEdit {
 	if _, given := e.Fields[publicOnly]; e.PublicOnly || !given {
 		e.Fields = maps.Clone(e.Fields)
@@ -168,8 +168,8 @@ func (s *Store) ChangeModel(e ModelEdit) error {
 	})
 }
 
-// Overlaid is the model as it would be after the edit, for trying it out before it is written. Nothing
-// is written. A name that is not known gives a model of its own.
+// Overlaid returns the model as it would be after the edit, for trying it out before it is written. Nothing is written.
+// A name that is not known gives a model of its own.
 func (s *Store) Overlaid(e ModelEdit) (Model, error) {
 	if err := e.check(); err != nil {
 		return Model{}, err
@@ -190,7 +190,7 @@ func (s *Store) Overlaid(e ModelEdit) (Model, error) {
 	return out, err
 }
 
-// sameAddress tells whether both are reached at the same server.
+// sameAddress reports whether both are reached at the same server.
 func (m Model) sameAddress(o Model) bool {
 	return m.Use == o.Use && m.Dialect == o.Dialect && origin(m.BaseURL) == origin(o.BaseURL)
 }

@@ -24,7 +24,7 @@ var ErrChanged = fmt.Errorf("these settings: %w; look at them again", clustersta
 // errNoKey is ErrNoKey for the field that a form has for it.
 var errNoKey = &EditError{"api_key", NoSecretKey, clusterstate.ErrNoKey.Error()}
 
-// KeepsSecrets says why no secrets can be stored, if so.
+// KeepsSecrets explains why no secrets can be stored, if so.
 func (s *Store) KeepsSecrets() error {
 	if s.rows != nil && !s.rows.Sealing() {
 		return errNoKey
@@ -37,7 +37,7 @@ const (
 	swapTries = 10               // when other servers change the same
 )
 
-// sharedDocs are the documents that several servers share in the place of files.
+// sharedDocs returns the documents that several servers share in the place of files.
 func (s *Snapshot) sharedDocs() map[string]string {
 	return map[string]string{settingsName: s.SettingsPath(), secretsName: s.SecretsPath(),
 		extensionsName: s.ExtensionsPath}
@@ -63,7 +63,7 @@ func (s *Store) Share(ctx context.Context, rows *clusterstate.Rows) error {
 	return nil
 }
 
-// sum is a hash of config.yaml as it is in force.
+// sum returns a hash of config.yaml as it is in force.
 func (s *Store) sum() string {
 	var text []byte
 	if main := s.Current().written[0]; main != nil && main.Source != nil {
@@ -73,10 +73,10 @@ func (s *Store) sum() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Shared says whether settings are those of all servers of a database, and whether keys can be among them.
+// Shared reports whether settings are those of all servers of a database, and whether keys can be among them.
 func (s *Store) Shared() (shared, keys bool) { return s.rows != nil, s.rows == nil || s.rows.Sealing() }
 
-// Differing are the other servers that have another config.yaml.
+// Differing returns the other servers that have another config.yaml.
 func (s *Store) Differing() []string {
 	if s.rows == nil {
 		return nil
@@ -124,7 +124,7 @@ func emptyDoc(name string) string {
 	return "{}\n"
 }
 
-// secretDoc tells whether a document has secrets in clear.
+// secretDoc reports whether a document has secrets in clear.
 func secretDoc(name string, data []byte) bool {
 	src := &syntax.Source{Label: name, Name: name, Data: data}
 	switch name {
@@ -153,7 +153,7 @@ func secretDoc(name string, data []byte) bool {
 	return err != nil || secretNode(n, false)
 }
 
-// secretNode tells whether a text of the settings is a secret and not the name of a variable.
+// secretNode reports whether a text of the settings is a secret and not the name of a variable.
 func secretNode(n *syntax.Node, under bool) bool {
 	if n == nil {
 		return false
@@ -171,7 +171,7 @@ func secretNode(n *syntax.Node, under bool) bool {
 	return n.Shape == syntax.Text && servers.SecretText(n.Text, under)
 }
 
-// loading are the options of a load, with what servers share in the place of its files, and the versions of that.
+// loading returns the options of a load, with what servers share in the place of its files, and the versions of that.
 func (s *Store) loading() Options {
 	o := s.opts
 	if s.rows == nil {
@@ -267,7 +267,7 @@ func (s *Store) editShared(change func(*draft) error, may func(next *Snapshot) e
 	}
 }
 
-// Extensions is where extensions_config.json is: what servers share, or the file.
+// Extensions returns where extensions_config.json is: what servers share, or the file.
 func (s *Store) Extensions() extensions.Place {
 	if s.rows == nil {
 		return extensions.File(s.Current().ExtensionsPath)

@@ -41,10 +41,10 @@ type Disabled struct {
 // String gives one sentence without a full stop.
 func (d Disabled) String() string { return d.Kind + " " + d.Name + " is disabled: " + d.Reason }
 
-// SettingsPath is the file which the settings page writes, laid over config.yaml.
+// SettingsPath returns the file which the settings page writes, laid over config.yaml.
 func (s *Snapshot) SettingsPath() string { return filepath.Join(s.DataDir, settingsName) }
 
-// SecretsPath is the file which the settings page writes keys to, read like a .env file.
+// SecretsPath returns the file which the settings page writes keys to, read like a .env file.
 func (s *Snapshot) SecretsPath() string { return filepath.Join(s.DataDir, secretsName) }
 
 // Model returns the model of that name. It may be disabled.
@@ -80,9 +80,9 @@ func (s *Snapshot) Env(name string) (string, bool) {
 	return v, ok
 }
 
-// Origin says where the value of a key was written. The path joins keys with dots and names entries
-// of named lists by their name: "title.max_words", "models.gpt-5.api_key". A name with dots in it
-// works too. A path nobody wrote has the source "default".
+// Origin reports where the value of a key was written. The path joins keys with dots and names entries of named lists
+// by their name: "title.max_words", "models.gpt-5.api_key". A name with dots in it works too. A path nobody wrote has
+// the source "default".
 func (s *Snapshot) Origin(path string) Origin {
 	if n := s.tree.Find(path); n != nil {
 		return n.Origin()

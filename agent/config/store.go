@@ -65,7 +65,7 @@ func Fixed(snapshot *Snapshot) *Store {
 // Current returns the newest valid snapshot. It never blocks and never returns nil.
 func (s *Store) Current() *Snapshot { return s.current.Load() }
 
-// Problem says why the files as they are now are not in force; empty = they are.
+// Problem explains why the files as they are now are not in force; empty = they are.
 func (s *Store) Problem() string {
 	if s.rows != nil {
 		if err := s.rows.Problem(); err != nil {

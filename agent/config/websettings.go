@@ -114,13 +114,13 @@ func (s *Store) SwitchTool(name string, on bool) error {
 	}, nil)
 }
 
-// SetHere tells whether a variable has its value from DIR/secrets.env, which the settings page writes.
+// SetHere reports whether a variable has its value from DIR/secrets.env, which the settings page writes.
 func (s *Snapshot) SetHere(name string) bool {
 	_, from, ok := s.env.lookup(name)
 	return ok && from == secretsName
 }
 
-// texts is a list as edits take it.
+// texts returns a list as edits take it.
 func texts(list []string) []any {
 	out := make([]any, 0, len(list))
 	for _, t := range list {

@@ -15,8 +15,8 @@ import (
 // NotInBackup is the variable that stands in for a secret which was left out of a backup.
 const NotInBackup = "$SECRET_NOT_IN_BACKUP"
 
-// WithoutSecrets is a configuration file, by its name in JSON or YAML, in which NotInBackup stands for each
-// secret that is written out. References to variables stay.
+// WithoutSecrets returns a configuration file, by its name in JSON or YAML, in which NotInBackup stands for each secret
+// that is written out. References to variables stay.
 func WithoutSecrets(name string, data []byte) ([]byte, error) {
 	if strings.HasSuffix(name, ".json") {
 		dec := json.NewDecoder(bytes.NewReader(data))
@@ -85,7 +85,7 @@ func hideSecrets(v any, secret bool) any {
 	return v
 }
 
-// hideIn hides secrets below a node and tells whether there were any.
+// hideIn hides secrets below a node and reports whether there were any.
 func hideIn(n *yaml.Node, secret bool) (did bool) {
 	switch n.Kind {
 	case yaml.ScalarNode:

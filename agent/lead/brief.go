@@ -16,10 +16,10 @@ const (
 	toolTokens  = 14   // of a tool, beside its texts
 )
 
-// small tells whether a window, in tokens, is too small for the whole prompt.
+// small reports whether a window, in tokens, is too small for the whole prompt.
 func small(window int) bool { return window > 0 && window < smallWindow }
 
-// terse are the tools for models that read little, the most useful first, in few words.
+// terse returns the tools for models that read little, the most useful first, in few words.
 func terse() [][2]string {
 	return [][2]string{
 		{"bash", "Run a bash script in /mnt/user-data/workspace."},
@@ -35,8 +35,8 @@ func terse() [][2]string {
 	}
 }
 
-// brief is the prompt and the tools for a model that reads little, together at most
-// briefTokens. Tools from outside come last, while there is room.
+// brief returns the prompt and the tools for a model that reads little, together at most briefTokens. Tools from
+// outside come last, while there is room.
 func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	prompt := string(ours("brief"))
 	left := briefTokens - middleware.TextTokens(prompt)
@@ -66,8 +66,7 @@ func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	return prompt, chosen
 }
 
-// shortened are the prompt and the tools of what has this equipment, for a model that turns out to
-// read little.
+// shortened returns the prompt and the tools of what has this equipment, for a model that turns out to read little.
 func (e equipment) shortened(all []*agent.Tool) (string, []*agent.Tool) {
 	prompt, chosen := brief(all)
 	if e.who.making {
@@ -77,8 +76,7 @@ func (e equipment) shortened(all []*agent.Tool) (string, []*agent.Tool) {
 	return string(join(append([]safe{safe(prompt)}, e.about()...))), chosen
 }
 
-// bare is a schema without its explanations, and without the argument that says why a tool
-// is called.
+// bare returns a schema without its explanations, and without the argument that says why a tool is called.
 func bare(schema json.RawMessage) json.RawMessage {
 	var s map[string]any
 	if json.Unmarshal(schema, &s) != nil {

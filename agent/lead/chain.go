@@ -10,8 +10,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// chain is the ordered list of stages, first outermost. Before-hooks run in this order,
-// after-hooks in reverse.
+// chain returns the ordered list of stages, first outermost. Before-hooks run in this order, after-hooks in reverse.
 func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Middleware {
 	// own: of a lead agent; a helper has none of what belongs to the conversation with people
 	f, own := snap.File, e.helper == nil
@@ -112,7 +111,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 	return slices.DeleteFunc(all, func(m agent.Middleware) bool { return m.Name == "" })
 }
 
-// when is the stage, or none.
+// when returns the stage, or none.
 func when(on bool, m agent.Middleware) agent.Middleware {
 	if !on {
 		return agent.Middleware{}
@@ -120,8 +119,8 @@ func when(on bool, m agent.Middleware) agent.Middleware {
 	return m
 }
 
-// outputBudget are the limits of results. A small window takes a quarter of itself at most,
-// whichever tool it comes from.
+// outputBudget returns the limits of results. A small window takes a quarter of itself at most, whichever tool it comes
+// from.
 func outputBudget(b middleware.OutputBudget, window int) middleware.OutputBudget {
 	if small(window) {
 		b.FileChars, b.CutChars = min(b.FileChars, window), min(b.CutChars, window)
@@ -130,7 +129,7 @@ func outputBudget(b middleware.OutputBudget, window int) middleware.OutputBudget
 	return b
 }
 
-// helpers is how many helpers one answer may send: what the run asks for, else the owner.
+// helpers returns how many helpers one answer may send: what the run asks for, else the owner.
 func (e equipment) helpers(c config.Subagents) int {
 	if e.options.MaxConcurrentSubagents > 0 {
 		return e.options.MaxConcurrentSubagents

@@ -34,7 +34,7 @@ type BrokenAgentError struct {
 	Err  error
 }
 
-// Error says which one, and what is wrong.
+// Error reports which one, and what is wrong.
 func (e *BrokenAgentError) Error() string {
 	var bad *profile.Invalid
 	why := e.Err.Error()
@@ -50,9 +50,9 @@ func (e *BrokenAgentError) Unwrap() error { return e.Err }
 // ErrorName names the kind of failure for clients.
 func (e *BrokenAgentError) ErrorName() string { return "BrokenAgent" }
 
-// CheckAgent is an *UnknownAgentError unless the options of a run name the lead agent, one of the
-// library or a new one to be made; a *BrokenAgentError if its files cannot be read. No name
-// means the lead agent too. The library may be nil.
+// CheckAgent returns an *UnknownAgentError unless the options of a run name the lead agent, one of the library or a new
+// one to be made; a *BrokenAgentError if its files cannot be read. No name means the lead agent too. The library may be
+// nil.
 func CheckAgent(l *profile.Library, owner string, o agent.Options) error {
 	_, err := chosenAgent(l, owner, o)
 	return err
@@ -166,7 +166,7 @@ func unread(s runs.Spec, err error) {
 	}
 }
 
-// settle is a model's entry with the settings that the agent has of its own.
+// settle returns a model's entry with the settings that the agent has of its own.
 func (c custom) settle(m config.Model) config.Model {
 	if c.Temperature != nil {
 		m.Temperature = c.Temperature
@@ -208,7 +208,7 @@ func (c custom) called() string {
 	return c.Name
 }
 
-// named is the first section of the prompt, in which the agent has its own name.
+// named returns the first section of the prompt, in which the agent has its own name.
 func (c custom) named(lead safe) safe {
 	if c.Name == "" || c.making {
 		return lead
@@ -217,7 +217,7 @@ func (c custom) named(lead safe) safe {
 		", one of the user's own agents in Fawn,", 1))
 }
 
-// has tells whether the agent may use tools of a group.
+// has reports whether the agent may use tools of a group.
 func (c custom) has(group string) bool {
 	return group == "" || c.ToolGroups == nil || slices.Contains(c.ToolGroups, group)
 }
@@ -256,7 +256,7 @@ func modelKey(m config.Model) string {
 	return key
 }
 
-// making is the prompt of a conversation that makes an agent. It needs no more than that.
+// making returns the prompt of a conversation that makes an agent. It needs no more than that.
 func making(e equipment) string {
 	parts := e.about()
 	if slices.ContainsFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.AskClarification }) &&

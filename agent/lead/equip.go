@@ -39,7 +39,7 @@ type equipment struct {
 	helper  *subagent.Job   // what this is the equipment for; nil for a lead agent
 }
 
-// job is a call of a helper model for what has this equipment.
+// job returns a call of a helper model for what has this equipment.
 func (e equipment) job(purpose string) SideCall {
 	return SideCall{Purpose: purpose, Thread: e.thread, Run: e.run, budget: e.budget}
 }
@@ -98,7 +98,7 @@ const (
 	usualWindow = 128_000 // of a model whose window is not known
 )
 
-// crowded tells whether the tools that can be hidden take too much of a window.
+// crowded reports whether the tools that can be hidden take too much of a window.
 func crowded(list []*agent.Tool, window int) bool {
 	var guests []*agent.Tool
 	for _, t := range list {

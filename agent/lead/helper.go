@@ -17,9 +17,8 @@ const helperTime = 90 * time.Second
 // errBlank is the answer of a helper model that says nothing.
 var errBlank = errors.New("the model returned an empty answer")
 
-// helper is a model for side jobs, such as titles: the one named, else the run's own. What
-// it takes goes to the accounts as job says. It is nil for the built-in model, which cannot
-// do them.
+// helper returns a model for side jobs, such as titles: the one named, else the run's own. What it takes goes to the
+// accounts as job says. It is nil for the built-in model, which cannot do them.
 func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, job SideCall) middleware.Ask {
 	call := b.sideCall(snap, named, own, job)
 	if call == nil {
@@ -93,7 +92,7 @@ func (b *Builder) Close() {
 	b.work.Wait()
 }
 
-// titles are the rules of the thread's name.
+// titles returns the rules of the thread's name.
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
 	rules := middleware.TitleRules{TitleOptions: c, Late: b.late, Go: func(f func(context.Context)) { b.background(f) },
@@ -122,8 +121,8 @@ type lineKey struct {
 	rules middleware.LineRules
 }
 
-// remember is the memory that is told to models, or nil. One that reads little has no room
-// for it, and a helper knows of the person what it was told.
+// remember returns the memory that is told to models, or nil. One that reads little has no room for it, and a helper
+// knows of the person what it was told.
 func (b *Builder) remember(c config.Memory, e equipment) middleware.Remember {
 	if e.options.Guest || e.brief != "" || e.helper != nil || !c.Enabled || !c.InjectionEnabled {
 		return nil

@@ -98,7 +98,7 @@ type Options struct {
 	// when names are equal. Its number is another one whenever they have changed. It is asked
 	// before each model call, so it must be quick.
 	More func() (tools []*agent.Tool, version uint64)
-	// Browser tells whether there is a browser for agents; nil has none.
+	// Browser reports whether there is a browser for agents; nil has none.
 	Browser func() bool
 	// Withdraw hears that a provider refuses a tool of a server, and why. Nil does not care.
 	Withdraw func(t *agent.Tool, why string)
@@ -155,8 +155,7 @@ type TitleKeeper interface {
 // Without gives what tells of a tool whether a thread does without it.
 type Without func(ctx context.Context, thread string) (func(*agent.Tool) bool, error)
 
-// New makes a Builder which asks current for the configuration at each run. Its agents run
-// no commands.
+// New returns a Builder which asks current for the configuration at each run. Its agents run no commands.
 func New(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger) *Builder {
 	return NewWith(current, dirs, log, Options{})
 }
@@ -248,7 +247,7 @@ func NewWith(current func() *config.Snapshot, dirs files.Dirs, log *slog.Logger,
 	return b
 }
 
-// orUnlimited is a configured limit, where 0 means none.
+// orUnlimited returns a configured limit, where 0 means none.
 func orUnlimited(limit int) int {
 	if limit == 0 {
 		return math.MaxInt32

@@ -12,7 +12,7 @@ import (
 	"fawn/sandbox"
 )
 
-// MCPServers are the servers that the configuration names.
+// MCPServers returns the servers that the configuration names.
 func MCPServers(s *config.Snapshot) []mcp.Server {
 	all := s.Extensions.MCPServers
 	out := make([]mcp.Server, 0, len(all))

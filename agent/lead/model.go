@@ -20,7 +20,7 @@ import (
 // allowed.
 type CapabilityError struct{ Model, What string }
 
-// Error says which model cannot do what, and what to do.
+// Error reports which model cannot do what, and what to do.
 func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("the model %s cannot %s; ask for a model that can, or allow runs.allow_degradation", e.Model,
 		e.What)
@@ -77,7 +77,7 @@ type connected struct {
 	models map[string]agent.Model
 }
 
-// get is the model of an entry, made when it is needed first.
+// get returns the model of an entry, made when it is needed first.
 func (c *connected) get(snap *config.Snapshot, entry config.Model,
 	connect func(config.Model) (agent.Model, error)) (agent.Model, error) {
 	c.mu.Lock()
@@ -134,7 +134,7 @@ func fit(s runs.Spec, m config.Model, degrade bool) error {
 	return nil
 }
 
-// TakesEffort says why a model that takes efforts does not take this one; nil = it does.
+// TakesEffort explains why a model that takes efforts does not take this one; nil = it does.
 func TakesEffort(m config.Model, effort string) error {
 	known := llm.Efforts(ModelConfig(m))
 	if slices.Contains(known, effort) {
@@ -147,7 +147,7 @@ func TakesEffort(m config.Model, effort string) error {
 // UnknownAgentError ends a run which asks for an agent that is not there.
 type UnknownAgentError struct{ Name string }
 
-// Error says which one, and what to do.
+// Error reports which one, and what to do.
 func (e *UnknownAgentError) Error() string {
 	return fmt.Sprintf("there is no agent %q; leave agent_name out for the lead agent", agent.Head(e.Name, 80))
 }
@@ -155,9 +155,9 @@ func (e *UnknownAgentError) Error() string {
 // ErrorName names the kind of failure for clients.
 func (e *UnknownAgentError) ErrorName() string { return "UnknownAgent" }
 
-// sideModel is the name of the model for titles and summaries: the one the configuration names for
-// them, else the cheapest of those marked as lightweight, those without a price last. "" is the
-// run's own, which it always is for the built-in model: such a run asks nobody.
+// sideModel returns the name of the model for titles and summaries: the one the configuration names for them, else the
+// cheapest of those marked as lightweight, those without a price last. "" is the run's own, which it always is for the
+// built-in model: such a run asks nobody.
 func sideModel(snap *config.Snapshot, named string, own config.Model) string {
 	if named != "" || own.Name == OfflineModel {
 		return named
@@ -175,8 +175,8 @@ func sideModel(snap *config.Snapshot, named string, own config.Model) string {
 	return slices.MinFunc(light, func(a, b config.Model) int { return cmp.Compare(price(a), price(b)) }).Name
 }
 
-// backups are the models that answer when that of a run cannot be called: its fallback, then
-// that one's, as far as they can be used.
+// backups returns the models that answer when that of a run cannot be called: its fallback, then that one's, as far as
+// they can be used.
 func (b *Builder) backups(snap *config.Snapshot, e equipment) []middleware.Backup {
 	var out []middleware.Backup
 	seen := []string{e.model.Name}

@@ -23,7 +23,7 @@ import (
 // Outward gives what judges addresses of models and MCP servers that the user of a request names.
 type Outward func(ctx context.Context) *netguard.Guard
 
-// Guard is the guard for a request; a nil Outward has none.
+// Guard returns the guard for a request; a nil Outward has none.
 func (o Outward) Guard(ctx context.Context) *netguard.Guard {
 	if o == nil {
 		return nil
@@ -42,7 +42,7 @@ func ProbeVia(ctx context.Context, m config.Model, g *netguard.Guard) llm.Probed
 	return llm.Probe(ctx, c)
 }
 
-// Edited is an edit of a model as the user of a request may make it.
+// Edited returns an edit of a model as the user of a request may make it.
 func (o Outward) Edited(ctx context.Context, e config.ModelEdit) config.ModelEdit {
 	g := o.Guard(ctx)
 	if g == nil {
@@ -53,7 +53,7 @@ func (o Outward) Edited(ctx context.Context, e config.ModelEdit) config.ModelEdi
 	return e
 }
 
-// Address says why the user of a request may not name an address.
+// Address explains why the user of a request may not name an address.
 func (o Outward) Address(ctx context.Context, at string) error {
 	if g := o.Guard(ctx); g != nil && at != "" {
 		return allowable(judge(ctx, g, at))
@@ -61,12 +61,13 @@ func (o Outward) Address(ctx context.Context, at string) error {
 	return nil
 }
 
-// newJudged makes the way to addresses that a guard allows at the moment of a connection.
+// newJudged returns the way to addresses that a guard allows at the moment of a connection.
 func newJudged(guard func() *netguard.Guard) *judged {
 	return &judged{guard: guard}
 }
 
-// way is the transport with connections that were made under today's rules: those of others are closed once they are idle.
+// way returns the transport with connections that were made under today's rules: those of others are closed once they
+// are idle.
 func (t *judged) way() *http.Transport {
 	allowed := t.guard().AllowPrivate
 	t.mu.Lock()
@@ -142,9 +143,9 @@ func allowable(err error) error {
 	return err
 }
 
-// Judged is a change of the MCP servers that may not name addresses which a guard refuses; a nil guard refuses none.
-// Addresses that stay as they were are not judged. Servers at addresses that somebody other than an owner has named are marked
-// as public_only.
+// Judged returns a change of the MCP servers that may not name addresses which a guard refuses; a nil guard refuses
+// none. Addresses that stay as they were are not judged. Servers at addresses that somebody other than an owner has
+// named are marked as public_only.
 func Judged(ctx context.Context, g *netguard.Guard,
 	change func(config.Servers) (config.Servers, error)) func(config.Servers) (config.Servers, error) {
 	if g == nil {
@@ -188,12 +189,12 @@ func Judged(ctx context.Context, g *netguard.Guard,
 // publicOnly is the key of MCP servers that are only reached at public addresses.
 const publicOnly = "public_only"
 
-// moved tells whether there is a new address.
+// moved reports whether there is a new address.
 func moved(before, now []string) bool {
 	return slices.ContainsFunc(now, func(at string) bool { return !slices.Contains(before, at) })
 }
 
-// withMark is an entry with or without its mark.
+// withMark returns an entry with or without its mark.
 func withMark(e map[string]any, mark bool) map[string]any {
 	if is, _ := e[publicOnly].(bool); is == mark {
 		return e
@@ -206,8 +207,8 @@ func withMark(e map[string]any, mark bool) map[string]any {
 	return e
 }
 
-// addressesOf are the addresses in what is written of a server, also of where it gets its tokens. What names a variable
-// may become any address.
+// addressesOf returns the addresses in what is written of a server, also of where it gets its tokens. What names a
+// variable may become any address.
 func addressesOf(v any) (list []string) {
 	switch v := v.(type) {
 	case string:

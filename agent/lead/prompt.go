@@ -24,10 +24,10 @@ var prompts embed.FS
 // take nothing else, so that nobody outside can open or close a block.
 type safe string
 
-// quote is the one way from untrusted text into the system prompt.
+// quote returns the one way from untrusted text into the system prompt.
 func quote(s string) safe { return safe(agent.Escape(s)) }
 
-// ours is a section of our own words.
+// ours returns a section of our own words.
 func ours(name string) safe { return sections()[name] }
 
 // sections are read once: a system prompt is made for every run.
@@ -46,8 +46,8 @@ var sections = sync.OnceValue(func() map[string]safe {
 	return all
 })
 
-// system is the system prompt of a run. It depends on the configuration and the options
-// alone: date, memory and files come as notes, so that providers can keep it.
+// system returns the system prompt of a run. It depends on the configuration and the options alone: date, memory and
+// files come as notes, so that providers can keep it.
 func system(f config.File, e equipment) string {
 	if e.who.making {
 		return making(e)
@@ -143,7 +143,7 @@ func deferred(hidden []*agent.Tool) safe {
 // mostHints bounds how many tools a prompt gives hints on.
 const mostHints = 50
 
-// routed tells which tools their owner wants to be used before others.
+// routed reports which tools their owner wants to be used before others.
 func routed(all []*agent.Tool) safe {
 	var preferred []*agent.Tool
 	for _, t := range all {

@@ -15,18 +15,18 @@ import (
 // errNoGuard is a guard of a class Fawn does not have.
 var errNoGuard = errors.New("there is no such guard")
 
-// isAllowList tells whether a guard's class is the one of two lists, the only one there is.
+// isAllowList reports whether a guard's class is the one of two lists, the only one there is.
 func isAllowList(use string) bool { return strings.Contains(strings.ToLower(use), "allowlist") }
 
-// failing is a guard that cannot decide.
+// failing returns a guard that cannot decide.
 func failing(err error) middleware.Guard {
 	return func(context.Context, middleware.GuardRequest) (middleware.GuardVerdict, error) {
 		return middleware.GuardVerdict{}, err
 	}
 }
 
-// guard is the one the configuration names. Lists are all there is; a class of Python
-// cannot be run, and counts as a guard that fails.
+// guard returns the one the configuration names. Lists are all there is; a class of Python cannot be run, and counts as
+// a guard that fails.
 func guard(c config.Guardrails) middleware.Guard {
 	if use := c.Provider.Use; use != "" && !isAllowList(use) {
 		return failing(fmt.Errorf("guardrails.provider.use %s: %w", use, errNoGuard))
@@ -42,9 +42,9 @@ func guard(c config.Guardrails) middleware.Guard {
 // errNoRules means that the configuration says nothing about a role that everybody has.
 var errNoRules = errors.New("the role has no rules")
 
-// authorizer is the guard of authorization: the lists of tools of one role, DeerFlow's
-// roles.<role>.tools.allow and deny. Until there are accounts everybody has the default role. A
-// role without rules, and rules that cannot be read, are a guard that fails.
+// authorizer returns the guard of authorization: the lists of tools of one role, DeerFlow's roles.<role>.tools.allow
+// and deny. Until there are accounts everybody has the default role. A role without rules, and rules that cannot be
+// read, are a guard that fails.
 func authorizer(c config.Authorization) middleware.Guard {
 	if use := c.Provider.Use; use != "" && !isRoles(use) {
 		return failing(fmt.Errorf("authorization.provider.use %s: %w", use, errNoGuard))
@@ -76,10 +76,10 @@ func authorizer(c config.Authorization) middleware.Guard {
 		c.DefaultRole))
 }
 
-// isRoles tells whether the class of an authorization is the one of roles, the only one there is.
+// isRoles reports whether the class of an authorization is the one of roles, the only one there is.
 func isRoles(use string) bool { return strings.Contains(strings.ToLower(use), "rbac") }
 
-// names reads a list of strings; given tells whether there is one, even an empty one.
+// names reads a list of strings; given reports whether there is one, even an empty one.
 func names(v any) (list []string, given bool) {
 	values, ok := v.([]any)
 	if !ok {
@@ -94,7 +94,7 @@ func names(v any) (list []string, given bool) {
 	return list, true
 }
 
-// now is the time in the owner's zone.
+// now returns the time in the owner's zone.
 func (b *Builder) now(zone string) func() time.Time {
 	return func() time.Time {
 		if zone != "" {
@@ -106,8 +106,8 @@ func (b *Builder) now(zone string) func() time.Time {
 	}
 }
 
-// compaction are the rules for conversations that grow too long. Switched off, only the
-// model's window is kept to, without a call for a summary.
+// compaction returns the rules for conversations that grow too long. Switched off, only the model's window is kept to,
+// without a call for a summary.
 func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middleware.CompactionRules {
 	c := snap.File.Summarization
 	r := middleware.CompactionRules{CompactionOptions: c, Window: e.model.ContextWindow, Front: k.front}
@@ -165,7 +165,7 @@ func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *ag
 	}
 }
 
-// smallNote is the remark that a model works with a short prompt; it begins with what it reads.
+// smallNote returns the remark that a model works with a short prompt; it begins with what it reads.
 func smallNote(model string, window int) string {
 	return fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", window,
 		model)

@@ -43,14 +43,14 @@ func SandboxPolicy(s config.Sandbox) sandbox.Policy {
 	return p
 }
 
-// resultFolder is where long results are kept, below the thread's outputs.
+// resultFolder returns where long results are kept, below the thread's outputs.
 func (b *Builder) resultFolder() string {
 	return middleware.ResultFolder(b.config().File.ToolOutput.Folder)
 }
 
 func (b *Builder) policy() sandbox.Policy { return SandboxPolicy(b.config().File.Sandbox) }
 
-// logAudit is where audit rows go when nothing else wants them.
+// logAudit returns where audit rows go when nothing else wants them.
 func logAudit(log *slog.Logger) func(middleware.AuditRecord) {
 	return func(r middleware.AuditRecord) {
 		log.Info("audit", "thread", r.Thread, "run", r.Run, "call", r.Call, "tool", r.Tool, "verdict", r.Verdict,

@@ -73,7 +73,7 @@ func checkServers(s *config.Store, stored, next config.Servers, agreed []string)
 	return nil
 }
 
-// SwitchServer is the change that switches a server.
+// SwitchServer returns the change that switches a server.
 func SwitchServer(name string, on bool) func(config.Servers) (config.Servers, error) {
 	return func(list config.Servers) (config.Servers, error) {
 		if list[name] == nil {

@@ -20,7 +20,7 @@ const (
 // maxOff bounds the names of skills that are off.
 const maxOff = 50
 
-// skillsOf are the skills that a run's agent may use, and the names of those it could use if they were on. They
+// skillsOf returns the skills that a run's agent may use, and the names of those it could use if they were on. They
 // come with the run: what is switched meanwhile counts from the next one on.
 func (b *Builder) skillsOf(allowed []string) (on []skills.Skill, off []string) {
 	if b.skills == nil {
@@ -43,7 +43,7 @@ func (b *Builder) skillsOf(allowed []string) (on []skills.Skill, off []string) {
 	return on, off
 }
 
-// skillStage is the stage of skills, or none.
+// skillStage returns the stage of skills, or none.
 func (b *Builder) skillStage(f config.File, e equipment) agent.Middleware {
 	if b.skills == nil || e.who.making {
 		return agent.Middleware{}

@@ -38,8 +38,8 @@ const (
 // errNoEnd means that a helper came back without having ended.
 var errNoEnd = errors.New("the helper has not ended")
 
-// kinds are the kinds of helpers that the configuration has, the built-in ones first. Without
-// bash there is none that only runs commands.
+// kinds returns the kinds of helpers that the configuration has, the built-in ones first. Without bash there is none
+// that only runs commands.
 func kinds(f config.File, bash bool) []subagent.Kind {
 	c := f.Subagents
 	list := []subagent.Kind{{
@@ -77,7 +77,7 @@ func kinds(f config.File, bash bool) []subagent.Kind {
 	return list
 }
 
-// tweaked is a kind with the owner's changes to it.
+// tweaked returns a kind with the owner's changes to it.
 func tweaked(k subagent.Kind, f config.File, t config.SubagentTweak) subagent.Kind {
 	k.Timeout, k.MaxTurns, k.Model = cmp.Or(t.Timeout, k.Timeout), cmp.Or(t.MaxTurns, k.MaxTurns),
 		cmp.Or(t.Model, k.Model)
@@ -126,7 +126,7 @@ func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Mode
 	})
 }
 
-// helperModel is the name of the model for a kind of helper: its own, if that can be used.
+// helperModel returns the name of the model for a kind of helper: its own, if that can be used.
 func (b *Builder) helperModel(snap *config.Snapshot, k subagent.Kind, own config.Model, may access.Rights) string {
 	if k.Model == "" || k.Model == "inherit" {
 		return own.Name

@@ -72,7 +72,7 @@ func (b *Builder) Suggest(ctx context.Context, w SuggestWish) ([]string, error) 
 	return suggestions(text, w.N)
 }
 
-// lastWords are the newest messages of people and models, cut to what a model needs.
+// lastWords returns the newest messages of people and models, cut to what a model needs.
 func lastWords(all []Said) []Said {
 	var out []Said
 	for _, s := range all {

@@ -65,8 +65,7 @@ func choice(t config.Tool) (c community.Choice) {
 	return c
 }
 
-// networks are the addresses and networks of a list; whoever loads the configuration tells of
-// others.
+// networks returns the addresses and networks of a list; whoever loads the configuration tells of others.
 func networks(list []string) (out []netip.Prefix) {
 	for _, text := range list {
 		if p, err := netip.ParsePrefix(text); err == nil {

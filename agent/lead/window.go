@@ -43,7 +43,7 @@ func (w *window) limit(m config.Model) int {
 	return w.refused
 }
 
-// tokens is the smaller of what the server told and what it refused; 0 is unknown.
+// tokens returns the smaller of what the server told and what it refused; 0 is unknown.
 func (w *window) tokens(m config.Model) int {
 	if limit := w.limit(m); w.told > 0 && limit > 0 {
 		return min(w.told, limit)
@@ -51,7 +51,7 @@ func (w *window) tokens(m config.Model) int {
 	return max(w.told, w.refused)
 }
 
-// get is the record of a model. The caller holds mu.
+// get returns the record of a model. The caller holds mu.
 func (l *windows) get(m config.Model) *window {
 	if l.of == nil {
 		l.of = map[string]*window{}
@@ -88,9 +88,9 @@ func (l *windows) told(m config.Model, tokens int) {
 	w.asking = nil
 }
 
-// window is how many tokens a model reads: what the configuration says, unless the model has
-// refused that much, else what its server says; 0 is unknown. The server is asked beside the
-// run; only the first run of a model in the own network waits for the answer.
+// window returns how many tokens a model reads: what the configuration says, unless the model has refused that much,
+// else what its server says; 0 is unknown. The server is asked beside the run; only the first run of a model in the own
+// network waits for the answer.
 func (b *Builder) window(ctx context.Context, m config.Model) int {
 	l := &b.windows
 	l.mu.Lock()
@@ -137,8 +137,8 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	return w.tokens(m)
 }
 
-// WindowOf is how many tokens the model reads that made an answer, as far as that is known
-// without asking: name and provider are as for [config.Snapshot.WindowOf].
+// WindowOf returns how many tokens the model reads that made an answer, as far as that is known without asking: name
+// and provider are as for [config.Snapshot.WindowOf].
 func (b *Builder) WindowOf(name, provider string) int {
 	snap := b.config()
 	window := snap.WindowOf(name, provider)

@@ -14,15 +14,14 @@ func endings() []string {
 		"/generate", "/tags"}
 }
 
-// versioned is a path that ends in a version, as those of most providers do.
+// versioned returns a path that ends in a version, as those of most providers do.
 func versioned(p string) bool {
 	ok, err := regexp.MatchString(`(^|/)v\d+[a-z]*(/openai)?$`, p)
 	return ok && err == nil
 }
 
-// Addresses are the base URLs an address can mean, likeliest first: people give a server's root,
-// its base with or without /v1, or the whole address of a call. An address that cannot be read
-// stands for itself.
+// Addresses returns the base URLs an address can mean, likeliest first: people give a server's root, its base with or
+// without /v1, or the whole address of a call. An address that cannot be read stands for itself.
 func Addresses(raw string) []string {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil || u.Host == "" {

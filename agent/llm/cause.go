@@ -90,7 +90,7 @@ func Complete(address string) string {
 	return "https://" + address
 }
 
-// near tells whether a host is this machine or on a private network.
+// near reports whether a host is this machine or on a private network.
 func near(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()

@@ -27,7 +27,7 @@ type Found struct {
 // do. Details that are missing then stay unknown.
 const listTime = 400 * time.Millisecond
 
-// Places are the usual addresses of local model servers, and the port that OLLAMA_HOST names.
+// Places returns the usual addresses of local model servers, and the port that OLLAMA_HOST names.
 func Places() []Found {
 	return []Found{
 		{Name: "Ollama", BaseURL: ollama(os.Getenv("OLLAMA_HOST")), Use: "ollama"},
@@ -37,7 +37,7 @@ func Places() []Found {
 	}
 }
 
-// ollama is where Ollama answers on this machine when host is the value of its own variable:
+// ollama returns where Ollama answers on this machine when host is the value of its own variable:
 // [scheme://]host[:port]. Another machine is not asked.
 func ollama(host string) string {
 	const usual = "11434"

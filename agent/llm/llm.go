@@ -72,8 +72,8 @@ type class struct {
 // plainDialect is that of classes which say nothing about the provider; its address does.
 const plainDialect = "openai"
 
-// classes is the list of everything New knows, by class path. A path without a class stands
-// for all classes of its module; the name of a dialect is a class too.
+// classes returns the list of everything New knows, by class path. A path without a class stands for all classes of its
+// module; the name of a dialect is a class too.
 func classes() map[string]class {
 	return map[string]class{
 		"":                                 {dialect: plainDialect},
@@ -137,8 +137,8 @@ func find(use string) (class, error) {
 	return c, nil
 }
 
-// New makes the model; it does not go to the network. An error says what to change, and
-// wraps ErrClass when it is the class.
+// New returns the model; it does not go to the network. An error says what to change, and wraps ErrClass when it is the
+// class.
 func New(cfg Config) (agent.Model, error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -189,7 +189,7 @@ func New(cfg Config) (agent.Model, error) {
 	return texttools.WhenRefused(m, o.Model+" at "+base, &cfg.Known.noTools), nil
 }
 
-// Check says why New would refuse a configuration: its class or its dialect is not known.
+// Check explains why New would refuse a configuration: its class or its dialect is not known.
 func Check(cfg Config) error {
 	c, err := find(cfg.Use)
 	if err == nil && !c.native && !c.offline {
@@ -198,7 +198,7 @@ func Check(cfg Config) error {
 	return err
 }
 
-// Efforts are the reasoning efforts a model of this configuration takes.
+// Efforts returns the reasoning efforts a model of this configuration takes.
 func Efforts(cfg Config) []string {
 	more := []string{"minimal", "xhigh", "max"} // of Anthropic's own API, where minimal is sent as low
 	if c, err := find(cfg.Use); err == nil && !c.native {
@@ -208,7 +208,7 @@ func Efforts(cfg Config) []string {
 	return append([]string{"low", "medium", "high"}, more...)
 }
 
-// DialectOf is the dialect in which a model of this configuration is spoken to.
+// DialectOf returns the dialect in which a model of this configuration is spoken to.
 func DialectOf(cfg Config) (openai.Dialect, error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -218,7 +218,7 @@ func DialectOf(cfg Config) (openai.Dialect, error) {
 	return d, err
 }
 
-// Address is where a model of this configuration is, "" when it is nowhere.
+// Address returns where a model of this configuration is, "" when it is nowhere.
 func Address(cfg Config) string {
 	base, _, err := reach(cfg)
 	if err != nil {
@@ -227,7 +227,7 @@ func Address(cfg Config) string {
 	return base
 }
 
-// reach is where a model is, and the headers that open the door there.
+// reach returns where a model is, and the headers that open the door there.
 func reach(cfg Config) (base string, headers map[string]string, err error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -281,7 +281,7 @@ func dialect(cfg Config, c class) (d openai.Dialect, base string, err error) {
 	return d, base, nil
 }
 
-// address is where the model is: as configured, as the environment says, or the provider's own.
+// address returns where the model is: as configured, as the environment says, or the provider's own.
 func address(configured string, d openai.Dialect) string {
 	if configured != "" {
 		return configured

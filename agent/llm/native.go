@@ -20,7 +20,7 @@ const (
 // anthropicThoughts are the tokens a model of Anthropic may think when its entry does not say.
 const anthropicThoughts = 4096
 
-// newAnthropic makes a model behind Anthropic's own API.
+// newAnthropic returns a model behind Anthropic's own API.
 func newAnthropic(cfg Config) (agent.Model, error) {
 	on, off := overlays(cfg, openai.Dialect{On: map[string]any{"thinking": map[string]any{"type": "enabled",
 		"budget_tokens": anthropicThoughts}}})
@@ -57,8 +57,8 @@ func newAnthropic(cfg Config) (agent.Model, error) {
 	return texttools.Native(m), nil
 }
 
-// anthropicAt is where the model is, and the key for it. A key of the environment goes to the
-// address of the environment or the provider only.
+// anthropicAt returns where the model is, and the key for it. A key of the environment goes to the address of the
+// environment or the provider only.
 func anthropicAt(cfg Config) (base, key string) {
 	base, key = cfg.BaseURL, cfg.APIKey
 	if base == "" {

@@ -18,7 +18,7 @@ type Preset struct {
 	Local   bool   // it runs on this machine
 }
 
-// Presets are the providers in the order they are offered.
+// Presets returns the providers in the order they are offered.
 func Presets() []Preset {
 	list := []Preset{
 		{Name: "openai", Label: "OpenAI", KeyPage: "https://platform.openai.com/api-keys"},
@@ -52,7 +52,7 @@ func Presets() []Preset {
 	return list
 }
 
-// KeyNames are the environment variables in which people keep their providers' keys.
+// KeyNames returns the environment variables in which people keep their providers' keys.
 func KeyNames() []string {
 	names := []string{anthropicKey}
 	for _, d := range openai.Dialects() {
@@ -62,7 +62,7 @@ func KeyNames() []string {
 	return slices.Compact(names)
 }
 
-// KeysInEnv are the names of [KeyNames] that are set; their values are never read out.
+// KeysInEnv returns the names of [KeyNames] that are set; their values are never read out.
 func KeysInEnv() []string {
 	return slices.DeleteFunc(KeyNames(), func(name string) bool { return os.Getenv(name) == "" })
 }

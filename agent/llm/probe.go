@@ -107,7 +107,7 @@ func offers(ctx context.Context, cfg Config) []Offer {
 	return list
 }
 
-// local tells whether a host is this machine.
+// local reports whether a host is this machine.
 func local(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -136,7 +136,7 @@ func ask(ctx context.Context, cfg Config) (reply string, err error) {
 	return "", nil // an empty answer is an answer
 }
 
-// elsewhere tells whether a failure says that the address is wrong, not the call.
+// elsewhere reports whether a failure says that the address is wrong, not the call.
 func elsewhere(err error) bool {
 	e := llmerr.Of(err)
 	if e == nil {
@@ -196,8 +196,8 @@ func hidden(err error, cfg Config) error {
 	return errors.New(text) // the cause below holds the secret
 }
 
-// Words are a failure as people read it: what the provider said, word for word, with its class and
-// status. They are empty for nil.
+// Words returns a failure as people read it: what the provider said, word for word, with its class and status. They are
+// empty for nil.
 func Words(err error) (text, class string, status int) {
 	if err == nil {
 		return "", "", 0

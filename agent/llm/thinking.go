@@ -71,7 +71,7 @@ func flatten(in map[string]any) map[string]any {
 	return out
 }
 
-// joined is a with b laid over it, objects merged key by key; neither is changed.
+// joined returns a with b laid over it, objects merged key by key; neither is changed.
 func joined(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	if out == nil {
@@ -89,8 +89,7 @@ func joined(a, b map[string]any) map[string]any {
 	return out
 }
 
-// clientOnly tells whether a key configures LangChain's client and means nothing to a
-// provider.
+// clientOnly reports whether a key configures LangChain's client and means nothing to a provider.
 func clientOnly(k string) bool {
 	switch k {
 	case "streaming", "stream_usage", "disable_streaming", "max_retries", "verbose", "cache", "callbacks", "tags",

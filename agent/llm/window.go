@@ -58,8 +58,7 @@ func windowOf(list []Offer, model string, ollama bool) int {
 	return 0
 }
 
-// Near tells whether an address is on this machine or in its own network, where servers
-// answer at once.
+// Near reports whether an address is on this machine or in its own network, where servers answer at once.
 func Near(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

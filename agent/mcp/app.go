@@ -44,7 +44,7 @@ type App struct {
 	Result    json.RawMessage `json:"result"` // as the protocol has it
 }
 
-// ReadApp is the app of a result, nil if it has none.
+// ReadApp returns the app of a result, nil if it has none.
 func ReadApp(artifact json.RawMessage) *App {
 	if len(artifact) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func ReadApp(artifact json.RawMessage) *App {
 	return a.App
 }
 
-// Handed is the result that an app is handed, nil where there is none.
+// Handed returns the result that an app is handed, nil where there is none.
 func Handed(artifact json.RawMessage) json.RawMessage {
 	var a struct {
 		App struct {
@@ -134,7 +134,7 @@ func (s *server) withApp(ctx context.Context, out *agent.Result, tool string, c 
 	return nil
 }
 
-// handed is a result as an app gets it, without secrets and paths of this machine.
+// handed returns a result as an app gets it, without secrets and paths of this machine.
 func handed(got *sdk.CallToolResult, clean func(string) string) json.RawMessage {
 	raw, err := json.Marshal(got)
 	if err == nil {
@@ -285,7 +285,8 @@ func (p *AppPage) Without(hosts ...string) {
 	}
 }
 
-// AppTool is a tool that an app of a server asks for, which must be one of that server. Errors: ErrUnknown, ErrGone.
+// AppTool returns a tool that an app of a server asks for, which must be one of that server. Errors: ErrUnknown,
+// ErrGone.
 func (p *Pool) AppTool(server, tool string) (*agent.Tool, error) {
 	s, err := p.find(server)
 	if err != nil {

@@ -152,7 +152,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	return failed("the MCP server %q stopped during the call, which may have had effects: %v", s.name, err)
 }
 
-// unread tells whether an answer came that does not have the form of one. The session goes on.
+// unread reports whether an answer came that does not have the form of one. The session goes on.
 func unread(err error) bool {
 	var kind *json.UnmarshalTypeError
 	var form *json.SyntaxError
@@ -187,7 +187,7 @@ func hostPaths(args json.RawMessage, folder string) (json.RawMessage, error) {
 	return json.Marshal(mapTexts(v, func(s string) string { return toHost(s, folder) }))
 }
 
-// mapTexts is a JSON value with other texts.
+// mapTexts returns a JSON value with other texts.
 func mapTexts(v any, f func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -12,7 +12,7 @@ import (
 	"fawn/agent/mcp/ask"
 )
 
-// Questions are the open ones of servers in a thread, the oldest first.
+// Questions returns the open ones of servers in a thread, the oldest first.
 func (p *Pool) Questions(ctx context.Context, thread string) ([]*ask.Question, error) {
 	return p.asks.Open(ctx, thread)
 }
@@ -23,7 +23,7 @@ func (p *Pool) Answer(ctx context.Context, thread, id string, r ask.Reply) error
 	return p.asks.Answer(ctx, thread, id, r)
 }
 
-// elicit is a server's question. Nobody is asked where nobody is there to be asked.
+// elicit returns a server's question. Nobody is asked where nobody is there to be asked.
 func (s *server) elicit(ctx context.Context, e *session, params *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	p, nobody := s.pool, &sdk.ElicitResult{Action: ask.Cancel}
 	if e.thread == "" || params.Mode == "url" || p.o.Patience == nil || !p.enter() {

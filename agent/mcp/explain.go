@@ -36,7 +36,7 @@ func (s *server) explain(err error, began time.Time) error {
 	return errors.New(agent.Clip(text, 600))
 }
 
-// tooLarge tells whether a message was larger than it may be. The library has no names for its errors.
+// tooLarge reports whether a message was larger than it may be. The library has no names for its errors.
 func tooLarge(err error) bool {
 	return errors.Is(err, errTooLarge) ||
 		strings.Contains(err.Error(), "exceeded the configured maximum line length") ||

@@ -37,9 +37,9 @@ type Following struct {
 	Book  tasks.Book
 	Every time.Duration // between two questions, where a server does not say; 0 = five seconds
 	Most  int           // questions to one server at the same time; 0 = eight
-	// Leaves tells whether a call ends because another one goes on with it later, for which its task is left alone.
+	// Leaves reports whether a call ends because another one goes on with it later, for which its task is left alone.
 	Leaves func(cause error) bool
-	// Ended tells whether a run has ended, so that nobody follows its tasks any more.
+	// Ended reports whether a run has ended, so that nobody follows its tasks any more.
 	Ended func(ctx context.Context, run string) (bool, error)
 	Now   func() time.Time // nil = time.Now
 }
@@ -110,7 +110,7 @@ func (p *Pool) Task(ctx context.Context, thread, id string) (tasks.Task, error) 
 	return p.follows.Book.Get(ctx, thread, id)
 }
 
-// FollowsTasks tells whether calls may become tasks.
+// FollowsTasks reports whether calls may become tasks.
 func (p *Pool) FollowsTasks() bool { return p.follows != nil }
 
 // follower follows one task for one call.
@@ -366,8 +366,8 @@ func (f *follower) look(ctx context.Context, s *server, e *session, refused *int
 	return r, false, nil
 }
 
-// unlessCancelled asks a question, which ends when somebody wants the task to be cancelled meanwhile, and tells whether
-// that is so.
+// unlessCancelled asks a question, which ends when somebody wants the task to be cancelled meanwhile, and reports
+// whether that is so.
 func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Context)) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -397,7 +397,7 @@ func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Con
 	}
 }
 
-// every is how long to wait before the next question.
+// every returns how long to wait before the next question.
 func (f *follower) every() time.Duration {
 	return max(leastEvery, min(cmp.Or(f.task.Every, f.Every), mostEvery))
 }
@@ -552,7 +552,7 @@ func (f *follower) store(ctx context.Context) error {
 	return f.Book.Put(ctx, f.task)
 }
 
-// answered tells whether an error is the answer of a server, rather than the lack of one.
+// answered reports whether an error is the answer of a server, rather than the lack of one.
 func answered(err error) bool {
 	var wire *jsonrpc.Error
 	return errors.As(err, &wire)

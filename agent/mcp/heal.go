@@ -14,8 +14,8 @@ import (
 // fields are a JSON object as it came.
 type fields = map[string]json.RawMessage
 
-// healed is a message of JSON-RPC in which each field has the type that it must have: servers write a number for
-// a text, null for a list and the like, and the library would refuse all of a message for one such field. It is nil for
+// healed returns a message of JSON-RPC in which each field has the type that it must have: servers write a number for a
+// text, null for a list and the like, and the library would refuse all of a message for one such field. It is nil for
 // what is no message at all.
 func healed(raw []byte) []byte {
 	m := object(raw)
@@ -486,7 +486,7 @@ func isNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-// words are a value as text: a string, the strings of a list, or JSON.
+// words returns a value as text: a string, the strings of a list, or JSON.
 func words(raw json.RawMessage) string {
 	if s, ok := str(raw); ok {
 		return s
@@ -501,7 +501,7 @@ func words(raw json.RawMessage) string {
 	return agent.Clip(string(raw), maxText)
 }
 
-// asText is a part of a result with any value as its text.
+// asText returns a part of a result with any value as its text.
 func asText(raw json.RawMessage) json.RawMessage {
 	b, err := json.Marshal(map[string]string{"type": "text", "text": words(raw)})
 	if err != nil { // strings always encode
@@ -510,7 +510,7 @@ func asText(raw json.RawMessage) json.RawMessage {
 	return b
 }
 
-// content is a list with one part, which is the value itself if it is one.
+// content returns a list with one part, which is the value itself if it is one.
 func content(raw json.RawMessage) json.RawMessage {
 	if m := object(raw); m == nil || m["type"] == nil {
 		raw = asText(raw)

@@ -122,7 +122,7 @@ func (w *web) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// repeat is a request that can be sent once more.
+// repeat returns a request that can be sent once more.
 func repeat(req *http.Request) (*http.Request, bool) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, true

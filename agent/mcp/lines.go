@@ -115,8 +115,8 @@ func (m *messages) take(line []byte) {
 	m.strays(line)
 }
 
-// goesOn tells whether a message that is spread over lines can go on behind this one: brackets are open, and no
-// text is.
+// goesOn reports whether a message that is spread over lines can go on behind this one: brackets are open, and no text
+// is.
 func (m *messages) goesOn(line []byte) bool {
 	if len(m.spread) == 0 {
 		m.depth = 0
@@ -247,7 +247,7 @@ func (b *healedBody) line() {
 	}
 }
 
-// healedEvent is an event with a healed message. One that holds none becomes a remark, which nobody reads.
+// healedEvent returns an event with a healed message. One that holds none becomes a remark, which nobody reads.
 func healedEvent(event []byte) []byte {
 	var data []byte
 	for line := range bytes.Lines(event) {

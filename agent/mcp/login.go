@@ -66,8 +66,8 @@ type grant struct {
 	Until        time.Time `json:"until"` // zero where nobody knows
 }
 
-// mayLogIn tells whether a server is one that people can log in to: nothing else has been
-// configured to identify Fawn there.
+// mayLogIn reports whether a server is one that people can log in to: nothing else has been configured to identify Fawn
+// there.
 func (s Server) mayLogIn() bool {
 	if s.Type == Stdio || s.OAuth != nil {
 		return false
@@ -144,7 +144,7 @@ func (p *Pool) FinishLogin(ctx context.Context, a LoginAnswer) (name string, err
 	return l.Server, p.Reconnect(s.name)
 }
 
-// loginAt is a server that people can log in to.
+// loginAt returns a server that people can log in to.
 func (p *Pool) loginAt(name string) (*server, Server, error) {
 	s, err := p.find(name)
 	if err != nil {

@@ -53,7 +53,7 @@ type taskState struct {
 	Every   float64 `json:"pollInterval"` // milliseconds
 }
 
-// every is how often the server wants to be asked, 0 if it does not say.
+// every returns how often the server wants to be asked, 0 if it does not say.
 func (s *taskState) every() time.Duration {
 	if s.Every <= 0 || s.Every > 1e9 {
 		return 0
@@ -88,7 +88,7 @@ func knowTasks(c *sdk.Client) error {
 	return sdk.AddSendingCustomMethod[*ofTask, *sdk.CallToolResult](c, taskResult)
 }
 
-// made is the task that a server made of a call, nil if it has answered the call.
+// made returns the task that a server made of a call, nil if it has answered the call.
 func made(r *sdk.CallToolResult) *taskState {
 	raw, ok := r.Meta[taskField]
 	if !ok {
@@ -102,7 +102,7 @@ func made(r *sdk.CallToolResult) *taskState {
 	return &s
 }
 
-// long tells whether calls of a tool may become tasks.
+// long reports whether calls of a tool may become tasks.
 func (e *session) long(t *sdk.Tool) bool {
 	about := e.client.InitializeResult()
 	if about == nil || about.Capabilities == nil || about.Capabilities.Experimental[longFeature] == nil {
@@ -158,7 +158,7 @@ func (h *healer) moveFeature(caps fields) {
 	h.set(caps, "experimental", more)
 }
 
-// statusOf is a status as we know it; one that nobody knows counts as work.
+// statusOf returns a status as we know it; one that nobody knows counts as work.
 func statusOf(s string) string {
 	switch s {
 	case tasks.Input, tasks.Completed, tasks.Failed, tasks.Cancelled:

@@ -66,7 +66,7 @@ func (v *veil) hide(values ...string) {
 	}
 }
 
-// over is a text without the secrets.
+// over returns a text without the secrets.
 func (v *veil) over(s string) string {
 	v.mu.Lock()
 	mask := v.mask

@@ -76,14 +76,14 @@ func newTokens(o OAuth, v *veil, refresh string, keep func(string)) *tokens {
 	return t
 }
 
-// fresh is the header's value while its token is good.
+// fresh returns the header's value while its token is good.
 func (t *tokens) fresh() (string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.value, t.value != "" && t.clock().Add(t.conf.Skew).Before(t.until)
 }
 
-// header is the value of the Authorization header.
+// header returns the value of the Authorization header.
 func (t *tokens) header(ctx context.Context) (string, error) {
 	if v, ok := t.fresh(); ok {
 		return v, nil

@@ -88,7 +88,7 @@ type offer struct {
 	dropped map[string][]string // tools that are not offered, by server, with the reason
 }
 
-// New makes a pool without servers.
+// New returns a pool without servers.
 func New(o Options) *Pool {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -182,7 +182,7 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// Tools are the tools of all servers, and a number that changes with them. It never waits.
+// Tools returns the tools of all servers, and a number that changes with them. It never waits.
 func (p *Pool) Tools() ([]*agent.Tool, uint64) {
 	o := p.now.Load()
 	return o.tools, o.version
@@ -232,7 +232,7 @@ func (p *Pool) Forget(thread string) {
 }
 
 // Withdraw offers a tool no more that a provider of models refuses, until its server describes it otherwise or is
-// started anew.
+// started again.
 func (p *Pool) Withdraw(t *agent.Tool, why string) {
 	p.mu.Lock()
 	s, ok := p.servers[t.Server]
@@ -297,7 +297,7 @@ func (p *Pool) Approve(name string) error {
 	return nil
 }
 
-// all are the servers in order.
+// all returns the servers in order.
 func (p *Pool) all() []*server {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -330,7 +330,7 @@ func (p *Pool) sweep() {
 	}
 }
 
-// folder is where a server finds the files of a thread; "" is for listing tools.
+// folder returns where a server finds the files of a thread; "" is for listing tools.
 func (p *Pool) folder(thread string) (string, error) {
 	if thread != "" {
 		return p.o.Folder(thread)

@@ -35,10 +35,10 @@ func (s *server) useLogin(g *grant) {
 	s.login = g
 }
 
-// has tells whether a login is for the server.
+// has reports whether a login is for the server.
 func (s *server) has(g *grant) bool { return g != nil && g.For == s.conf.URL && s.conf.mayLogIn() }
 
-// sameClient tells whether a grant is renewed as the other one is.
+// sameClient reports whether a grant is renewed as the other one is.
 func (g *grant) sameClient(o *grant) bool {
 	return g.TokenURL == o.TokenURL && g.ClientID == o.ClientID && g.ClientSecret == o.ClientSecret &&
 		g.Basic == o.Basic && g.Resource == o.Resource

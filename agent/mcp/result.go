@@ -68,7 +68,7 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, to
 	return out, s.withApp(ctx, &out, tool, c, r, w.clean)
 }
 
-// saysAll tells whether a text holds data already, as JSON in any form or the only text that is in it.
+// saysAll reports whether a text holds data already, as JSON in any form or the only text that is in it.
 func saysAll(text string, data json.RawMessage) bool {
 	var said, is any
 	if json.Unmarshal(data, &is) != nil {
@@ -189,8 +189,7 @@ func (w *writer) shorten(text string) (agent.Content, *agent.Whole) {
 	return agent.Text(head + "\n" + whole.Note()), whole
 }
 
-// pictures tells whether a file is an image of the kind that its server says, which models may
-// be shown.
+// pictures reports whether a file is an image of the kind that its server says, which models may be shown.
 func pictures(data []byte, kind string) bool {
 	begins := map[string][]string{"image/png": {"\x89PNG\r\n\x1a\n"}, "image/jpeg": {"\xff\xd8\xff"},
 		"image/gif": {"GIF87a", "GIF89a"}, "image/webp": {"RIFF"}}
@@ -202,7 +201,7 @@ func pictures(data []byte, kind string) bool {
 	return false
 }
 
-// extension is the end of the name of a file of a kind. It never is one that browsers would run.
+// extension returns the end of the name of a file of a kind. It never is one that browsers would run.
 func extension(kind string) string {
 	kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
 	known := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",

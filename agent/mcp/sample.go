@@ -80,7 +80,7 @@ func (s *server) sample(ctx context.Context, e *session, p *sdk.CreateMessagePar
 	return w.sample(ctx, req)
 }
 
-// sampler is a call under way that may ask for model calls. Those of a session are of one thread.
+// sampler returns a call under way that may ask for model calls. Those of a session are of one thread.
 func (e *session) sampler() (watcher, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

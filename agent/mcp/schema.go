@@ -16,9 +16,10 @@ import (
 // maxLevels bounds how deep a schema goes; what is further down may be anything.
 const maxLevels = 24
 
-// mended is the schema of a tool's arguments as every provider takes it: an object whose properties have names that
-// models can write, whose words have the types that JSON Schema gives them, and whose references lead somewhere. An error
-// says why that cannot be made of it. renamed has the tool's own names of properties, by those that models are told.
+// mended returns the schema of a tool's arguments as every provider takes it: an object whose properties have names
+// that models can write, whose words have the types that JSON Schema gives them, and whose references lead somewhere.
+// An error says why that cannot be made of it. renamed has the tool's own names of properties, by those that models are
+// told.
 func mended(raw json.RawMessage) (_ json.RawMessage, renamed names, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -432,7 +433,7 @@ func (m *mender) properties(s map[string]any, level int, required *[]any) (out n
 	return out
 }
 
-// propertyName is a name that models can be told for a property.
+// propertyName returns a name that models can be told for a property.
 func propertyName(name string) string {
 	good := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-'
@@ -486,7 +487,7 @@ func (m *mender) types(v any) (out []any) {
 	return out
 }
 
-// required are the names of a list of required properties.
+// required returns the names of a list of required properties.
 func (m *mender) required(v any) (out []any) {
 	switch v := v.(type) {
 	case string:
@@ -612,7 +613,7 @@ func (m *mender) words(s map[string]any) {
 	}
 }
 
-// copy tells whether there is room for a copy of a schema, and takes it.
+// copy reports whether there is room for a copy of a schema, and takes it.
 func (m *mender) copy(target map[string]any) bool {
 	if m.copies == maxCopies {
 		return false

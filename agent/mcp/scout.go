@@ -360,8 +360,7 @@ func (s *server) fill(e *entry, conf Server, thread string) {
 // maxSessions bounds the connections to one server.
 const maxSessions = 32
 
-// room tells whether another session may be started, closing one that nobody uses if need be.
-// The lock is held.
+// room reports whether another session may be started, closing one that nobody uses if need be. The lock is held.
 func (s *server) room() bool {
 	if len(s.sessions) <= maxSessions {
 		return true

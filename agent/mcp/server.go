@@ -58,7 +58,7 @@ type Routing struct {
 	Keywords []string
 }
 
-// startTime is how long a server may do nothing while it starts, and how long that may take in all.
+// startTime returns how long a server may do nothing while it starts, and how long that may take in all.
 func (s Server) startTime() (quiet, most time.Duration) {
 	switch {
 	case s.StartTimeout > 0:
@@ -71,14 +71,14 @@ func (s Server) startTime() (quiet, most time.Duration) {
 	return 30 * time.Second, 30 * time.Second
 }
 
-// downloads tells whether a command gets the server over the network before it starts it.
+// downloads reports whether a command gets the server over the network before it starts it.
 func downloads(command string) bool {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(command, `\`, "/")), ".exe")
 	return slices.Contains([]string{"npx", "npx.cmd", "bunx", "pnpm", "pnpx", "yarn", "uvx", "uv", "pipx", "docker",
 		"podman", "dnx", "deno"}, name)
 }
 
-// same tells whether two configurations of a server reach the same thing in the same way.
+// same reports whether two configurations of a server reach the same thing in the same way.
 func (s Server) same(o Server) bool {
 	s.Routing, s.ToolRouting, s.NoPrefix = o.Routing, o.ToolRouting, o.NoPrefix // these are of what is offered
 	return reflect.DeepEqual(s, o)

@@ -148,7 +148,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 	return e, nil
 }
 
-// transport is the way to the server. What it holds is freed by finish.
+// transport returns the way to the server. What it holds is freed by finish.
 func (s *server) transport(life context.Context, e *session, conf Server,
 	thread string) (_ sdk.Transport, finish func(),
 	err error) {
@@ -248,7 +248,7 @@ const (
 	linkLetters = 10
 )
 
-// shortened is a folder by a path that leaves room for sockets: a link to it, where its own is too long. Whoever
+// shortened returns a folder by a path that leaves room for sockets: a link to it, where its own is too long. Whoever
 // gets it removes the link.
 func shortened(folder string) (path string, remove func()) {
 	none := func() {}
@@ -297,7 +297,7 @@ func RemoveLinks(threads string, shared bool) error {
 // userData is where a thread's files are for models and their tools.
 const userData = "/mnt/user-data"
 
-// toHost is a path of a thread's files as a server on this machine sees it. Other texts stay.
+// toHost returns a path of a thread's files as a server on this machine sees it. Other texts stay.
 func toHost(s, folder string) string {
 	rest, ok := strings.CutPrefix(s, userData)
 	if !ok || rest != "" && rest[0] != '/' {
@@ -316,7 +316,7 @@ func (e *session) close() {
 	}
 }
 
-// alive tells whether calls can be made.
+// alive reports whether calls can be made.
 func (e *session) alive() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -24,7 +24,7 @@ var ErrGone = errors.New("no MCP server offers it any more")
 // RefusedError says why a server gave no prompt or resource, without secrets.
 type RefusedError struct{ Why string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.Why }
 
 // File is something that a server hands to a person. Its name is the server's: it may be anything.
@@ -158,7 +158,7 @@ func (s *server) told(r *sdk.GetPromptResult) (Told, error) {
 	return t, nil
 }
 
-// said is the text of a part; what is none becomes a file.
+// said returns the text of a part; what is none becomes a file.
 func (s *server) said(t *Told, part sdk.Content) string {
 	switch p := part.(type) {
 	case *sdk.TextContent:
@@ -177,7 +177,7 @@ func (s *server) said(t *Told, part sdk.Content) string {
 	return ""
 }
 
-// contents is a file of a resource. Its name is that of the address, or what the server calls it.
+// contents returns a file of a resource. Its name is that of the address, or what the server calls it.
 func (s *server) contents(c *sdk.ResourceContents, listed Resource) File {
 	kind := c.MIMEType
 	if kind == "" {

@@ -16,7 +16,7 @@ import (
 // maxName is the longest name of a tool that providers accept.
 const maxName = 64
 
-// validName tells whether models can call a tool of that name.
+// validName reports whether models can call a tool of that name.
 func validName(name string) bool {
 	if name == "" || len(name) > 128 {
 		return false
@@ -31,13 +31,13 @@ func validName(name string) bool {
 	return true
 }
 
-// printable tells whether a tool's own name can be told to people, and so be made one for models.
+// printable reports whether a tool's own name can be told to people, and so be made one for models.
 func printable(name string) bool {
 	return name != "" && len(name) <= 256 && utf8.ValidString(name) && strings.TrimSpace(name) != "" &&
 		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// callable is a name in the characters that models can write. Two that differ in others only stay two.
+// callable returns a name in the characters that models can write. Two that differ in others only stay two.
 func callable(name string) string {
 	foreign := false
 	out := strings.Map(func(r rune) rune {

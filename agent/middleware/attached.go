@@ -26,12 +26,12 @@ const (
 // pictureNote is the kind of notes that stand for pictures.
 const pictureNote = "picture"
 
-// isPicture says whether models can be shown a file of this name.
+// isPicture reports whether models can be shown a file of this name.
 func isPicture(name string) bool {
 	return slices.Contains([]string{".jpg", ".jpeg", ".png", ".webp", ".gif"}, strings.ToLower(path.Ext(name)))
 }
 
-// attached are the pictures among the files that a message brings.
+// attached returns the pictures among the files that a message brings.
 func attached(anchor *agent.Message, list []agent.ToldFile) []agent.ToldFile {
 	named := namedFiles(anchor)
 	var out []agent.ToldFile
@@ -126,7 +126,7 @@ func readAttached(ctx context.Context, f *files.Files, at string, room int64) ([
 
 var errNoImage = errors.New("its content doesn't match its name")
 
-// pictureContent is a picture with what there is to say of it.
+// pictureContent returns a picture with what there is to say of it.
 func pictureContent(text, kind string, data []byte) (c agent.Content, err error) {
 	c.Blocks = make([]json.RawMessage, 2)
 	if c.Blocks[0], err = agent.Encode(textBlock(text)); err != nil {

@@ -123,7 +123,7 @@ func (a auditor) paths(t *agent.Turn, c agent.ToolCall) {
 	}
 }
 
-// pathsOf are the paths a call of a file tool names.
+// pathsOf returns the paths a call of a file tool names.
 func pathsOf(c agent.ToolCall) []string {
 	switch c.Name {
 	case "ls", "glob", "grep", "read_file", "write_file", "str_replace", "view_image", "present_files":
@@ -148,7 +148,7 @@ func pathsOf(c agent.ToolCall) []string {
 	return out
 }
 
-// refused says why nobody may do this at a path, or nil.
+// refused explains why nobody may do this at a path, or nil.
 func (a auditor) refused(thread, p string, writes bool) error {
 	clean, err := files.Clean(p)
 	if err != nil {
@@ -173,7 +173,7 @@ func (a auditor) row(t *agent.Turn, c agent.ToolCall, v command.Level, reason st
 		Verdict: v, Reason: reason}
 }
 
-// within tells whether a clean path is root or below it.
+// within reports whether a clean path is root or below it.
 func within(root, p string) bool {
 	return p == root || len(p) > len(root) && p[len(root)] == '/' && p[:len(root)] == root
 }

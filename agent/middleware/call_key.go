@@ -15,7 +15,7 @@ import (
 // readBucket is how many lines of a file count as the same place.
 const readBucket = 200
 
-// callsHash is the same for answers whose calls ask for the same, in any order.
+// callsHash returns the same for answers whose calls ask for the same, in any order.
 func callsHash(calls []agent.ToolCall) string {
 	keys := make([]string, len(calls))
 	for i, c := range calls {
@@ -63,7 +63,7 @@ func callKey(c agent.ToolCall) string {
 	return wholeKey(named)
 }
 
-// wholeKey is an object with its keys in order.
+// wholeKey returns an object with its keys in order.
 func wholeKey(args map[string]any) string {
 	b, err := json.Marshal(args)
 	if err != nil { // what was JSON is JSON

@@ -56,7 +56,7 @@ func Clarification() agent.Middleware {
 	}
 }
 
-// ask is the result that ends the run.
+// ask returns the result that ends the run.
 func (q question) ask(t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 	id := questionID(t, c.ID)
 	artifact, err := agent.Encode(map[string]any{"human_input": q.request(id, c.ID)})
@@ -80,7 +80,7 @@ func questionID(t *agent.Turn, call string) string {
 	return id
 }
 
-// text is the question as plain words, for people and for the model's later turns.
+// text returns the question as plain words, for people and for the model's later turns.
 func (q question) text() string {
 	var b strings.Builder
 	b.WriteString(clarificationIcon(q.Kind) + " ")

@@ -88,7 +88,7 @@ func readQuestion(raw json.RawMessage) (q question, problem string) {
 	return q, ""
 }
 
-// request is the artifact of a question.
+// request returns the artifact of a question.
 func (q question) request(id, call string) humanInput {
 	h := humanInput{Version: 1, Kind: "human_input_request", Source: askTool, RequestID: id, CallID: call,
 		Type: q.Kind, Question: q.Text, Context: q.Context, Mode: "free_text"}
@@ -109,8 +109,7 @@ func labelled(stem string, options []string) []choice {
 	return out
 }
 
-// choices are the distinct texts of a list, of an object's values, or of either as JSON
-// inside a string.
+// choices returns the distinct texts of a list, of an object's values, or of either as JSON inside a string.
 func choices(v any) []string {
 	var out []string
 	var walk func(v any, depth int)
@@ -241,7 +240,7 @@ func oneField(v any) (f formField, ok bool) {
 	return f, true
 }
 
-// reservedName tells whether a script would stumble over a field of that name.
+// reservedName reports whether a script would stumble over a field of that name.
 func reservedName(name string) bool {
 	switch name {
 	case "__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf",

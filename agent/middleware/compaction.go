@@ -125,7 +125,7 @@ func (r CompactionRules) run(ctx context.Context, t *agent.Turn, must bool) (age
 	return patch, nil
 }
 
-// viewOf is a copy of the view of a state.
+// viewOf returns a copy of the view of a state.
 func viewOf(s *agent.State) agent.View {
 	if s.View == nil {
 		return agent.View{}
@@ -133,7 +133,7 @@ func viewOf(s *agent.State) agent.View {
 	return *s.View
 }
 
-// triedLately tells whether a summary failed not long ago.
+// triedLately reports whether a summary failed not long ago.
 func triedLately(s *agent.State) bool {
 	if s.View == nil || s.View.Tried == "" {
 		return false
@@ -174,11 +174,11 @@ func (r CompactionRules) room() float64 {
 	return float64(max(r.window()-r.fixed(), r.window()/4))
 }
 
-// full tells whether messages of this size fill the window.
+// full reports whether messages of this size fill the window.
 func (r CompactionRules) full(size int) bool { return float64(size) > fullWindow*r.room() }
 
-// due tells whether a trigger fires. Only a fraction of the window counts prompt and tools,
-// which cannot be made shorter.
+// due reports whether a trigger fires. Only a fraction of the window counts prompt and tools, which cannot be made
+// shorter.
 func (r CompactionRules) due(s *agent.State, size int) bool {
 	for _, a := range r.Trigger {
 		if a.Type == "fraction" && float64(r.fixed()+size) >= a.Value*float64(r.window()) ||
@@ -189,7 +189,7 @@ func (r CompactionRules) due(s *agent.State, size int) bool {
 	return r.manyMessages(s)
 }
 
-// manyMessages tells whether a trigger that counts messages fires.
+// manyMessages reports whether a trigger that counts messages fires.
 func (r CompactionRules) manyMessages(s *agent.State) bool {
 	return slices.ContainsFunc(r.Trigger, func(a Amount) bool {
 		return a.Type == "messages" && float64(len(shownMessages(s))) >= a.Value
@@ -204,10 +204,9 @@ func shownMessages(s *agent.State) []*agent.Message {
 	return s.Messages[max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0):]
 }
 
-// Compact is the view that makes the conversation shorter: behind a summary, with what the
-// rules keep. It is empty when that takes away too little. With must, old tool output and
-// more of the newest turns go too while the rest has too little room, and the summary is
-// made by rule when no model makes one. No summary is asked for that is not used.
+// Compact returns the view that makes the conversation shorter: behind a summary, with what the rules keep. It is empty
+// when that takes away too little. With must, old tool output and more of the newest turns go too while the rest has
+// too little room, and the summary is made by rule when no model makes one. No summary is asked for that is not used.
 func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool) (agent.State, error) {
 	shown, before := shownMessages(s), r.size(s)
 	at := cutPoint(shown, r.keepFrom(shown))
@@ -262,7 +261,7 @@ func (r CompactionRules) written(v *agent.View) agent.State {
 	return patch
 }
 
-// keepFrom is where the part begins that the rules want to keep.
+// keepFrom returns where the part begins that the rules want to keep.
 func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
 	budget := r.Keep.Value
 	switch r.Keep.Type {
@@ -274,7 +273,7 @@ func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
 	return newestFrom(msgs, int(min(budget, 1<<40)))
 }
 
-// newestFrom is where the newest messages begin that have at most so many tokens.
+// newestFrom returns where the newest messages begin that have at most so many tokens.
 func newestFrom(msgs []*agent.Message, left int) int {
 	for i, m := range slices.Backward(msgs) {
 		if left -= tokens(m); left < 0 {
@@ -284,8 +283,8 @@ func newestFrom(msgs []*agent.Message, left int) int {
 	return 0
 }
 
-// cutPoint is the nearest place not behind at where the log may be cut: not between a call
-// and its results. Behind it something must be left.
+// cutPoint returns the nearest place not behind at where the log may be cut: not between a call and its results. Behind
+// it something must be left.
 func cutPoint(msgs []*agent.Message, at int) int {
 	at = max(min(at, len(msgs)-1), 0)
 	for at > 0 && msgs[at].Type == agent.TypeTool {
@@ -294,7 +293,7 @@ func cutPoint(msgs []*agent.Message, at int) int {
 	return at
 }
 
-// oldOutputs are all tool messages a view shows but the newest.
+// oldOutputs returns all tool messages a view shows but the newest.
 func oldOutputs(s *agent.State, v agent.View) []string {
 	c := s.Clone()
 	c.View = &v
@@ -312,8 +311,8 @@ func oldOutputs(s *agent.State, v agent.View) []string {
 	return cut
 }
 
-// squeeze is a request with about half of what it had: the older messages go, the person's
-// newest words, the notes at the end and whole groups of calls stay.
+// squeeze returns a request with about half of what it had: the older messages go, the person's newest words, the notes
+// at the end and whole groups of calls stay.
 func squeeze(msgs []*agent.Message) []*agent.Message {
 	total, left := tokensOf(msgs), 0
 	at := len(msgs)

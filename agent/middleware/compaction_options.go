@@ -8,7 +8,7 @@ type Amount struct {
 	Value float64 `yaml:"value" min:"0" required:"true"`
 }
 
-// Check says what is wrong with an amount, or "".
+// Check reports what is wrong with an amount, or "".
 func (a Amount) Check() string {
 	if a.Type == "fraction" && a.Value > 1 {
 		return fmt.Sprintf("a fraction must be from 0 to 1, not %v", a.Value)

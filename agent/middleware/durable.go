@@ -105,7 +105,7 @@ func delegation(t *agent.Turn, c agent.ToolCall) agent.Delegation {
 		CreatedAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
-// skillRead tells whether a call read a skill, and which.
+// skillRead reports whether a call read a skill, and which.
 func skillRead(c agent.ToolCall, text, skills string) (ref agent.SkillRef, ok bool) {
 	var args struct{ Path string }
 	if json.Unmarshal(c.Args, &args) != nil {

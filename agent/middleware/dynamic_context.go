@@ -67,7 +67,7 @@ func dateNote(now time.Time) string {
 		"</current_date>\n</system-reminder>"
 }
 
-// zone is a time zone by name, else that of now.
+// zone returns a time zone by name, else that of now.
 func zone(name string, now time.Time) *time.Location {
 	if name != "" {
 		if l, err := time.LoadLocation(name); err == nil {
@@ -77,7 +77,7 @@ func zone(name string, now time.Time) *time.Location {
 	return now.Location()
 }
 
-// lastNote is the newest note of a kind that requests still show, or "".
+// lastNote returns the newest note of a kind that requests still show, or "".
 func lastNote(s *agent.State, kind string) string {
 	if list := shownNotes(s, kind); len(list) > 0 {
 		return list[len(list)-1].Text
@@ -85,7 +85,7 @@ func lastNote(s *agent.State, kind string) string {
 	return ""
 }
 
-// shownNotes are the notes of a kind that requests still show, the oldest first.
+// shownNotes returns the notes of a kind that requests still show, the oldest first.
 func shownNotes(s *agent.State, kind string) []agent.Note {
 	from := 0
 	if s.View != nil && s.View.From != "" {
@@ -103,7 +103,7 @@ func shownNotes(s *agent.State, kind string) []agent.Note {
 
 func memoryNote(anchor string) string { return "memory:" + anchor }
 
-// recalledAt tells whether a turn was told something already: it goes on.
+// recalledAt reports whether a turn was told something already: it goes on.
 func recalledAt(s *agent.State, anchor string) bool {
 	return slices.ContainsFunc(s.Notes, func(n agent.Note) bool { return n.ID == memoryNote(anchor) })
 }

@@ -17,7 +17,7 @@ const (
 	MaxNoProgress    = 2    // of them in a row that said nothing new
 )
 
-// NewGoal is a goal nobody has worked on yet.
+// NewGoal returns a goal nobody has worked on yet.
 func NewGoal(objective string, continuations int, now time.Time) *agent.Goal {
 	at := now.UTC().Format("2006-01-02T15:04:05.000Z")
 	return &agent.Goal{Objective: objective, Status: "active", CreatedAt: at, UpdatedAt: at,

@@ -108,7 +108,7 @@ func (p *pursuit) verdict(ctx context.Context, t *agent.Turn, answer *agent.Mess
 	return readVerdict(text)
 }
 
-// spokenWords are the newest words of both sides, oldest first.
+// spokenWords returns the newest words of both sides, oldest first.
 func spokenWords(msgs []*agent.Message, answer *agent.Message) string {
 	var lines []string
 	left := judgedChars

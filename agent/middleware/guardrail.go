@@ -33,7 +33,7 @@ type GuardVerdict struct {
 // Guard decides about one call. It must be quick and may be called by many goroutines.
 type Guard func(ctx context.Context, r GuardRequest) (GuardVerdict, error)
 
-// AllowList is the guard of two lists: allowed nil is every tool, an empty list none.
+// AllowList returns the guard of two lists: allowed nil is every tool, an empty list none.
 func AllowList(allowed, denied []string) Guard {
 	return func(_ context.Context, r GuardRequest) (GuardVerdict, error) {
 		switch {
@@ -47,7 +47,7 @@ func AllowList(allowed, denied []string) Guard {
 	}
 }
 
-// Authorization is a Guardrail which asks on behalf of a role.
+// Authorization returns a Guardrail which asks on behalf of a role.
 func Authorization(guard Guard, role string, failClosed bool, record func(AuditRecord)) agent.Middleware {
 	m := Guardrail(guard, role, failClosed, record)
 	m.Name = "authorization"

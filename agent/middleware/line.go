@@ -33,7 +33,7 @@ type Line struct {
 	trying bool      // one call tries after that
 }
 
-// NewLine makes the line to one model.
+// NewLine returns the line to one model.
 func NewLine(model string, rules LineRules, slots chan struct{}) *Line {
 	return &Line{model: model, rules: rules, slots: slots}
 }
@@ -77,7 +77,7 @@ func (l *Line) call(ctx context.Context, f func() (*agent.Message, error)) (*age
 	return m, err
 }
 
-// enter tells whether a call may be made, and whether it is the one that tries.
+// enter reports whether a call may be made, and whether it is the one that tries.
 func (l *Line) enter() (trial bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

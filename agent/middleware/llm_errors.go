@@ -212,8 +212,7 @@ func explain(e *llmerr.Error) string {
 	return "The model call failed."
 }
 
-// fallback is the AI message which explains a failure. What had been shown of an answer
-// is kept instead.
+// fallback returns the AI message which explains a failure. What had been shown of an answer is kept instead.
 func fallback(t *agent.Turn, partial *agent.Message, p *providerError) *agent.Message {
 	if partial != nil {
 		return partial
@@ -233,7 +232,7 @@ type providerError struct {
 	open *circuitOpen
 }
 
-// Error says what happened and, word for word, what the provider said.
+// Error reports what happened and, word for word, what the provider said.
 func (p *providerError) Error() string {
 	if p.fail == nil {
 		return p.open.Error()

@@ -37,7 +37,7 @@ func Pictures(p uploads.Pictures) agent.Middleware {
 	}
 }
 
-// withoutTraces is a message with clean images; an error is the end of the run.
+// withoutTraces returns a message with clean images; an error is the end of the run.
 func withoutTraces(ctx context.Context, p uploads.Pictures, thread string, m *agent.Message) (*agent.Message, error) {
 	if !hasImage(m) {
 		return m, nil
@@ -85,7 +85,7 @@ func cleanBlock(ctx context.Context, p uploads.Pictures, thread string, raw json
 	return imageBlock(b, wire.Image{Kind: kind, Data: base64.StdEncoding.EncodeToString(clean)})
 }
 
-// imageBlock is a block with another image in place of its own.
+// imageBlock returns a block with another image in place of its own.
 func imageBlock(b wire.Block, img wire.Image) (json.RawMessage, error) {
 	source := map[string]any{"url": img.Address()}
 	var deep struct {

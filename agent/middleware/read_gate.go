@@ -83,7 +83,7 @@ func (o *ownChanges) note(thread, path string, by ownChange) {
 	o.last[thread+"\x00"+path] = by
 }
 
-// answerOf is the message of the model that makes a call, or "".
+// answerOf returns the message of the model that makes a call, or "".
 func answerOf(t *agent.Turn, c agent.ToolCall) string {
 	for _, m := range slices.Backward(t.State.Messages) {
 		if slices.ContainsFunc(m.ToolCalls, func(one agent.ToolCall) bool { return one.ID == c.ID }) {
@@ -93,7 +93,7 @@ func answerOf(t *agent.Turn, c agent.ToolCall) string {
 	return ""
 }
 
-// keeps tells whether a call keeps what it doesn't name: such calls of one answer don't undo each other.
+// keeps reports whether a call keeps what it doesn't name: such calls of one answer don't undo each other.
 func keeps(c agent.ToolCall) bool {
 	var args struct {
 		Append bool `json:"append"`
@@ -172,7 +172,7 @@ func refuse(c agent.ToolCall, path, why string) (agent.Result, error) {
 		c.Name, agent.Escape(path), why)), nil
 }
 
-// pathOf is the clean path a call names, empty when the tool will refuse it anyway.
+// pathOf returns the clean path a call names, empty when the tool will refuse it anyway.
 func pathOf(c agent.ToolCall) string {
 	var args struct {
 		Path string `json:"path"`
@@ -187,7 +187,7 @@ func pathOf(c agent.ToolCall) string {
 	return clean
 }
 
-// lastRead is the version that the newest visible read of a path saw, empty without one.
+// lastRead returns the version that the newest visible read of a path saw, empty without one.
 func lastRead(s *agent.State, path string) string {
 	msgs, cut := s.Messages, []string(nil)
 	if v := s.View; v != nil {
@@ -213,7 +213,7 @@ func lastRead(s *agent.State, path string) string {
 	return ""
 }
 
-// hash is the hex SHA-256 of a whole file.
+// hash returns the hex SHA-256 of a whole file.
 func (g readGate) hash(ctx context.Context, thread, path string) (string, error) {
 	f, err := g.open(thread)
 	if err != nil {

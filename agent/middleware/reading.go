@@ -45,7 +45,7 @@ func (r *CompactionRules) learn(t *agent.Turn, window int, was Smaller) Smaller 
 	return now
 }
 
-// of is a request with this front; a last turn stays without tools.
+// of returns a request with this front; a last turn stays without tools.
 func (f Smaller) of(req *agent.Request) *agent.Request {
 	if f.Tokens == 0 {
 		return req

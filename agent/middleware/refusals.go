@@ -75,7 +75,7 @@ func Refusals(withdraw func(t *agent.Tool, why string)) agent.Middleware {
 	}
 }
 
-// hasMore tells whether a message has more than text.
+// hasMore reports whether a message has more than text.
 func hasMore(m *agent.Message) bool {
 	return slices.ContainsFunc(m.Content.Blocks, func(raw json.RawMessage) bool {
 		p := wire.ReadPart(raw)
@@ -113,8 +113,8 @@ var places = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:tools|functions|function_?declarations)(?:\[|\.)(\d+)`)
 })
 
-// refused is the tool that a provider's words about tools name, by its name or its place in the list; nil if they name
-// none.
+// refused returns the tool that a provider's words about tools name, by its name or its place in the list; nil if they
+// name none.
 func refused(list []*agent.Tool, text string) *agent.Tool {
 	low := strings.ToLower(text)
 	if !strings.Contains(low, "tool") && !strings.Contains(low, "function") && !strings.Contains(low, "schema") {
@@ -139,7 +139,7 @@ func refused(list []*agent.Tool, text string) *agent.Tool {
 	return nil
 }
 
-// named tells whether a text names a tool: by a name that is no usual word, or in quotes.
+// named reports whether a text names a tool: by a name that is no usual word, or in quotes.
 func named(text, name string) bool {
 	part := func(c byte) bool {
 		return c == '_' || c == '-' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

@@ -88,7 +88,7 @@ func StateSize() agent.Middleware {
 	}
 }
 
-// sizeOf is how many bytes messages, images and artifacts have.
+// sizeOf returns how many bytes messages, images and artifacts have.
 func sizeOf(s *agent.State) int {
 	size := 0
 	for _, m := range s.Messages {

@@ -44,7 +44,7 @@ func ToolRouting(now func() *Deferred, top int) agent.Middleware {
 	}
 }
 
-// prefer are the tools that have a preference with keywords, the most important first.
+// prefer returns the tools that have a preference with keywords, the most important first.
 func prefer(tools []*agent.Tool) []*agent.Tool {
 	var out []*agent.Tool
 	for _, t := range tools {

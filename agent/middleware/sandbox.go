@@ -67,7 +67,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 	return m
 }
 
-// sandboxed tells whether a tool works on what is in the sandbox.
+// sandboxed reports whether a tool works on what is in the sandbox.
 func sandboxed(name string) bool {
 	switch name {
 	case "bash", "ls", "glob", "grep", "read_file", "write_file", "str_replace":

@@ -54,7 +54,7 @@ func neutral(s string) string {
 	return b.String()
 }
 
-// tagName is the end of the name behind the bracket at s[at], or -1.
+// tagName returns the end of the name behind the bracket at s[at], or -1.
 func tagName(s string, at int) int {
 	i := at + 1
 	for i < len(s) && strings.IndexByte("/ \t\r\n", s[i]) >= 0 {
@@ -86,7 +86,7 @@ func neutralContent(c agent.Content) agent.Content {
 	return agent.Content{Blocks: out}
 }
 
-// textOf is the text of a block that has one.
+// textOf returns the text of a block that has one.
 func textOf(raw json.RawMessage) (text string, ok bool) {
 	var block struct {
 		Text *string `json:"text"`
@@ -97,7 +97,7 @@ func textOf(raw json.RawMessage) (text string, ok bool) {
 	return *block.Text, true
 }
 
-// reworded is a block with another text.
+// reworded returns a block with another text.
 func reworded(raw json.RawMessage, text string) json.RawMessage {
 	var block map[string]json.RawMessage
 	quoted, err := agent.Encode(text)
@@ -136,8 +136,7 @@ func InputSanitize() agent.Middleware {
 	}
 }
 
-// sanitized is a person's message with marked and neutral words, behind what the server has put in
-// front of them.
+// sanitized returns a person's message with marked and neutral words, behind what the server has put in front of them.
 func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 	stored := t.State.Message(m.ID)
 	if stored == nil || stored == m {
@@ -149,7 +148,7 @@ func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 // copies are those of all threads.
 var copies markedCopies
 
-// fenced is the copy of a message that a person wrote as stored.
+// fenced returns the copy of a message that a person wrote as stored.
 func fenced(m, stored *agent.Message) *agent.Message {
 	c := *m
 	if m.Content.Blocks == nil {
@@ -167,7 +166,7 @@ func fenced(m, stored *agent.Message) *agent.Message {
 	return &c
 }
 
-// markedBlocks are a person's blocks: their texts are one, marked, where the first was; the others keep their
+// markedBlocks returns a person's blocks: their texts are one, marked, where the first was; the others keep their
 // places.
 func markedBlocks(blocks []json.RawMessage) []json.RawMessage {
 	var texts []string

@@ -40,7 +40,7 @@ func Sight(degrade bool, refuse func() error) agent.Middleware {
 	}
 }
 
-// image tells whether a block is an image in any of the shapes clients use.
+// image reports whether a block is an image in any of the shapes clients use.
 func image(raw json.RawMessage) bool {
 	var b struct{ Type string }
 	return json.Unmarshal(raw, &b) == nil && (b.Type == "image_url" || b.Type == "image" || b.Type == "input_image")

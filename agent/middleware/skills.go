@@ -73,7 +73,7 @@ func (u *skillUse) begin(_ context.Context, t *agent.Turn) (agent.State, error) 
 		Kind: "skill", Text: skillNote(s, cmp.Or(u.rules.At, files.Skills), rest, t.Options.Secrets)}}}, nil
 }
 
-// find is the skill of a name, or why it cannot be had.
+// find returns the skill of a name, or why it cannot be had.
 func (u *skillUse) find(name string) (s skills.Skill, why string) {
 	all, err := u.rules.List()
 	if err != nil {
@@ -110,7 +110,7 @@ func (u *skillUse) offer(all []skills.Skill) string {
 	return " Available: " + strings.Join(names, ", ") + "."
 }
 
-// skillNote is the text of a skill as the model reads it.
+// skillNote returns the text of a skill as the model reads it.
 func skillNote(s skills.Skill, root, rest string, given agent.Secrets) string {
 	var b strings.Builder
 	sum := sha256.Sum256([]byte(s.Text()))
@@ -200,7 +200,7 @@ func (u *skillUse) forbids(t *agent.Turn, tool string) string {
 	return strings.Join(names, ", ")
 }
 
-// read are the skills that were read since the user's last message.
+// read returns the skills that were read since the user's last message.
 func (u *skillUse) read(t *agent.Turn) (out []skills.Skill) {
 	done := map[string]bool{}
 	var paths []string

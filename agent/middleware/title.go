@@ -233,8 +233,7 @@ func (l *listener) Emit(ev agent.Event) {
 	l.Sink.Emit(ev)
 }
 
-// shortTitle is the first words of a text on one line: 50 characters as they are, or the
-// first 50 and an ellipsis.
+// shortTitle returns the first words of a text on one line: 50 characters as they are, or the first 50 and an ellipsis.
 func shortTitle(text string) string {
 	line := strings.Join(strings.Fields(text), " ")
 	if line == "" {

@@ -28,8 +28,8 @@ type BudgetOptions struct {
 	HardStopThreshold float64 `yaml:"hard_stop_threshold" min:"0" max:"1"`
 }
 
-// ThreadLeft is what a thread that has spent so much may still spend: nothing once it has reached one of
-// its limits. What has no limit is 0; limited tells whether anything has one.
+// ThreadLeft is what a thread that has spent so much may still spend: nothing once it has reached one of its limits.
+// What has no limit is 0; limited reports whether anything has one.
 func (o BudgetOptions) ThreadLeft(spent Spending) (left Spending, limited bool) {
 	if !o.Enabled || o.MaxThreadTokens == 0 && o.MaxThreadCost == 0 {
 		return left, false
@@ -58,7 +58,7 @@ func (s Spending) plus(o Spending) Spending {
 	return Spending{s.Tokens + o.Tokens, s.Input + o.Input, s.Output + o.Output, s.Money + o.Money}
 }
 
-// part is the greatest part of a limit that is spent, and which one that is.
+// part returns the greatest part of a limit that is spent, and which one that is.
 func (s Spending) part(limit Spending) (part float64, what string) {
 	look := func(spent, limit float64, name string) {
 		if limit > 0 && spent/limit > part {
@@ -90,13 +90,13 @@ func (b *Budget) Spend(s Spending) Spending {
 	return b.spent
 }
 
-// Over tells whether so much was spent that nothing should be any more.
+// Over reports whether so much was spent that nothing should be any more.
 func (b *Budget) Over(o BudgetOptions) bool {
 	part, _ := b.judge(o, b.Spend(Spending{}))
 	return o.Enabled && part >= o.HardStopThreshold
 }
 
-// judge is the greatest part of what a run and its thread may spend, and of what.
+// judge returns the greatest part of what a run and its thread may spend, and of what.
 func (b *Budget) judge(o BudgetOptions, run Spending) (part float64, what string) {
 	part, what = run.part(Spending{Tokens: o.MaxTokens, Input: o.MaxInputTokens, Output: o.MaxOutputTokens,
 		Money: o.MaxCost})

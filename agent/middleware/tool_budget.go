@@ -70,7 +70,7 @@ func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 	}
 }
 
-// ResultFolder is the name of the folder for long results: the one given if it is one name.
+// ResultFolder returns the name of the folder for long results: the one given if it is one name.
 func ResultFolder(name string) string {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
 		return DefaultOutputBudget().Folder
@@ -154,12 +154,12 @@ func (b OutputBudget) cut(tool, text string) string {
 	return first(short, b.CutChars)
 }
 
-// longer tells whether a text has more than limit characters; 0 is no limit.
+// longer reports whether a text has more than limit characters; 0 is no limit.
 func longer(text string, limit int) bool {
 	return limit > 0 && len(text) > limit && utf8.RuneCountInString(text) > limit
 }
 
-// firstLines is the start of a text, at most n characters, up to a line end if one is near.
+// firstLines returns the start of a text, at most n characters, up to a line end if one is near.
 func firstLines(text string, n int) string {
 	part := first(text, n)
 	if i := strings.LastIndexByte(part, '\n'); len(part) < len(text) && i >= len(part)/2 {
@@ -168,7 +168,7 @@ func firstLines(text string, n int) string {
 	return part
 }
 
-// lastLines is the end of a text, at most n characters, from a line start if one is near.
+// lastLines returns the end of a text, at most n characters, from a line start if one is near.
 func lastLines(text string, n int) string {
 	from := len(text)
 	for ; n > 0 && from > 0; n-- {

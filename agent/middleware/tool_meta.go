@@ -92,7 +92,7 @@ func judgeResult(r agent.Result, c agent.ToolCall, source string) toolMeta {
 	return toolMeta{Status: metaSuccess, Recoverable: true, Next: "continue", Source: source}
 }
 
-// carriesAnything tells whether a tool's good results are files, outputs of programs and pages.
+// carriesAnything reports whether a tool's good results are files, outputs of programs and pages.
 func carriesAnything(name string) bool {
 	return slices.Contains([]string{"bash", "ls", "glob", "grep", "read_file", "view_image"}, name) ||
 		strings.HasPrefix(name, "browser_")
@@ -155,7 +155,7 @@ func containsNumber(text, number string) bool {
 	}
 }
 
-// saysError tells whether a text is a JSON object with an error in it.
+// saysError reports whether a text is a JSON object with an error in it.
 func saysError(text string) bool {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -185,8 +185,7 @@ func saysError(text string) bool {
 	return true
 }
 
-// titledStatus tells whether a page, in lower case, has nothing but the phrase of an HTTP
-// status as its title.
+// titledStatus reports whether a page, in lower case, has nothing but the phrase of an HTTP status as its title.
 func titledStatus(lower string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(lower), "\n")
 	first = strings.Trim(strings.TrimPrefix(strings.TrimLeft(first, "# "), "title:"), " .!")

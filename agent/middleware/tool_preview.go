@@ -98,7 +98,7 @@ func look(text string) shape {
 	return s
 }
 
-// notable tells whether a line speaks of something that went wrong.
+// notable reports whether a line speaks of something that went wrong.
 func notable(line string) bool {
 	line = strings.ToLower(line[:min(len(line), 400)])
 	for _, w := range []string{"error", "exception", "traceback", "fatal", "panic:", "failed", "warning"} {
@@ -221,8 +221,8 @@ func table(lines []string) []string {
 	return nil
 }
 
-// outline lists the headings of Markdown with their lines. nested tells whether there are
-// some below others; comments of scripts look like headings too, but all of one level.
+// outline lists the headings of Markdown with their lines. nested reports whether there are some below others; comments
+// of scripts look like headings too, but all of one level.
 func outline(text string) (headings []string, nested bool) {
 	n, fenced := 0, false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -258,7 +258,7 @@ func prefixed(text, prefix string) []string {
 	return out
 }
 
-// dated tells whether most lines begin with a time or name a level, as logs do.
+// dated reports whether most lines begin with a time or name a level, as logs do.
 func dated(lines []string) bool {
 	hits := 0
 	for _, l := range lines {

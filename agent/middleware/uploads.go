@@ -137,7 +137,7 @@ func has(list []agent.ToldFile, name string) bool {
 	return slices.ContainsFunc(list, func(f agent.ToldFile) bool { return f.Filename == name })
 }
 
-// posted is an entry a client wrote into the state, with a path of the thread's own.
+// posted returns an entry a client wrote into the state, with a path of the thread's own.
 func posted(f agent.Upload) (agent.Upload, bool) {
 	f.Filename, f.Path = norm.NFC.String(f.Filename), norm.NFC.String(f.Path)
 	if f.Filename == "" || f.Filename != path.Base(f.Filename) {
@@ -149,8 +149,8 @@ func posted(f agent.Upload) (agent.Upload, bool) {
 	return f, true
 }
 
-// freshFiles are the files a turn is told about: new ones, and replaced ones which the
-// message names. Named files come first.
+// freshFiles returns the files a turn is told about: new ones, and replaced ones which the message names. Named files
+// come first.
 func freshFiles(onDisk []agent.Upload, known []agent.ToldFile, named []string) []agent.ToldFile {
 	var first, rest []agent.ToldFile
 	for _, f := range onDisk {
@@ -167,7 +167,7 @@ func freshFiles(onDisk []agent.Upload, known []agent.ToldFile, named []string) [
 	return append(first, rest...)
 }
 
-// namedFiles are the base names in the message's files metadata.
+// namedFiles returns the base names in the message's files metadata.
 func namedFiles(m *agent.Message) []string {
 	list, _ := m.Kwargs["files"].([]any)
 	var names []string
@@ -217,11 +217,11 @@ func uploadList(told []agent.ToldFile, about aboutFile) string {
 	return b.String()
 }
 
-// shown is a name as a prompt can hold it. A lone ampersand stays, as it is common in
-// names, opens no tag, and the model must be able to use the path.
+// shown returns a name as a prompt can hold it. A lone ampersand stays, as it is common in names, opens no tag, and the
+// model must be able to use the path.
 func shown(name string) string { return strings.ReplaceAll(agent.Escape(name), "&amp;", "&") }
 
-// size is a file size for people and models.
+// size returns a file size for people and models.
 func size(n int64) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))

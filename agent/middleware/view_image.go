@@ -59,8 +59,8 @@ func ViewImage(open Files) agent.Middleware {
 	}
 }
 
-// afterImageCalls is the place behind all results of the newest calls, when one of them
-// was for an image, and -1 otherwise.
+// afterImageCalls returns the place behind all results of the newest calls, when one of them was for an image, and -1
+// otherwise.
 func afterImageCalls(msgs []*agent.Message) int {
 	i := len(msgs) - 1
 	for i >= 0 && msgs[i].Type != agent.TypeAI {
@@ -77,8 +77,8 @@ func afterImageCalls(msgs []*agent.Message) int {
 	return i
 }
 
-// imageBlocks are the images of the state with a line of text each. One that cannot be
-// shown is explained; the error is the end of the run.
+// imageBlocks returns the images of the state with a line of text each. One that cannot be shown is explained; the
+// error is the end of the run.
 func imageBlocks(ctx context.Context, t *agent.Turn, open Files) ([]json.RawMessage, error) {
 	f, err := open(t.ThreadID)
 	if err != nil {

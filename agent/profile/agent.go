@@ -39,7 +39,7 @@ type Invalid struct {
 	Why   string
 }
 
-// Error says which field and why.
+// Error reports which field and why.
 func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 
 func invalid(field, format string, args ...any) error {
@@ -65,13 +65,13 @@ type Agent struct {
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]+$`) })
 
-// Efforts are the reasoning efforts that an agent may ask for.
+// Efforts returns the reasoning efforts that an agent may ask for.
 func Efforts() []string { return []string{"low", "medium", "high"} }
 
 // reserved are names that mean something else where agents are named.
 var reserved = []string{"lead-agent", "default", "fawn", "new", "check", "import"}
 
-// Name is a name as it is stored, or an *Invalid.
+// Name returns a name as it is stored, or an *Invalid.
 func Name(s string) (string, error) {
 	if !nameRule().MatchString(s) || len(s) > MaxName {
 		return "", invalid("name", "use 1 to %d letters, digits and hyphens", MaxName)
@@ -94,7 +94,7 @@ func Spelled(s string) (string, error) {
 	return Name(s)
 }
 
-// Check is nil, or an *Invalid that says what the agent cannot have.
+// Check returns nil, or an *Invalid that says what the agent cannot have.
 func (a Agent) Check() error {
 	if n, err := Name(a.Name); err != nil {
 		return err

@@ -14,8 +14,7 @@ const MaxExport = MaxConfig + MaxSoul + 1<<10
 // fence stands in front of the configuration of an exported agent and behind it.
 const fence = "---\n"
 
-// Export is an agent as one file: its config.yaml between fences, as the front matter of its
-// soul.
+// Export returns an agent as one file: its config.yaml between fences, as the front matter of its soul.
 func (l *Library) Export(owner, name string) ([]byte, error) {
 	a, dir, err := l.read(owner, name)
 	if err != nil {

@@ -48,8 +48,8 @@ func Open(root, first string) (*Library, error) {
 // Close gives the folder back.
 func (l *Library) Close() error { return l.root.Close() }
 
-// home is the folder of an owner. Names that are no plain file names, or differ from another
-// one's only in case, get a digest.
+// home returns the folder of an owner. Names that are no plain file names, or differ from another one's only in case,
+// get a digest.
 func home(owner string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -64,7 +64,7 @@ func home(owner string) string {
 	return path.Join("users", clean)
 }
 
-// shelves are the folders with the agents of an owner, the one for new ones first.
+// shelves returns the folders with the agents of an owner, the one for new ones first.
 func (l *Library) shelves(owner string) []string {
 	all := []string{path.Join(home(owner), "agents")}
 	if owner == l.first {
@@ -79,7 +79,7 @@ type Entry struct {
 	Err error
 }
 
-// List is the agents of an owner by name.
+// List returns the agents of an owner by name.
 func (l *Library) List(owner string) ([]Entry, error) {
 	names, err := l.names(owner)
 	if err != nil {
@@ -124,7 +124,7 @@ func (l *Library) names(owner string) ([]string, error) {
 	return out[:min(len(out), MaxAgents)], nil
 }
 
-// find is the folder of an agent, or ErrNotFound.
+// find returns the folder of an agent, or ErrNotFound.
 func (l *Library) find(owner, name string) (string, error) {
 	if n, err := Name(name); err != nil || n != name {
 		return "", ErrNotFound
@@ -140,7 +140,7 @@ func (l *Library) find(owner, name string) (string, error) {
 	return "", ErrNotFound
 }
 
-// Has tells whether there is an agent of that name, readable or not.
+// Has reports whether there is an agent of that name, readable or not.
 func (l *Library) Has(owner, name string) bool {
 	_, err := l.find(owner, name)
 	return err == nil
@@ -152,7 +152,7 @@ func (l *Library) Get(owner, name string) (Agent, error) {
 	return a, err
 }
 
-// Config is the text of an agent's config.yaml, also of one that cannot be read otherwise.
+// Config returns the text of an agent's config.yaml, also of one that cannot be read otherwise.
 func (l *Library) Config(owner, name string) (string, error) {
 	dir, err := l.find(owner, name)
 	if err != nil {
@@ -228,7 +228,7 @@ func fieldOf(name string) string {
 	return map[string]string{configName: "config", soulName: "soul", userName: "content"}[name]
 }
 
-// reason is an error of the file system without the paths of this machine.
+// reason returns an error of the file system without the paths of this machine.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

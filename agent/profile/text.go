@@ -5,7 +5,7 @@ import (
 	"path"
 )
 
-// Soul is the SOUL.md of the lead agent, "" if there is none.
+// Soul returns the SOUL.md of the lead agent, "" if there is none.
 func (l *Library) Soul() (string, error) {
 	b, _, err := l.file(soulName, MaxSoul)
 	return string(b), err
@@ -20,7 +20,7 @@ func (l *Library) SetSoul(owner, text string) error {
 	return l.setText(soulName, "soul", text)
 }
 
-// User is the USER.md of an owner: what the user says about themselves.
+// User returns the USER.md of an owner: what the user says about themselves.
 func (l *Library) User(owner string) (string, error) {
 	b, _, err := l.file(l.userFile(owner), MaxSoul)
 	return string(b), err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Units are the agents and texts that are there, each as the path of its folder or file in the data folder.
+// Units returns the agents and texts that are there, each as the path of its folder or file in the data folder.
 func (l *Library) Units() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,7 +50,7 @@ func (s *Service) saved(ctx context.Context, id string) error {
 	return errors.Join(err, failed)
 }
 
-// Settle removes what was written into a project's files while it was deleted, and tells whether it is gone.
+// Settle removes what was written into a project's files while it was deleted, and reports whether it is gone.
 func Settle(ctx context.Context, db *store.DB, dirs files.Dirs, id string) (gone bool, err error) {
 	gone, err = db.SettleShelf(ctx, id)
 	if gone {
@@ -59,7 +59,7 @@ func Settle(ctx context.Context, db *store.DB, dirs files.Dirs, id string) (gone
 	return gone, err
 }
 
-// Shelved tells whether the project or collection of a shelf is there, for [files.Dirs].
+// Shelved reports whether the project or collection of a shelf is there, for [files.Dirs].
 func Shelved(db *store.DB) func(shelf string) (bool, error) {
 	return func(shelf string) (bool, error) { return db.HasShelf(context.Background(), shelf) }
 }
@@ -120,7 +120,7 @@ func (s *Service) open(ctx context.Context, person, id string, write bool) (*fil
 	return dir, shelf, err
 }
 
-// shown is a file of a project with the places where people and chats find it.
+// shown returns a file of a project with the places where people and chats find it.
 func shown(id string, f uploads.File) uploads.File {
 	address := func(name string) string {
 		return "/api/projects/" + url.PathEscape(id) + "/files/" + url.PathEscape(name)
@@ -133,7 +133,7 @@ func shown(id string, f uploads.File) uploads.File {
 	return f
 }
 
-// Shelf tells where the files of a thread's project are, for [files.Dirs].
+// Shelf reports where the files of a thread's project are, for [files.Dirs].
 func Shelf(db *store.DB) func(thread string) (files.Shelf, error) {
 	return func(thread string) (files.Shelf, error) {
 		p, err := db.ProjectOf(context.Background(), thread)

@@ -17,7 +17,7 @@ const (
 // TooMany means that a person has tried too many addresses.
 type TooMany struct{ Wait time.Duration }
 
-// Error says how long to wait.
+// Error reports how long to wait.
 func (e *TooMany) Error() string {
 	return fmt.Sprintf("too many addresses without an account; try again in %d minutes", int(e.Wait.Minutes())+1)
 }

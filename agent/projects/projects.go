@@ -31,7 +31,7 @@ const (
 // Colors are those that a project can have; "" is none.
 func Colors() []string { return []string{"green", "blue", "amber", "red"} }
 
-// Memories are where what chats teach can go.
+// Memories returns where what chats teach can go.
 func Memories() []string {
 	return []string{store.MemoryProject, store.MemoryIsolated, store.MemoryPersonal}
 }
@@ -39,7 +39,7 @@ func Memories() []string {
 // Invalid is a setting that no project can have.
 type Invalid struct{ Field, Why string }
 
-// Error says which, and why.
+// Error reports which, and why.
 func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 
 // Config are the parts a Service needs.
@@ -60,7 +60,7 @@ type Service struct {
 	misses Misses
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	if c.Documents == nil {
 		c.Documents = uploads.NoDocuments{}

@@ -28,13 +28,13 @@ const (
 	maxFieldName = 60 // characters
 )
 
-// Reserved are the names that commands of the message box have.
+// Reserved returns the names that commands of the message box have.
 func Reserved() []string { return []string{"compact", "goal", "new"} }
 
 // Invalid is something that no prompt can have.
 type Invalid struct{ Field, Why string }
 
-// Error says what, and why.
+// Error reports what, and why.
 func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
 
 // ErrForbidden is about a shared prompt that somebody may use and not change.
@@ -59,7 +59,7 @@ type Audience struct{ ID, Name string }
 // Service keeps prompts.
 type Service struct {
 	DB *store.DB
-	// Shares tells whether there are accounts to share with; nil is never.
+	// Shares reports whether there are accounts to share with; nil is never.
 	Shares func() bool
 }
 
@@ -118,8 +118,8 @@ func (s *Service) Called(ctx context.Context, by Who, name string) (Prompt, erro
 	return found[0], nil
 }
 
-// Audiences are the groups that somebody may share prompts with: their own, or for administrators all. everybody tells
-// whether the whole server is among them.
+// Audiences returns the groups that somebody may share prompts with: their own, or for administrators all. everybody
+// reports whether the whole server is among them.
 func (s *Service) Audiences(ctx context.Context, by Who) (groups []Audience, everybody bool, err error) {
 	if !s.shares() {
 		return nil, false, nil
@@ -291,7 +291,7 @@ func (s *Service) Duplicate(ctx context.Context, by Who, id string) (Prompt, err
 	return s.Create(ctx, by, Draft{Name: freeName(p.Name, have), About: p.About, Text: p.Text})
 }
 
-// freeName is a name that none of the others have: NAME, else NAME-2 and so on.
+// freeName returns a name that none of the others have: NAME, else NAME-2 and so on.
 func freeName(name string, taken map[string]string) string {
 	for n := 2; ; n++ {
 		if _, there := taken[name]; !there {

@@ -13,8 +13,8 @@ const grace = 2 * time.Minute
 // maxMissed is how far missed times are counted.
 const maxMissed = 1000
 
-// Missed tells how late a start by schedule was, when it was late, and how many times the cron
-// was due until then for which nothing was started: one start makes up for all.
+// Missed reports how late a start by schedule was, when it was late, and how many times the cron was due until then for
+// which nothing was started: one start makes up for all.
 func Missed(c store.Cron, r store.CronRun) (late time.Duration, times int) {
 	if late = r.StartedAt.Sub(r.DueAt); r.Trigger != Scheduled || r.StartedAt.IsZero() || late < grace {
 		return 0, 0

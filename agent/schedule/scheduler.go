@@ -65,8 +65,7 @@ type liveStart struct {
 // idleLook is how often a scheduler without anything to do looks around.
 const idleLook = time.Hour
 
-// New makes a Scheduler. The caller calls Run, and Close when Run has returned, before it
-// closes the manager's store.
+// New returns a Scheduler. The caller calls Run, and Close when Run has returned, before it closes the manager's store.
 func New(cfg Config) *Scheduler {
 	if cfg.MaxRuns <= 0 {
 		cfg.MaxRuns = 3
@@ -84,7 +83,7 @@ func New(cfg Config) *Scheduler {
 	return &Scheduler{cfg: cfg, ctx: ctx, stop: stop, wake: make(chan struct{}, 1), live: map[string]*liveStart{}}
 }
 
-// Now is the scheduler's clock.
+// Now returns the scheduler's clock.
 func (s *Scheduler) Now() time.Time { return s.cfg.Now() }
 
 // Wake makes Run look again; call it when crons were changed. It never blocks.
@@ -179,8 +178,7 @@ func (s *Scheduler) count() int {
 	return len(s.live)
 }
 
-// Plan is when a cron is due after t, the zero time when never: by its schedule until its
-// end, or once.
+// Plan returns when a cron is due after t, the zero time when never: by its schedule until its end, or once.
 func Plan(c store.Cron, t time.Time) (time.Time, error) {
 	var at time.Time
 	switch c.Kind {

@@ -147,7 +147,7 @@ func (s *Scheduler) launch(ctx context.Context, c store.Cron, r store.CronRun) (
 	return r, nil
 }
 
-// told is the first message to a cron's chat: about a run, or the reason why it could not start.
+// told returns the first message to a cron's chat: about a run, or the reason why it could not start.
 func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, failed string) ([]store.Outbound, error) {
 	if c.Deliver == "" || s.cfg.Plan == nil {
 		return nil, nil

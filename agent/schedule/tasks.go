@@ -87,14 +87,14 @@ type Tasks struct{ cfg TasksConfig }
 // NewTasks makes Tasks.
 func NewTasks(cfg TasksConfig) *Tasks { return &Tasks{cfg} }
 
-// Task is a new scheduled task: it keeps its threads, and its runs do not overlap. kind is store.CronOnce or
+// Task returns a new scheduled task: it keeps its threads, and its runs do not overlap. kind is store.CronOnce or
 // store.CronRepeats.
 func Task(kind string) store.Cron {
 	return store.Cron{ID: "task-" + strings.ReplaceAll(uuid.Must(uuid.NewV7()).String(), "-", ""), Kind: kind,
 		Assistant: request.LeadAssistant, Enabled: true, After: keep, Overlap: "skip", Task: true}
 }
 
-// Cron is a new cron of LangGraph's API, on a thread or with one for each run, which is deleted after it.
+// Cron returns a new cron of LangGraph's API, on a thread or with one for each run, which is deleted after it.
 func Cron(thread string) store.Cron {
 	c := store.Cron{ID: uuid.Must(uuid.NewV7()).String(), Kind: store.CronRepeats, Thread: thread, Enabled: true,
 		After: remove}
@@ -129,7 +129,7 @@ type Edit struct {
 	Metadata json.RawMessage
 }
 
-// Now is the clock of schedules.
+// Now returns the clock of schedules.
 func (t *Tasks) Now() time.Time {
 	if t.cfg.Scheduler == nil {
 		return t.cfg.DB.Now()

@@ -40,8 +40,8 @@ var toolNames = sync.OnceValue(func() map[string]string {
 // always are tools that do nothing but look for tools, ask, plan, or hand over what was made.
 var always = []string{"tool_search", "describe_skill", "ask_clarification", "write_todos", "present_files"}
 
-// Allows tells whether a list of allowed tools has one. Names of other programs count, and what
-// stands in parentheses behind one does not; nil allows all.
+// Allows reports whether a list of allowed tools has one. Names of other programs count, and what stands in parentheses
+// behind one does not; nil allows all.
 func Allows(list []string, tool string) bool {
 	if list == nil || slices.Contains(always, tool) {
 		return true

@@ -51,7 +51,7 @@ type Edit struct {
 	Verdict        *Scan // what a model said of the text; nil asked none
 }
 
-// change is the line of a history for what is done now to a text.
+// change returns the line of a history for what is done now to a text.
 func (e Edit) change(action, before string) Change {
 	return Change{Action: action, Author: e.Author, Thread: e.Thread, File: File, Before: &before,
 		Scan: Scan{Decision: "allow"}, At: time.Now().UTC()}
@@ -102,7 +102,7 @@ func (l *Library) write(action, name, text string, by Edit) (Skill, error) {
 	return l.own(name)
 }
 
-// own is a custom skill as it is now.
+// own returns a custom skill as it is now.
 func (l *Library) own(name string) (Skill, error) {
 	if err := l.refresh(); err != nil {
 		return Skill{}, err
@@ -273,7 +273,7 @@ func (l *Library) sweep() error {
 	return root.RemoveAll(path.Join(string(Custom), staging))
 }
 
-// Look is the files of a skill by name, and what the rules for archives say of them.
+// Look returns the files of a skill by name, and what the rules for archives say of them.
 func (l *Library) Look(name string) (files []FileInfo, found []Finding, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

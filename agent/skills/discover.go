@@ -153,7 +153,7 @@ func odd(files []entry) (out []Finding) {
 	return out[:min(len(out), maxFindings)]
 }
 
-// marked is a digest of what changes when a file does.
+// marked returns a digest of what changes when a file does.
 func marked(files []entry) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -162,7 +162,7 @@ func marked(files []entry) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readText is the text of a SKILL.md; a little more than one may have when it is too long.
+// readText returns the text of a SKILL.md; a little more than one may have when it is too long.
 func readText(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -172,7 +172,7 @@ func readText(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxText+1))
 }
 
-// reason is an error of the file system without the paths of this machine.
+// reason returns an error of the file system without the paths of this machine.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

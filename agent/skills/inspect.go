@@ -19,7 +19,7 @@ type Proposal struct {
 	Runs     []string // names of files that commands can run
 }
 
-// Risky tells whether somebody should look at the proposal first.
+// Risky reports whether somebody should look at the proposal first.
 func (p Proposal) Risky() bool { return len(p.Runs) > 0 || has(p.Findings, Warn) }
 
 // Inspect looks at an archive the way Install does, and leaves nothing. What Install would refuse

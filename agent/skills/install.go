@@ -37,7 +37,7 @@ type Refused struct {
 	Findings []Finding
 }
 
-// Error says why.
+// Error explains why.
 func (r *Refused) Error() string { return r.Why }
 
 func refuse(format string, args ...any) error { return &Refused{Why: fmt.Sprintf(format, args...)} }
@@ -254,7 +254,7 @@ func (b *bounded) ReadAt(p []byte, off int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, off)
 }
 
-// memberName is the name of a file in an archive, or a refusal of one that could lead elsewhere.
+// memberName returns the name of a file in an archive, or a refusal of one that could lead elsewhere.
 func memberName(f *zip.File) (string, error) {
 	name := strings.TrimSuffix(f.Name, "/")
 	bad := func(why string) (string, error) {

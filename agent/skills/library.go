@@ -74,8 +74,8 @@ func Open(o Options) (*Library, error) {
 	return l, l.Refresh()
 }
 
-// List is all skills by name. Those that cannot be used are among them, with findings that say why;
-// of several with one name, only the one that counts.
+// List returns all skills by name. Those that cannot be used are among them, with findings that say why; of several
+// with one name, only the one that counts.
 func (l *Library) List() ([]Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Library) List() ([]Skill, error) {
 	return slices.Clone(l.all), err
 }
 
-// Get is the skill of a name, or ErrNotFound.
+// Get returns the skill of a name, or ErrNotFound.
 func (l *Library) Get(name string) (Skill, error) {
 	all, err := l.List()
 	if err != nil {
@@ -234,8 +234,7 @@ func rank(s Skill) int {
 	return n
 }
 
-// Enabled is the skills that agents may use, by name. allowed are the only names that count; nil
-// allows all.
+// Enabled returns the skills that agents may use, by name. allowed are the only names that count; nil allows all.
 func (l *Library) Enabled(allowed []string) ([]Skill, error) {
 	all, err := l.List()
 	return slices.DeleteFunc(all, func(s Skill) bool {
@@ -243,8 +242,8 @@ func (l *Library) Enabled(allowed []string) ([]Skill, error) {
 	}), err
 }
 
-// DefaultPath is the folder of skills in a data folder.
+// DefaultPath returns the folder of skills in a data folder.
 func DefaultPath(data string) string { return filepath.Join(data, "skills") }
 
-// ShownPath is the folder that sandboxes show, in a data folder.
+// ShownPath returns the folder that sandboxes show, in a data folder.
 func ShownPath(data string) string { return filepath.Join(data, "skills-shown") }

@@ -162,8 +162,8 @@ func (l *Library) writeFile(action, name, file string, text *string, by Edit) (S
 	return l.own(name)
 }
 
-// judge is the scanner's word on a text: what the rules say, then what whoever wrote it was told. A
-// text that is not safe is a *Refused.
+// judge returns the scanner's word on a text: what the rules say, then what whoever wrote it was told. A text that is
+// not safe is a *Refused.
 func (e Edit) judge(file, text string) (Scan, error) {
 	scan := Scan{Decision: "allow"}
 	if e.Scan {
@@ -181,7 +181,7 @@ func (e Edit) judge(file, text string) (Scan, error) {
 	return scan, nil
 }
 
-// ReadFile is the text of a file of a custom skill. It returns ErrNotFound or a *Refused.
+// ReadFile returns the text of a file of a custom skill. It returns ErrNotFound or a *Refused.
 func (l *Library) ReadFile(name, file string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -134,8 +134,8 @@ func (p *parser) split(text string) (front, body string, ok bool) {
 	return front, strings.Join(lines[first+end+2:], "\n"), true
 }
 
-// tree is the mapping of the front matter. Text that YAML takes for syntax is quoted and tried
-// again, since people write descriptions with colons.
+// tree returns the mapping of the front matter. Text that YAML takes for syntax is quoted and tried again, since people
+// write descriptions with colons.
 func (p *parser) tree(front string) *yaml.Node {
 	top, line, why := load(front)
 	if why == "" {
@@ -296,7 +296,7 @@ func (p *parser) fields(top *yaml.Node) {
 	}
 }
 
-// text is a value on one line.
+// text returns a value on one line.
 func (p *parser) text(key string, n *yaml.Node) string {
 	if isNull(n) {
 		return ""
@@ -308,8 +308,8 @@ func (p *parser) text(key string, n *yaml.Node) string {
 	return strings.Join(strings.FieldsFunc(n.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
 }
 
-// tools is a list of names, also one written as text with commas or blanks. A list that cannot be
-// read allows nothing: a skill must not do more than it says.
+// tools returns a list of names, also one written as text with commas or blanks. A list that cannot be read allows
+// nothing: a skill must not do more than it says.
 func (p *parser) tools(n *yaml.Node) []string {
 	out := []string{}
 	switch {
@@ -435,7 +435,7 @@ func (p *parser) describe(body string) {
 	}
 }
 
-// clip is a text of others as a message can hold it.
+// clip returns a text of others as a message can hold it.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		s = string(r[:80]) + "…"

@@ -27,7 +27,7 @@ func (l *Library) clear() error {
 	return errors.Join(err, os.RemoveAll(l.aside()))
 }
 
-// aside is where folders wait that are not shown yet, or not any more.
+// aside returns where folders wait that are not shown yet, or not any more.
 func (l *Library) aside() string { return l.o.Shown + ".tmp" }
 
 // show makes the folder hold the enabled skills and nothing else. Whole folders come and go at

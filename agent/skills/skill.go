@@ -93,18 +93,18 @@ func (f Finding) String() string {
 	return f.File + ": " + f.Text
 }
 
-// Path is where a skill's text is inside the sandbox, whose skills are at root.
+// Path returns where a skill's text is inside the sandbox, whose skills are at root.
 func (s Skill) Path(root string) string {
 	return root + "/" + string(s.Category) + "/" + s.Folder + "/" + File
 }
 
-// Editable tells whether the skill can be changed here.
+// Editable reports whether the skill can be changed here.
 func (s Skill) Editable() bool { return s.Category == Custom }
 
-// Usable tells whether nothing is so wrong that agents cannot have it.
+// Usable reports whether nothing is so wrong that agents cannot have it.
 func (s Skill) Usable() bool { return !has(s.Findings, Bad) }
 
-// Text is the whole SKILL.md.
+// Text returns the whole SKILL.md.
 func (s Skill) Text() string { return string(s.text) }
 
 func has(list []Finding, sev Severity) bool {
@@ -116,12 +116,12 @@ func has(list []Finding, sev Severity) bool {
 	return false
 }
 
-// validName tells whether a name is 1 to 64 lower-case letters, digits and single hyphens.
+// validName reports whether a name is 1 to 64 lower-case letters, digits and single hyphens.
 func validName(name string) bool {
 	return name != "" && len(name) <= maxName && slug(name) == name
 }
 
-// slug is the valid name closest to a text.
+// slug returns the valid name closest to a text.
 func slug(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {

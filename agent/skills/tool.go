@@ -52,7 +52,7 @@ func (l *Library) linkTool(at string) error {
 // spareRoom is what must be left on the disk beside a copy of the program, which is for chats.
 const spareRoom = 256 << 20
 
-// toolFolder is where a copy of the program is kept.
+// toolFolder returns where a copy of the program is kept.
 func (l *Library) toolFolder() string { return l.o.Shown + ".tool" }
 
 // keepTool makes the copy, and removes those of other versions.

@@ -64,7 +64,7 @@ func (h *helper) began(soFar agent.State, again bool) {
 	}
 }
 
-// tell are the events that go with a step of the helper, one for each message of it.
+// tell returns the events that go with a step of the helper, one for each message of it.
 func (h *helper) tell(step agent.Step) (events []json.RawMessage) {
 	total := h.count
 	for _, m := range step.Patch.Messages {
@@ -85,7 +85,7 @@ func (h *helper) tell(step agent.Step) (events []json.RawMessage) {
 	return events
 }
 
-// spoken are the messages of a helper that are told of: what it and its tools say.
+// spoken returns the messages of a helper that are told of: what it and its tools say.
 func spoken(m *agent.Message) bool { return m.Type == agent.TypeAI || m.Type == agent.TypeTool }
 
 // event adds what all events of a helper have. It is nil when it cannot be written.
@@ -196,7 +196,7 @@ func capped(reason string) string {
 	return strings.ReplaceAll(reason, "_", " ")
 }
 
-// lastWords is the newest text of a helper; fallback says that it is an explanation of a failure.
+// lastWords returns the newest text of a helper; fallback says that it is an explanation of a failure.
 func lastWords(s *agent.State) (text string, fallback bool) {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		m := s.Messages[i]

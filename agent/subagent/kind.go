@@ -40,8 +40,8 @@ func always() []string {
 	return []string{Tool, "ask_clarification", "write_todos", "list_uploaded_files"}
 }
 
-// Choose are the tools of all that a helper of this kind has. With groups, only tools of these
-// groups, or of these names, are among them; tools without a group always are.
+// Choose returns the tools of all that a helper of this kind has. With groups, only tools of these groups, or of these
+// names, are among them; tools without a group always are.
 func (k Kind) Choose(all []*agent.Tool, groups []string) []*agent.Tool {
 	return slices.DeleteFunc(slices.Clone(all), func(t *agent.Tool) bool {
 		switch {
@@ -54,8 +54,8 @@ func (k Kind) Choose(all []*agent.Tool, groups []string) []*agent.Tool {
 	})
 }
 
-// Learned are the skills that a helper of this kind may use when its agent may use those of
-// allowed. In both, nil means all.
+// Learned returns the skills that a helper of this kind may use when its agent may use those of allowed. In both, nil
+// means all.
 func (k Kind) Learned(allowed []string) []string {
 	switch {
 	case k.Skills == nil:
@@ -72,7 +72,7 @@ func (k Kind) FirstLine() string {
 	return agent.Escape(agent.Head(line, 300))
 }
 
-// find is the kind of a name, "" meaning the general one.
+// find returns the kind of a name, "" meaning the general one.
 func find(kinds []Kind, name string) (Kind, bool) {
 	if name == "" {
 		name = General

@@ -68,7 +68,7 @@ const taskSchema = `{"type":"object","required":["description","prompt","subagen
 // maxPrompt bounds what a helper is told, in bytes.
 const maxPrompt = 256 << 10
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *agent.Tool {
 	if o.After == nil {
 		o.After = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
@@ -169,7 +169,7 @@ func (o Options) task(ctx context.Context, t *agent.Turn, c agent.ToolCall) (age
 	return h.result(ctx, end), nil
 }
 
-// failure is the result of a call for which no helper is sent.
+// failure returns the result of a call for which no helper is sent.
 func failure(why string) agent.Result {
 	r := agent.ErrorResult("Task failed. Error: " + why)
 	r.Kwargs = map[string]any{"subagent_status": Failed, "subagent_error": why}

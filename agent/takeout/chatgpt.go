@@ -171,7 +171,7 @@ func findAssets(all []*zip.File) assets {
 	return a
 }
 
-// assetID is the id of a file in a pointer or a name, "" if it has none.
+// assetID returns the id of a file in a pointer or a name, "" if it has none.
 func assetID(s string) string {
 	if _, after, found := strings.Cut(s, "://"); found {
 		s = after
@@ -186,7 +186,7 @@ func assetID(s string) string {
 	return s[:n]
 }
 
-// file is the file that an id or a pointer names. A conversation gets its content once.
+// file returns the file that an id or a pointer names. A conversation gets its content once.
 func (a assets) file(pointer, name string) File {
 	id := assetID(pointer)
 	f := a.byID[id]

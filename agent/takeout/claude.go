@@ -72,7 +72,7 @@ func claude(c *Conversation, rec *record) error {
 	return nil
 }
 
-// textFile is a file of which the export has the text. A text with no name was pasted.
+// textFile returns a file of which the export has the text. A text with no name was pasted.
 func textFile(name, text string) File {
 	if name == "" {
 		name = "pasted.txt"

@@ -15,7 +15,7 @@ type elements struct {
 	began bool  // a value was read
 }
 
-// begin tells whether there is a list, into which it goes, or something else.
+// begin reports whether there is a list, into which it goes, or something else.
 func (e *elements) begin() (list bool, err error) {
 	b, err := e.peek()
 	if err != nil || b != '[' {
@@ -33,7 +33,7 @@ func (e *elements) skip(n int) {
 	e.at += int64(n)
 }
 
-// peek is the next byte that is no space.
+// peek returns the next byte that is no space.
 func (e *elements) peek() (byte, error) {
 	for {
 		b, err := e.in.Peek(1)
@@ -47,7 +47,7 @@ func (e *elements) peek() (byte, error) {
 	}
 }
 
-// ended is the error about JSON that is cut off.
+// ended returns the error about JSON that is cut off.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -55,7 +55,8 @@ func ended(err error) error {
 	return err
 }
 
-// next is the next value: of a list, whose end is neither raw nor large, or the only one. Of a large one there is nothing.
+// next returns the next value: of a list, whose end is neither raw nor large, or the only one. Of a large one there is
+// nothing.
 func (e *elements) next(list bool) (raw []byte, large bool, err error) {
 	b, err := e.peek()
 	if err != nil {

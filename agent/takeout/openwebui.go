@@ -107,7 +107,7 @@ func withoutDetails(s string) string {
 	}
 }
 
-// dataFile is a file that stands in its own address.
+// dataFile returns a file that stands in its own address.
 func dataFile(name, url string) File {
 	head, data, found := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
 	kind, encoded := strings.CutSuffix(head, ";base64")

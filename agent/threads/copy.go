@@ -134,8 +134,8 @@ func (c *Copier) source(ctx context.Context, thread string) (store.Thread, error
 	return t, err
 }
 
-// turnEnd is the newest state on the way to the thread's head whose last message is one of
-// messages. latest says that the head has no message behind it.
+// turnEnd returns the newest state on the way to the thread's head whose last message is one of messages. latest says
+// that the head has no message behind it.
 func (c *Copier) turnEnd(ctx context.Context, t store.Thread,
 	messages []string) (snap store.Snapshot, latest bool, err error) {
 	gone := fmt.Errorf("find message in thread %s: %w", t.ID, runs.ErrNotFound)

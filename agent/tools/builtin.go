@@ -33,9 +33,9 @@ func DefaultLimits() Limits {
 		GrepResults: 500}
 }
 
-// Builtin is the list of tools but for [Bash], which needs a sandbox to run in. Make it
-// once and share it between all runs: the locks that keep two changes of one file apart
-// live in it. Offer [ViewImage] only to models that read images.
+// Builtin returns the list of tools but for [Bash], which needs a sandbox to run in. Make it once and share it between
+// all runs: the locks that keep two changes of one file apart live in it. Offer [ViewImage] only to models that read
+// images.
 func Builtin(open Files, limits Limits, documents uploads.Documents) []*agent.Tool {
 	return BuiltinWith(open, limits, documents, nil)
 }

@@ -82,7 +82,7 @@ func (s *set) document(ctx context.Context, f *files.Files, thread string, file 
 	return text, agent.Result{}, nil
 }
 
-// trimmed is the beginning of a file up to its last whole character.
+// trimmed returns the beginning of a file up to its last whole character.
 func trimmed(head []byte) []byte {
 	for i := len(head) - 1; i >= 0 && i >= len(head)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(head[i]) {
@@ -95,7 +95,7 @@ func trimmed(head []byte) []byte {
 	return head
 }
 
-// unreadable says why there is no text of a document.
+// unreadable explains why there is no text of a document.
 func unreadable(name string, c *uploads.Conversion) (agent.Result, error) {
 	if c.State == uploads.Pending {
 		return failed("%s is still being converted. Do something else and try again later.", show(name))

@@ -17,7 +17,7 @@ type lock struct {
 	users int           // guarded by Locks.mu
 }
 
-// NewLocks makes an empty set of locks.
+// NewLocks returns an empty set of locks.
 func NewLocks() *Locks { return &Locks{held: map[string]*lock{}} }
 
 // Lock waits until the file of a thread is free and returns what frees it, or

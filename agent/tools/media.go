@@ -46,7 +46,7 @@ type Models struct {
 	Images, Speech, Transcription func() (*media.Client, error)
 }
 
-// Media is the list of tools that make pictures and speech and transcribe recordings. Offer those whose model is
+// Media returns the list of tools that make pictures and speech and transcribe recordings. Offer those whose model is
 // configured.
 func Media(open Files, models Models) []*agent.Tool {
 	m := &mediaSet{set: set{open: open, limits: DefaultLimits(), locks: NewLocks()}, models: models}
@@ -246,7 +246,7 @@ func dimensions(data []byte) string {
 	return fmt.Sprintf("%d×%d, ", c.Width, c.Height)
 }
 
-// refused says what a provider said, to the model; the end of a run stays an error.
+// refused reports what a provider said, to the model; the end of a run stays an error.
 func refused(ctx context.Context, what string, err error) (agent.Result, error) {
 	var said *llmerr.Error
 	if !errors.As(err, &said) || ctx.Err() != nil {
@@ -286,7 +286,7 @@ func (m *mediaSet) keep(ctx context.Context, t *agent.Turn, name string, data []
 	return at, res, err
 }
 
-// stem is a short name of a file: the given one, else the first words of a text.
+// stem returns a short name of a file: the given one, else the first words of a text.
 func stem(name, text, otherwise string) string {
 	if name = strings.TrimSuffix(path.Base("/"+name), path.Ext(name)); name == "/" || name == "." {
 		name = ""

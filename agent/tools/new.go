@@ -13,12 +13,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New makes a tool whose arguments are the struct A: json tags name them,
-// jsonschema tags explain them, omitempty makes them optional. Arguments that A
-// does not know are ignored. Wrong ones come back to the model as a result that
-// names them, and run is not called; "description", which says why the tool is
-// called, is asked for in the schema but never missed. An A with its own
-// UnmarshalJSON checks for missing arguments itself.
+// New returns a tool whose arguments are the struct A: json tags name them, jsonschema tags explain them, omitempty
+// makes them optional. Arguments that A does not know are ignored. Wrong ones come back to the model as a result that
+// names them, and run is not called; "description", which says why the tool is called, is asked for in the schema but
+// never missed. An A with its own UnmarshalJSON checks for missing arguments itself.
 func New[A any](name, group, text string,
 	run func(ctx context.Context, t *agent.Turn, args A) (agent.Result, error)) *agent.Tool {
 	return newTool(name, group, text,

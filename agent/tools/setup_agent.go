@@ -108,8 +108,8 @@ func nameList(raw json.RawMessage) (list []string, ok bool) {
 	return list, ok
 }
 
-// SetupAgent is the tool that saves the agent which a conversation is about: the one of the
-// turn's options or, without a name, what the lead agent is like.
+// SetupAgent returns the tool that saves the agent which a conversation is about: the one of the turn's options or,
+// without a name, what the lead agent is like.
 func SetupAgent(l *profile.Library) *agent.Tool {
 	return &agent.Tool{
 		Name: SetupAgentName, Description: strings.TrimSpace(setupAgentText), Schema: json.RawMessage(setupAgentSchema),
@@ -151,8 +151,8 @@ func SetupAgent(l *profile.Library) *agent.Tool {
 	}
 }
 
-// UpdateAgent is the tool with which a custom agent changes itself. known tells whether there is
-// a model of a name.
+// UpdateAgent returns the tool with which a custom agent changes itself. known reports whether there is a model of a
+// name.
 func UpdateAgent(l *profile.Library, known func(model string) bool) *agent.Tool {
 	return &agent.Tool{
 		Name: UpdateAgentName, Description: strings.TrimSpace(updateAgentText),
@@ -207,7 +207,7 @@ func agentFailure(err error) (agent.Result, error) {
 	return agent.Result{}, err
 }
 
-// agentSummary says what was written, field by field.
+// agentSummary reports what was written, field by field.
 func agentSummary(a profile.Agent, fields []string) string {
 	var lines []string
 	list := func(names []string) string {

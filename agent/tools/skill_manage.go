@@ -40,7 +40,7 @@ type skillArgs struct {
 	Expected    int    `json:"expected_count,omitempty" jsonschema:"how often find occurs, for patch; 1 unless given"`
 }
 
-// ManageSkills is the tool that writes skills.
+// ManageSkills returns the tool that writes skills.
 func ManageSkills(rules SkillRules) *agent.Tool {
 	return New(SkillManage, "", skillManageText, func(
 		ctx context.Context, t *agent.Turn, a skillArgs) (agent.Result, error) {
@@ -118,7 +118,7 @@ func (r SkillRules) act(ctx context.Context, t *agent.Turn, a skillArgs) (string
 	return fmt.Sprintf("Wrote %s of the skill %s (%s).", file, a.Name, characters(text)), err
 }
 
-// patched is the text of a file after a replacement.
+// patched returns the text of a file after a replacement.
 func (r SkillRules) patched(a skillArgs, file string) (string, error) {
 	text := ""
 	if file == skills.File {

@@ -37,7 +37,7 @@ type spill struct {
 	err   error // why nothing more is written
 }
 
-// newSpill is the file of one call in a folder below the thread's outputs.
+// newSpill returns the file of one call in a folder below the thread's outputs.
 func newSpill(ctx context.Context, t *agent.Turn, c agent.ToolCall, open Files, folder string,
 	p sandbox.Policy) *spill {
 	sum := sha256.Sum256([]byte(t.RunID + "\x00" + t.NS + "\x00" + c.ID))

@@ -26,8 +26,7 @@ var toolSearchText string
 
 const toolSearchSchema = `{"type":"object","required":["query"],"properties":{"query":{"type":"string","description":"select:names, +word and more words, or a regular expression"}}}`
 
-// Catalog is the hash a set of hidden tools is known by: tools found in one catalogue are
-// not found in another.
+// Catalog returns the hash a set of hidden tools is known by: tools found in one catalogue are not found in another.
 func Catalog(hidden []*agent.Tool) string {
 	h := sha256.New()
 	for _, t := range hidden {
@@ -36,7 +35,7 @@ func Catalog(hidden []*agent.Tool) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// Search is the tool that finds hidden ones and makes them callable.
+// Search returns the tool that finds hidden ones and makes them callable.
 func Search(hidden []*agent.Tool) *agent.Tool {
 	catalog := Catalog(hidden)
 	return &agent.Tool{

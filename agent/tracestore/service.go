@@ -87,7 +87,7 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// number is a moment in microseconds that no other span has.
+// number returns a moment in microseconds that no other span has.
 func (s *Service) number(at time.Time) int64 {
 	for {
 		last := s.last.Load()

@@ -91,7 +91,7 @@ var packers = sync.Pool{New: func() any {
 // smallText is a length in bytes below which packing costs more than it saves.
 const smallText = 512
 
-// packed is a text as it is stored: DEFLATE, RFC 1951.
+// packed returns a text as it is stored: DEFLATE, RFC 1951.
 func packed(b []byte) []byte {
 	if n := len(b); n < smallText { // as one block that is stored as it is
 		return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, b...)

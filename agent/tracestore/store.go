@@ -15,7 +15,7 @@ import (
 	"fawn/store"
 )
 
-// agentOf is the name of the agent that a run is made for.
+// agentOf returns the name of the agent that a run is made for.
 func agentOf(run store.Run) string {
 	var meta struct {
 		Kind string `json:"subagent_type"`
@@ -170,7 +170,7 @@ type common struct {
 	hash    [hashLen]byte
 }
 
-// offer is a list of tools as it is stored, and its hash, nil for one with a schema that is no JSON. Hardly any
+// offer returns a list of tools as it is stored, and its hash, nil for one with a schema that is no JSON. Hardly any
 // run has other tools than the one before it, and comparing them costs next to nothing.
 func (c *common) offer(tools []*agent.Tool) ([]byte, [hashLen]byte) {
 	if slices.EqualFunc(tools, c.tools, func(t *agent.Tool, u Tool) bool {
@@ -195,7 +195,7 @@ func hashOf(b []byte) [hashLen]byte {
 	return [hashLen]byte(sum[:hashLen])
 }
 
-// packed is a piece as it is stored.
+// packed returns a piece as it is stored.
 func (c *common) packed(hash [hashLen]byte, body []byte) []byte {
 	same := func(p store.PromptPart) bool { return bytes.Equal(p.Hash, hash[:]) }
 	if i := slices.IndexFunc(c.list, same); i >= 0 {
@@ -273,7 +273,7 @@ func (p *pieces) toolset(tools []*agent.Tool) []byte {
 	return p.known.offer
 }
 
-// message is the hash of a message. One that was hashed before is not encoded again.
+// message returns the hash of a message. One that was hashed before is not encoded again.
 func (p *pieces) message(m *agent.Message) [hashLen]byte {
 	at := weak.Make(m)
 	if h, ok := p.known.msgs[at]; ok {
@@ -287,7 +287,7 @@ func (p *pieces) message(m *agent.Message) [hashLen]byte {
 	return h
 }
 
-// encoded is a message as it is kept; a very long one is cut.
+// encoded returns a message as it is kept; a very long one is cut.
 func encoded(m *agent.Message) []byte {
 	b, err := agent.Encode(m)
 	if err == nil && len(b) <= maxPart {

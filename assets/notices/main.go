@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// notices is the whole file: a table, then the texts.
+// notices returns the whole file: a table, then the texts.
 func notices() ([]byte, error) {
 	parts, err := modules()
 	if err != nil {
@@ -129,7 +129,7 @@ func modules() ([]part, error) {
 
 var isLicense = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|patents)`)
 
-// licenses are the texts in a folder, the licence itself first.
+// licenses returns the texts in a folder, the licence itself first.
 func licenses(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func run(env []string, args ...string) (string, error) {
 // bundled finds what a script says about the parts it was put together from.
 var bundled = regexp.MustCompile(`(?s)/\*! Bundled license information:.*?\*/`)
 
-// vendored are the files of others in this repository.
+// vendored returns the files of others in this repository.
 func vendored() ([]part, error) {
 	mermaid, err := unpacked("assets/vendor/mermaid.js.gz")
 	if err != nil {

@@ -145,7 +145,7 @@ func (p *Places) Run(ctx context.Context) {
 	}
 }
 
-// due are the threads whose sandboxes have changed, and whether there are any sandboxes.
+// due returns the threads whose sandboxes have changed, and whether there are any sandboxes.
 func (p *Places) due() (changed []string, any bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,7 +242,7 @@ func (p *Places) wait(c chan<- struct{}) (leave func()) {
 	}
 }
 
-// Around is a provider of which each thread has one sandbox, at whichever server.
+// Around returns a provider of which each thread has one sandbox, at whichever server.
 func (p *Places) Around(inner sandbox.Provider) sandbox.Provider {
 	if p == nil {
 		return inner

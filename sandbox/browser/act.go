@@ -262,7 +262,7 @@ func (s *session) open(ctx context.Context, t *tab, raw string) error {
 	return s.rest(ctx)
 }
 
-// unreachable says why an address cannot be shown, in the words of the proxy where it refused it.
+// unreachable explains why an address cannot be shown, in the words of the proxy where it refused it.
 func (s *session) unreachable(address, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -337,7 +337,7 @@ func (s *session) rest(ctx context.Context) error {
 	}
 }
 
-// find is the element that a number or a name stands for.
+// find returns the element that a number or a name stands for.
 func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.BackendNodeID, name string, err error) {
 	element = strings.TrimSpace(element)
 	bare := strings.TrimSuffix(strings.TrimPrefix(element, "["), "]")
@@ -762,7 +762,7 @@ func (s *session) view(ctx context.Context, a Action, v *View) error {
 	return nil
 }
 
-// staying is the shown tab, once one that is about to close itself has done so.
+// staying returns the shown tab, once one that is about to close itself has done so.
 func (s *session) staying(ctx context.Context) (*tab, error) {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()

@@ -120,10 +120,10 @@ func New(c Config) *Browsers {
 	return b
 }
 
-// Ready tells whether there is a browser to start.
+// Ready reports whether there is a browser to start.
 func (b *Browsers) Ready() bool { return b.cfg.Browser.Ready() }
 
-// Open tells whether a thread has a browser at the moment.
+// Open reports whether a thread has a browser at the moment.
 func (b *Browsers) Open(thread string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

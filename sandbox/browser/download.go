@@ -85,7 +85,7 @@ func discard(list []*Download) (err error) {
 	return err
 }
 
-// cleanName is a name that a site gave, without what no file should have.
+// cleanName returns a name that a site gave, without what no file should have.
 func cleanName(name string) string {
 	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, "_"), "\\", "/"))
 	name = strings.Map(func(r rune) rune {
@@ -175,7 +175,7 @@ func (s *session) erase(id string) {
 	}
 }
 
-// given tells whether a file is one that the last action gave. The caller holds the mutex.
+// given reports whether a file is one that the last action gave. The caller holds the mutex.
 func (s *session) given(id string) bool {
 	return slices.ContainsFunc(s.gave, func(d *Download) bool { return d.id == id })
 }
@@ -191,7 +191,7 @@ func (s *session) dropGiven() {
 	}
 }
 
-// saving tells whether a download is under way. The caller holds the mutex.
+// saving reports whether a download is under way. The caller holds the mutex.
 func (s *session) saving() bool {
 	for _, d := range s.loads {
 		if !d.over {
@@ -201,7 +201,7 @@ func (s *session) saving() bool {
 	return false
 }
 
-// got are the downloads that have ended since the last time.
+// got returns the downloads that have ended since the last time.
 func (s *session) got() (list []*Download) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -107,7 +107,7 @@ func (b *Browsers) Watch(ctx context.Context, thread string, show func(Frame) er
 	}
 }
 
-// state is a frame without a picture. The caller holds the mutex.
+// state returns a frame without a picture. The caller holds the mutex.
 func (s *session) state() Frame {
 	f := Frame{Held: s.held != nil, Busy: len(s.turn) > 0}
 	if len(s.tabs) > 0 {

@@ -149,7 +149,7 @@ func (s *session) lastUsed() time.Time {
 	return s.used
 }
 
-// restingSince tells whether nobody acts, and nobody did or watched since then. Whoever watches keeps a session for
+// restingSince reports whether nobody acts, and nobody did or watched since then. Whoever watches keeps a session for
 // watchTime after the last step or gesture, and a person who has it keeps it for idle after that.
 func (s *session) restingSince(then time.Time, idle time.Duration) bool {
 	s.mu.Lock()
@@ -604,7 +604,7 @@ func (s *session) ready(ctx context.Context, t *tab) *chromedp.Target {
 	}
 }
 
-// current is the tab that is shown.
+// current returns the tab that is shown.
 func (s *session) current() (*tab, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -641,7 +641,7 @@ func (s *session) end() {
 	s.work.Wait()
 }
 
-// why is the reason for which an action failed, where the session has another one than the call says.
+// why returns the reason for which an action failed, where the session has another one than the call says.
 func (s *session) why(err error) error {
 	if err == nil {
 		return nil

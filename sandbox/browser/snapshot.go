@@ -120,7 +120,7 @@ func property(n *accessibility.Node, name accessibility.PropertyName) string {
 	return ""
 }
 
-// usable are the roles of elements that take clicks or text.
+// usable returns the roles of elements that take clicks or text.
 func usable(n *accessibility.Node) bool {
 	switch text(n.Role) {
 	case "link", "button", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch", "slider", "spinbutton",
@@ -405,7 +405,7 @@ func (w *writer) element(n *accessibility.Node, role, name string) {
 	}
 }
 
-// words are the texts in an element, without those of elements that can be used.
+// words returns the texts in an element, without those of elements that can be used.
 func (w *writer) words(n *accessibility.Node) string {
 	var b strings.Builder
 	var walk func(n *accessibility.Node)
@@ -460,7 +460,7 @@ func (w *writer) options(n *accessibility.Node) (list []string) {
 	return list
 }
 
-// named are the elements with this name: those that can be used, or else texts.
+// named returns the elements with this name: those that can be used, or else texts.
 func (tr *tree) named(name string) []*accessibility.Node {
 	want := strings.ToLower(oneLine(name))
 	var same, part, words []*accessibility.Node
@@ -487,7 +487,7 @@ func (tr *tree) named(name string) []*accessibility.Node {
 	return nil
 }
 
-// pageOf is a part of lines that is no longer than a snapshot may be, beginning at a line.
+// pageOf returns a part of lines that is no longer than a snapshot may be, beginning at a line.
 func pageOf(lines []string, from int) string {
 	if from < 0 || from >= len(lines) && from > 0 {
 		return fmt.Sprintf("[There is nothing from line %d on: the page has %d lines.]", from, len(lines))

@@ -26,7 +26,7 @@ const patience = 10 * time.Second
 // many goroutines, at most one of them with the runs of a thread.
 type History struct{ dirs files.Dirs }
 
-// New makes a History for the threads of dirs.
+// New returns a History for the threads of dirs.
 func New(dirs files.Dirs) History { return History{dirs} }
 
 // work is one look at a thread's files.
@@ -96,8 +96,8 @@ func (h History) Noted(ctx context.Context, thread, run, call, tool string) erro
 	return h.Note(ctx, thread, By{run, call, tool})
 }
 
-// After tells what a run changed, as the JSON of a [Record]; nil is nothing. done is to be
-// called once that is stored: until then the same question has the same answer.
+// After reports what a run changed, as the JSON of a [Record]; nil is nothing. done is to be called once that is
+// stored: until then the same question has the same answer.
 func (h History) After(ctx context.Context, thread, run string) (body json.RawMessage, done func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -60,7 +60,7 @@ type Summary struct {
 	Truncated bool `json:"truncated"`
 }
 
-// Files is how many files a summary counts.
+// Files returns how many files a summary counts.
 func (s Summary) Files() int { return s.Created + s.Modified + s.Deleted + s.Linked }
 
 // File is one of them. Sizes and hashes are nil where the file was not there, hashes also where
@@ -81,5 +81,5 @@ type File struct {
 	Why       *Reason `json:"diff_unavailable_reason"`
 }
 
-// Name is the last part of the path.
+// Name returns the last part of the path.
 func (f File) Name() string { return path.Base(f.Path) }

@@ -46,7 +46,7 @@ func (s state) sameStat(o state) bool {
 		s.Link == o.Link
 }
 
-// same tells whether nothing changed. A file may have changed within the times that it had.
+// same reports whether nothing changed. A file may have changed within the times that it had.
 func (s state) same(o state) bool {
 	if s.Hash != "" && o.Hash != "" {
 		return s.Hash == o.Hash
@@ -116,7 +116,7 @@ func (w *work) look(ctx context.Context, last snapshot) (snapshot, error) {
 	return now, nil
 }
 
-// roots are the folders that runs may change. A project's files are looked at where they are among them.
+// roots returns the folders that runs may change. A project's files are looked at where they are among them.
 func (w *work) roots() []string {
 	if shelf, err := w.files.Shelf(); err == nil && shelf.Write && shelf.ID != "" {
 		return []string{files.Outputs, files.Project, files.Workspace}

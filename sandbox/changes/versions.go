@@ -65,7 +65,7 @@ type entry struct {
 	By
 }
 
-// sameStat tells whether a file is the one that the line is about. It may have changed within the times that it had.
+// sameStat reports whether a file is the one that the line is about. It may have changed within the times that it had.
 func (e entry) sameStat(f files.Entry) bool {
 	return e.Size == f.Size && e.Modified == f.Modified.UnixNano() && e.Changed == f.Changed.UnixNano() && e.Inode == f.Inode &&
 		e.Changed < e.At-coarse

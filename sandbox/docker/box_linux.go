@@ -243,8 +243,8 @@ func (b *box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	}
 }
 
-// unreported is the outcome of a command whose parent is gone: it told in its
-// last moment, or was killed from inside.
+// unreported returns the outcome of a command whose parent is gone: it told in its last moment, or was killed from
+// inside.
 func (b *box) unreported(j pool.Job, p *process) pool.Exit {
 	select {
 	case m := <-p.report:

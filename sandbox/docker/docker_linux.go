@@ -46,7 +46,7 @@ type provider struct {
 	owner  string  // guarded by mu
 }
 
-// New makes the provider. Errors match sandbox.ErrConfig.
+// New returns the provider. Errors match sandbox.ErrConfig.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	if strings.ContainsAny(cfg.Engine.Image, " ?#%\\\n") {
 		return nil, fmt.Errorf("%w: image %q", sandbox.ErrConfig, cfg.Engine.Image)
@@ -73,7 +73,7 @@ func (d *provider) Close(ctx context.Context) error {
 	return err
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (d *provider) start(ctx context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	b, err := d.startBox(ctx, thread, p)
 	if err != nil {
@@ -211,7 +211,7 @@ func (d *provider) hostPath(path string) (string, error) {
 	return filepath.Join(d.Config.Engine.HostDataDir, path[len(root):]), nil
 }
 
-// ownerMark is the name under which the containers of a data folder are known.
+// ownerMark returns the name under which the containers of a data folder are known.
 func ownerMark(dir string) (string, error) {
 	file := filepath.Join(dir, "engine-owner")
 	b, err := os.ReadFile(file)

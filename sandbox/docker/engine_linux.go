@@ -48,7 +48,7 @@ type engineInfo struct {
 	Podman                                             bool `json:"-"`
 }
 
-// has says whether a security option is in force.
+// has reports whether a security option is in force.
 func (i engineInfo) has(name string) bool {
 	for _, o := range i.SecurityOptions {
 		if first, _, _ := strings.Cut(o, ","); first == "name="+name {
@@ -73,7 +73,7 @@ type engineError struct {
 
 func (e *engineError) Error() string { return fmt.Sprintf("engine: %d: %s", e.Status, e.Text) }
 
-// engineStatus is the status of a refusal, 0 for any other error.
+// engineStatus returns the status of a refusal, 0 for any other error.
 func engineStatus(err error) int {
 	var e *engineError
 	if errors.As(err, &e) {
@@ -82,7 +82,7 @@ func engineStatus(err error) int {
 	return 0
 }
 
-// engineSockets are the places where engines listen, the owner's choice first.
+// engineSockets returns the places where engines listen, the owner's choice first.
 func engineSockets(configured string) []string {
 	if configured == "" {
 		configured = os.Getenv("DOCKER_HOST")
@@ -163,7 +163,7 @@ func (e *engine) greet(ctx context.Context) error {
 	return nil
 }
 
-// minor is the second part of a version such as 1.41.
+// minor returns the second part of a version such as 1.41.
 func minor(version string) (int, error) {
 	rest, ok := strings.CutPrefix(version, "1.")
 	n, err := strconv.Atoi(rest)
@@ -263,7 +263,7 @@ func (h *hijacked) Close() error {
 	return h.ReadWriteCloser.Close()
 }
 
-// hasImage says whether an image is there.
+// hasImage reports whether an image is there.
 func (e *engine) hasImage(ctx context.Context, image string) (bool, error) {
 	err := e.call(ctx, http.MethodGet, "/images/"+image+"/json", nil, nil)
 	if engineStatus(err) == http.StatusNotFound {

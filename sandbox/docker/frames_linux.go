@@ -143,7 +143,7 @@ func (m *markedOutput) flush() error {
 	return err
 }
 
-// partial is how many bytes at the end may be the start of the mark.
+// partial returns how many bytes at the end may be the start of the mark.
 func (m *markedOutput) partial(p []byte) int {
 	for k := min(len(p), len(m.mark)-1); k > 0; k-- {
 		if bytes.HasPrefix(m.mark, p[len(p)-k:]) {

@@ -179,7 +179,7 @@ func (d *provider) tryOut(ctx context.Context) (r sandbox.Report, err error) {
 	return r, nil
 }
 
-// hint says what the owner can do.
+// hint reports what the owner can do.
 func (d *provider) hint(reason string) string {
 	d.mu.Lock()
 	eng := d.engine

@@ -174,9 +174,8 @@ func size(n int64) string {
 	return fmt.Sprintf(",size=%d", n)
 }
 
-// mounts are the folders of the thread and what the owner shows, but nothing of
-// the host's programs, in whose place the image stands. Secrets below a folder
-// are covered.
+// mounts returns the folders of the thread and what the owner shows, but nothing of the host's programs, in whose place
+// the image stands. Secrets below a folder are covered.
 func (l *containerLaunch) mounts() ([]containerMount, error) {
 	var all []containerMount
 	add := func(b jail.Bind) error {
@@ -228,7 +227,7 @@ func (l *containerLaunch) mounts() ([]containerMount, error) {
 	return all, nil
 }
 
-// isOwn says whether a place inside is not one of the host's programs.
+// isOwn reports whether a place inside is not one of the host's programs.
 func (l *containerLaunch) isOwn(dst string) bool {
 	if dst == jail.Home || dst == files.Skills || files.Under(files.Skills, dst) || files.Under(files.UserData, dst) {
 		return true
@@ -236,7 +235,7 @@ func (l *containerLaunch) isOwn(dst string) bool {
 	return slices.ContainsFunc(l.policy.Binds, func(b sandbox.Bind) bool { return filepath.Clean(b.Path) == dst })
 }
 
-// inside is the user id that commands see themselves as.
+// inside returns the user id that commands see themselves as.
 func (l *containerLaunch) inside() int {
 	if l.about.has("rootless") && !l.about.Podman {
 		return 0

@@ -83,13 +83,13 @@ func (a *account) used() (in, out int64) {
 	return a.in, a.out
 }
 
-// spent tells whether nothing more may be sent or received today.
+// spent reports whether nothing more may be sent or received today.
 func (a *account) spent() bool {
 	in, out := a.used()
 	return in >= a.limits.In || out >= a.limits.Out
 }
 
-// received books bytes that have arrived and tells whether they may be passed on.
+// received books bytes that have arrived and reports whether they may be passed on.
 func (a *account) received(n int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,7 +112,7 @@ func (a *account) send(n int) bool {
 	return true
 }
 
-// mayAsk tells whether the owner should be asked about host now, and books it.
+// mayAsk reports whether the owner should be asked about host now, and books it.
 func (a *account) mayAsk(host string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -65,8 +65,8 @@ func readOnly(g grant, req *http.Request, host string) *denial {
 			" (package hosts take GET and HEAD without a body; ask the owner to add it to sandbox.network.allow)"}
 }
 
-// exchange sends req over the connected flow and the answer to the client. The
-// request is read and written anew, so that both sides see the same one.
+// exchange sends req over the connected flow and the answer to the client. The request is read and written again, so
+// that both sides see the same one.
 func (s *session) exchange(ctx context.Context, g grant, req *http.Request, host string, port int) {
 	s.record.Verdict, s.record.Rule = Allowed, g.rule
 	target := netguard.Join(host, port)
@@ -132,7 +132,7 @@ func (s *session) roundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-// broken says why no answer came.
+// broken explains why no answer came.
 func (s *session) broken(host string, err error) *denial {
 	switch {
 	case s.flow.limited.Load():
@@ -144,8 +144,8 @@ func (s *session) broken(host string, err error) *denial {
 	}
 }
 
-// tokens tells whether all names are as HTTP wants them. The parser lets some
-// pass, such as one with a space before the colon, that others read differently.
+// tokens reports whether all names are as HTTP wants them. The parser lets some pass, such as one with a space before
+// the colon, that others read differently.
 func tokens(h http.Header) bool {
 	for name := range h {
 		for _, c := range []byte(name) {

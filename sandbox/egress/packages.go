@@ -124,10 +124,10 @@ func (r *packageReader) lines(path string) []string {
 	return strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 }
 
-// system is a path outside the user's folder.
+// system returns a path outside the user's folder.
 func (r *packageReader) system(path string) string { return filepath.Join(r.root, path) }
 
-// user is a path in the user's folder, "" without one.
+// user returns a path in the user's folder, "" without one.
 func (r *packageReader) user(elem ...string) string {
 	if r.home == "" {
 		return ""
@@ -135,7 +135,7 @@ func (r *packageReader) user(elem ...string) string {
 	return filepath.Join(append([]string{r.home}, elem...)...)
 }
 
-// configHome is where programs keep a user's configuration.
+// configHome returns where programs keep a user's configuration.
 func (r *packageReader) configHome() string {
 	return cmp.Or(r.env["XDG_CONFIG_HOME"], r.user(".config"))
 }

@@ -36,9 +36,8 @@ type Proxy struct {
 	// minute per thread and host. It must return soon; the connection is refused
 	// then, unless Await holds it. Nil refuses without asking.
 	Ask func(Question)
-	// Await holds a connection to a host about which nothing is decided and
-	// tells whether Decisions has an answer now. Its context ends with the
-	// client. Nil refuses at once.
+	// Await holds a connection to a host about which nothing is decided and reports whether Decisions has an answer
+	// now. Its context ends with the client. Nil refuses at once.
 	Await func(context.Context, Question) bool
 	// Audit is told of each connection when it ends, and must return soon.
 	Audit func(Record)

@@ -248,7 +248,7 @@ func (s *session) linger() {
 	_, _ = io.CopyN(io.Discard, s.flow.client, 256<<10) // the end, in any form, is what it waits for
 }
 
-// unreachable says why no connection came about.
+// unreachable explains why no connection came about.
 func unreachable(host string, err error) *denial {
 	var refused *netguard.Refused
 	var timeout net.Error

@@ -118,7 +118,7 @@ func (s *session) readSocksHost(kind byte) (string, bool) {
 	return addr.String(), ok
 }
 
-// answerSocks ends the negotiation and tells whether the client was told.
+// answerSocks ends the negotiation and reports whether the client was told.
 func (s *session) answerSocks(code byte) bool {
 	if code == 255 {
 		return false

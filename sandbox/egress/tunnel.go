@@ -80,8 +80,7 @@ func (s *session) tunnelled(ctx context.Context, g grant, host string, port int)
 	s.exchange(ctx, g, req, host, port)
 }
 
-// sameName tells whether the name in a client hello is the host of the tunnel.
-// Clients send none for an address.
+// sameName reports whether the name in a client hello is the host of the tunnel. Clients send none for an address.
 func sameName(name, host string) bool {
 	if name == "" {
 		return netguard.IsAddress(host)
@@ -90,7 +89,7 @@ func sameName(name, host string) bool {
 	return err == nil && normal == host
 }
 
-// printable is a name for records, which a hostile client chose.
+// printable returns a name for records, which a hostile client chose.
 func printable(name string) string {
 	if name == "" {
 		return "missing"

@@ -25,7 +25,7 @@ type Dirs struct {
 	Mounts []Mount
 	// Shelf tells where the files are of the project that a thread is in; nil has no projects.
 	Shelf func(thread string) (Shelf, error)
-	// Shelved tells whether the project of a shelf is still there; nil says yes.
+	// Shelved reports whether the project of a shelf is still there; nil says yes.
 	Shelved func(shelf string) (bool, error)
 	// Limits bounds walks and searches; zero fields mean [DefaultSearchLimits].
 	Limits SearchLimits
@@ -183,7 +183,7 @@ func (d Dirs) Folder(id string) (string, error) {
 	return filepath.Join(d.Above(), folder, id), nil
 }
 
-// Above is the folder that holds threads/.
+// Above returns the folder that holds threads/.
 func (d Dirs) Above() string { return cmp.Or(d.Shared, d.Root) }
 
 func validThread(id string) bool {

@@ -64,7 +64,7 @@ func (f *Files) Editable(p string) ([]byte, error) {
 	return text, err
 }
 
-// Sum is the SHA-256 of a text in hexadecimal.
+// Sum returns the SHA-256 of a text in hexadecimal.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -162,8 +162,8 @@ func OpError(op, virtual string, err error) error {
 	}
 }
 
-// led tells whether os.Root refused to go where a link leads, for which it has no error
-// with a name. Links were followed before, so this one was put there meanwhile.
+// led reports whether os.Root refused to go where a link leads, for which it has no error with a name. Links were
+// followed before, so this one was put there meanwhile.
 func led(err error) bool {
 	var pe *fs.PathError
 	if errors.Is(err, syscall.ELOOP) {

@@ -37,8 +37,8 @@ type Quota struct {
 	meters map[string]*Meter // guarded by mu
 }
 
-// NewQuota makes the account for the threads of one Dirs, each of which may
-// have limit bytes on the disk; 0 means no limit.
+// NewQuota returns the account for the threads of one Dirs, each of which may have limit bytes on the disk; 0 means no
+// limit.
 func NewQuota(limit int64) *Quota {
 	q := &Quota{meters: map[string]*Meter{}}
 	q.limit.Store(limit)
@@ -48,10 +48,10 @@ func NewQuota(limit int64) *Quota {
 // SetLimit changes how many bytes each thread may have from now on; 0 means no limit.
 func (q *Quota) SetLimit(limit int64) { q.limit.Store(limit) }
 
-// Limit is how many bytes each thread may have; 0 means no limit.
+// Limit returns how many bytes each thread may have; 0 means no limit.
 func (q *Quota) Limit() int64 { return q.limit.Load() }
 
-// Full is how many threads had no room left when they were last counted.
+// Full returns how many threads had no room left when they were last counted.
 func (q *Quota) Full() (n int) {
 	limit := q.Limit()
 	q.mu.Lock()
@@ -107,10 +107,10 @@ func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error
 	return nil
 }
 
-// reserve is the part of a quota that is left to what is written on purpose.
+// reserve returns the part of a quota that is left to what is written on purpose.
 func reserve(limit int64) int64 { return min(max(limit/20, 1<<20), limit/2) }
 
-// room is how much may be written without touching the reserve.
+// room returns how much may be written without touching the reserve.
 func (q *Quota) room(ctx context.Context, d Dirs, thread string) (int64, error) {
 	limit := int64(0)
 	if q != nil {
@@ -148,7 +148,7 @@ func (m *Meter) Hold(gone int64) {
 	m.gone = gone
 }
 
-// Last is the count that was made last.
+// Last returns the count that was made last.
 func (m *Meter) Last() (used int64, deep bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -218,7 +218,7 @@ func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 	return sum, nil
 }
 
-// FullNote tells when a thread that may have limit bytes has no room left; "" otherwise.
+// FullNote reports when a thread that may have limit bytes has no room left; "" otherwise.
 func (m *Meter) FullNote(ctx context.Context, d Dirs, thread string, limit int64) string {
 	if limit <= 0 {
 		return ""

@@ -37,7 +37,7 @@ type shelfRoot struct {
 	done    bool
 }
 
-// Shelf tells where the files are that the thread sees at [Project]; without an ID it sees none.
+// Shelf reports where the files are that the thread sees at [Project]; without an ID it sees none.
 func (f *Files) Shelf() (Shelf, error) {
 	f.shelf.mu.Lock()
 	defer f.shelf.mu.Unlock()
@@ -118,7 +118,7 @@ func (f *Files) spendIn(ctx context.Context, at place, n int64) error {
 	return f.shelf.dirs.Quota.spend(ctx, f.shelf.dirs, at.shelf, n)
 }
 
-// shelfOf is the shelf of a thread. A shelf itself has none.
+// shelfOf returns the shelf of a thread. A shelf itself has none.
 func (d Dirs) shelfOf(thread string) (Shelf, error) {
 	if d.Shelf == nil || strings.HasPrefix(thread, shelfPrefix) {
 		return Shelf{}, nil
@@ -126,13 +126,13 @@ func (d Dirs) shelfOf(thread string) (Shelf, error) {
 	return d.Shelf(thread)
 }
 
-// ShelfID is the shelf with the files of the project that a thread is in, "" for none.
+// ShelfID returns the shelf with the files of the project that a thread is in, "" for none.
 func (d Dirs) ShelfID(thread string) (string, error) {
 	shelf, err := d.shelfOf(thread)
 	return shelf.ID, err
 }
 
-// ProjectDir is the folder of the host that commands of a thread see at [Project], "" for a thread that is in no
+// ProjectDir returns the folder of the host that commands of a thread see at [Project], "" for a thread that is in no
 // project. It need not be there yet.
 func (d Dirs) ProjectDir(thread string) (dir string, write bool, err error) {
 	shelf, err := d.shelfOf(thread)

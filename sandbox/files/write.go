@@ -107,8 +107,8 @@ func writeAll(ctx context.Context, w io.Writer, data []byte) error {
 // making. It gives ErrQuota where the thread has no room for them.
 func (f *Files) Spend(ctx context.Context, n int64) error { return f.spend(ctx, n) }
 
-// Room is how many bytes a log of the server's own may still take of the thread's quota. The
-// last part of it, 5 % and at least 1 MiB, stays free for the files of the thread itself.
+// Room returns how many bytes a log of the server's own may still take of the thread's quota. The last part of it, 5 %
+// and at least 1 MiB, stays free for the files of the thread itself.
 func (f *Files) Room(ctx context.Context) (int64, error) { return f.room(ctx) }
 
 // Create makes a new file, open for writing, that the caller closes; what is

@@ -29,7 +29,7 @@ type Host struct {
 	Pool   *pool.Pool
 }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	h := &Host{Config: &cfg}
 	h.Pool = pool.New(&cfg, sandbox.ProviderHost, h.start)
@@ -83,14 +83,14 @@ func (h *Host) Resolve() error {
 	return err
 }
 
-// Above is the folder that holds threads/.
+// Above returns the folder that holds threads/.
 func (h *Host) Above() string { return cmp.Or(h.Config.Dirs.Shared, h.Root) }
 
 func (h *Host) paths(thread string) sandbox.PathMapper {
 	return pool.NewTranslator(h.FolderMap(thread, nil))
 }
 
-// FolderMap are the folders whose paths are translated, with more of them.
+// FolderMap returns the folders whose paths are translated, with more of them.
 func (h *Host) FolderMap(thread string, more map[string]string) map[string]string {
 	base := filepath.Join(h.Above(), "threads", thread)
 	folders := map[string]string{
@@ -154,7 +154,7 @@ type Box struct {
 	prefix []string // starts the program that follows it
 }
 
-// NewBox makes a box with those layers. Before each command stands the prefix, if any.
+// NewBox returns a box with those layers. Before each command stands the prefix, if any.
 func NewBox(layers []string, prefix ...string) *Box {
 	return &Box{groups: map[int]bool{}, over: make(chan struct{}), about: layers, prefix: prefix}
 }

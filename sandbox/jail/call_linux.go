@@ -88,7 +88,7 @@ func run() *Exit {
 	}
 }
 
-// refused is the outcome of a command that did not start.
+// refused returns the outcome of a command that did not start.
 func refused(err error) *Exit {
 	e := &Exit{Code: 126, Error: err.Error()}
 	var errno syscall.Errno

@@ -61,7 +61,7 @@ func eachFile(n int, visit func(name string, st *unix.Stat_t) bool) {
 	}
 }
 
-// onDisk says whether a file or folder is on a disk: others are memory, and count there.
+// onDisk reports whether a file or folder is on a disk: others are memory, and count there.
 func onDisk(name string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(name, &fs) != nil {
@@ -136,8 +136,7 @@ func hex(b []byte) uint64 {
 // blameTime is how long processes are watched to see which of them write.
 const blameTime = 100 * time.Millisecond
 
-// written is how much a process has caused to be written to disks, in bytes, with the
-// children that it waited for.
+// written returns how much a process has caused to be written to disks, in bytes, with the children that it waited for.
 func written(n int) int64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(n) + "/io")
 	if err != nil {

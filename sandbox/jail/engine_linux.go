@@ -54,7 +54,7 @@ type EngineRequest struct {
 	Stat bool
 }
 
-// EncodeEngineRequest is the inverse of what a call reads.
+// EncodeEngineRequest returns the inverse of what a call reads.
 func EncodeEngineRequest(r EngineRequest) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -283,7 +283,7 @@ func findShell() string {
 	return ""
 }
 
-// contentFile is a file without a name that is read from its start.
+// contentFile returns a file without a name that is read from its start.
 func contentFile(content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -314,8 +314,7 @@ func figures() (procs int, mem, tmp int64) {
 	return len(all), mem, tmp
 }
 
-// oomKills is how often the system ended a process of this container for its
-// memory.
+// oomKills returns how often the system ended a process of this container for its memory.
 func oomKills() int64 {
 	for _, name := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"} {
 		b, err := os.ReadFile(name)

@@ -89,7 +89,7 @@ func (g *guard) run() {
 // room is what one more command takes.
 func (g *guard) room() int { return min(g.pids/4, roomCall) }
 
-// fills says whether a load leaves hardly room for one more command.
+// fills reports whether a load leaves hardly room for one more command.
 func (g *guard) fills(load int) bool { return load >= g.pids-g.room() }
 
 // files is what temporary files hold. They cannot hold most of the memory: ending
@@ -179,8 +179,8 @@ func tables(n int, size int64) int64 {
 	return most
 }
 
-// sharedMemory is a process's part of mapped memory that has no file on a disk.
-// A process may refuse the exact answer; then all it has mapped counts.
+// sharedMemory returns a process's part of mapped memory that has no file on a disk. A process may refuse the exact
+// answer; then all it has mapped counts.
 func sharedMemory(n int) int64 {
 	dir := "/proc/" + strconv.Itoa(n)
 	if v, ok := field(dir+"/status", "\nRssShmem:"); !ok || v < sharedFloor {

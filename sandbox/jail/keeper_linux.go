@@ -23,8 +23,8 @@ const (
 	userVariable = "SANDBOX_USER"
 )
 
-// KeeperEnv is the environment of a keeper of commands that run as a user of
-// their own; 0 means that they run as the user of the server.
+// KeeperEnv returns the environment of a keeper of commands that run as a user of their own; 0 means that they run as
+// the user of the server.
 func KeeperEnv(user int) []string {
 	return []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB", userVariable + "=" + strconv.Itoa(user)}
 }

@@ -62,7 +62,7 @@ func (s *setup) landlock() error {
 	return err
 }
 
-// LandlockABI is the version of Landlock that the kernel offers, 0 for none.
+// LandlockABI returns the version of Landlock that the kernel offers, 0 for none.
 func LandlockABI() int {
 	v, _, e := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if e != 0 {
@@ -71,8 +71,7 @@ func LandlockABI() int {
 	return int(v)
 }
 
-// handled are the rights that a version knows; all of them are refused unless a
-// rule grants them.
+// handled returns the rights that a version knows; all of them are refused unless a rule grants them.
 func handled(abi int) uint64 {
 	all := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1)
 	if abi >= 2 {

@@ -42,8 +42,8 @@ func (s *supervisor) makeRoom() (ended int) {
 	return ended
 }
 
-// filled says whether what earlier commands left running fills the sandbox. Those that were
-// killed a moment ago do not, so it waits for them.
+// filled reports whether what earlier commands left running fills the sandbox. Those that were killed a moment ago do
+// not, so it waits for them.
 func (s *supervisor) filled(limit time.Duration) bool {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		t, calls := s.look()
@@ -128,7 +128,7 @@ func (t tree) byDepth(all []int) []int {
 	return slices.SortedFunc(slices.Values(all), func(a, b int) int { return at[a] - at[b] })
 }
 
-// top is the ancestor of a process right below this one.
+// top returns the ancestor of a process right below this one.
 func (t tree) top(n int) int {
 	for range len(t.parent) {
 		if up, ok := t.parent[n]; !ok || up == t.self {

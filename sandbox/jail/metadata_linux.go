@@ -74,8 +74,7 @@ func metadataCalls() map[uint32]metadataCall {
 	return all
 }
 
-// MetadataCalls are the numbers of the system calls that the keeper carries out for commands,
-// in order.
+// MetadataCalls returns the numbers of the system calls that the keeper carries out for commands, in order.
 func MetadataCalls() (numbers []uint32) {
 	for number := range metadataCalls() {
 		numbers = append(numbers, number)
@@ -215,7 +214,7 @@ func (m *metadata) answer(listener int, q *question) error {
 	return change(c, q, mem, fd)
 }
 
-// within says whether a file is in a folder that commands may write to.
+// within reports whether a file is in a folder that commands may write to.
 func (m *metadata) within(name string) bool {
 	return slices.ContainsFunc(m.folders, func(folder string) bool {
 		return name == folder || strings.HasPrefix(name, folder+"/")
@@ -283,7 +282,7 @@ func target(c metadataCall, q *question, proc string, mem int) (int, error) {
 	return fd, err
 }
 
-// ownDescriptor is the number in a path by which libraries name an open file.
+// ownDescriptor returns the number in a path by which libraries name an open file.
 func ownDescriptor(path string) (string, bool) {
 	for _, dir := range []string{"/proc/self/fd/", "/dev/fd/"} {
 		if number, ok := strings.CutPrefix(path, dir); ok {

@@ -180,7 +180,7 @@ func (s *setup) seccomp() error {
 	return nil
 }
 
-// uncovered says whether a path lies in none of the binds.
+// uncovered reports whether a path lies in none of the binds.
 func uncovered(name string, binds []Bind) bool {
 	for _, b := range binds {
 		if name == b.Dst || strings.HasPrefix(name, b.Dst+"/") {

@@ -118,7 +118,7 @@ func (s *setup) network() string {
 	return "host"
 }
 
-// guarded is the memory that the supervisor must watch itself.
+// guarded returns the memory that the supervisor must watch itself.
 func (s *setup) guarded() int64 {
 	if s.Cgroup {
 		return 0

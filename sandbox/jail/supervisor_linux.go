@@ -231,7 +231,7 @@ func (s *supervisor) kill(id int, limit time.Duration) {
 	_ = send(&Message{Op: OpKilled, ID: id, Procs: left})
 }
 
-// runs says whether the parent of a command was not waited for yet.
+// runs reports whether the parent of a command was not waited for yet.
 func (s *supervisor) runs(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

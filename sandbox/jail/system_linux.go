@@ -139,7 +139,7 @@ func (s *setup) hostname() error {
 	return unix.Sethostname([]byte("sandbox"))
 }
 
-// loopback is all of the new network.
+// loopback returns all of the new network.
 func (s *setup) loopback() error {
 	if !s.Loopback {
 		return nil

@@ -123,7 +123,7 @@ func (t tree) child(pid int) int {
 	return -1
 }
 
-// inner is the process id that the process has in its own namespace.
+// inner returns the process id that the process has in its own namespace.
 func inner(n int) int {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(n) + "/status")
 	if err != nil {

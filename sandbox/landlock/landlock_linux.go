@@ -30,7 +30,7 @@ type provider struct {
 	temps temps
 }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	l := &provider{}
 	l.Base = ns.NewBase(cfg, sandbox.ProviderLandlock, "sandbox", l.start, l.probe)
@@ -71,7 +71,7 @@ func (l *provider) paths(thread string) sandbox.PathMapper {
 	return pool.NewTranslator(folders)
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (l *provider) start(ctx context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	b, err := l.startBox(ctx, thread, p)
 	if err != nil {
@@ -145,7 +145,7 @@ func (l *provider) spare() int64 {
 	return int64(perSandbox * (l.Config.MaxSandboxes - 1))
 }
 
-// gaps are the layers that limits have and those that are missing here.
+// gaps returns the layers that limits have and those that are missing here.
 func (l *provider) gaps(at ns.Launch, p sandbox.Policy) []string {
 	layers := append(ns.LimitLayers(at.Spec, l.Groups != nil), "no_network", "DEGRADED:no-mountns", "DEGRADED:no-pidns",
 		"DEGRADED:path-translation",

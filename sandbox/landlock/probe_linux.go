@@ -159,7 +159,7 @@ func (l *provider) check(ctx context.Context, b *ns.Box, paths sandbox.PathMappe
 	return l.RunTest(ctx, b, plainTest, paths.In(files.Workspace), env)
 }
 
-// plainHint says what the owner can do.
+// plainHint reports what the owner can do.
 func plainHint(reason string) string {
 	switch reason {
 	case "not supported":

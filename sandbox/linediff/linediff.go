@@ -22,7 +22,7 @@ type Line struct {
 	Text string
 }
 
-// Compare says which lines of a text another one takes away and adds.
+// Compare reports which lines of a text another one takes away and adds.
 func Compare(from, to string) []Line {
 	a, b := split(from), split(to)
 	var out []Line
@@ -78,7 +78,7 @@ func split(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// Count is how many lines a comparison adds and takes away.
+// Count returns how many lines a comparison adds and takes away.
 func Count(lines []Line) (added, deleted int) {
 	for _, l := range lines {
 		switch l.Sign {
@@ -94,7 +94,7 @@ func Count(lines []Line) (added, deleted int) {
 // span is a range of lines that is shown.
 type span struct{ from, to int }
 
-// spans are the changes of a comparison with the lines around them.
+// spans returns the changes of a comparison with the lines around them.
 func spans(lines []Line) []span {
 	var out []span
 	for i, l := range lines {
@@ -158,7 +158,7 @@ func Unified(lines []Line, from, to string, limit int) (text string, cut bool) {
 	return b.String(), cut
 }
 
-// extent is a range of lines in the head of a patch.
+// extent returns a range of lines in the head of a patch.
 func extent(first, n int) string {
 	if n == 0 {
 		first--

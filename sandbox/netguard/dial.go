@@ -64,8 +64,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("connect to %s port %d: %w", host, port, failed)
 }
 
-// Judge tells whether a connection to "host:port" would be refused; the error is or wraps [*Refused] or [ErrHost]. A name
-// without an address is none.
+// Judge reports whether a connection to "host:port" would be refused; the error is or wraps [*Refused] or [ErrHost]. A
+// name without an address is none.
 func (g *Guard) Judge(ctx context.Context, address string) error {
 	host, port, err := Authority(address)
 	if err != nil {

@@ -153,8 +153,7 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	return g.CheckPort(ap)
 }
 
-// opens tells whether an entry of AllowPrivate with at least so many bits
-// holds addr.
+// opens reports whether an entry of AllowPrivate with at least so many bits holds addr.
 func (g *Guard) opens(addr netip.Addr, bits int) bool {
 	return slices.ContainsFunc(g.AllowPrivate, func(p netip.Prefix) bool {
 		a, n := p.Addr(), p.Bits()
@@ -165,7 +164,7 @@ func (g *Guard) opens(addr netip.Addr, bits int) bool {
 	})
 }
 
-// isLocal tells whether addr belongs to an interface of this host.
+// isLocal reports whether addr belongs to an interface of this host.
 func (g *Guard) isLocal(addr netip.Addr) (bool, error) {
 	if g.Local != nil {
 		addrs, err := g.Local()

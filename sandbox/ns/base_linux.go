@@ -36,8 +36,8 @@ type Base struct {
 	report sandbox.Report
 }
 
-// NewBase makes the common part of a provider that starts a box of its kind, called what, and
-// probes the host in its own way.
+// NewBase returns the common part of a provider that starts a box of its kind, called what, and probes the host in its
+// own way.
 func NewBase(cfg sandbox.Config, name, what string, start pool.Starter,
 	probe func(context.Context) sandbox.Report) *Base {
 	b := &Base{Config: &cfg, Users: newOwners("/proc", cfg.UIDBase), name: name, try: probe}
@@ -124,7 +124,7 @@ func (b *Base) Found() (System, string) {
 	return b.system, b.init
 }
 
-// Root is the data folder without links, once it was found.
+// Root returns the data folder without links, once it was found.
 func (b *Base) Root() string {
 	sys, _ := b.Found()
 	if len(sys.Secrets) == 0 {
@@ -133,7 +133,7 @@ func (b *Base) Root() string {
 	return sys.Secrets[0]
 }
 
-// Above is the folder without links that holds threads/, once it was found.
+// Above returns the folder without links that holds threads/, once it was found.
 func (b *Base) Above() string { return cmp.Or(b.Config.Dirs.Shared, b.Root()) }
 
 // Acquire returns the sandbox of a thread whose folders it makes.

@@ -157,7 +157,7 @@ func (b *Box) spawn(spec jail.Spec) error {
 	return nil
 }
 
-// attributes are the namespaces and users of the first process.
+// attributes returns the namespaces and users of the first process.
 func (b *Box) attributes(spec jail.Spec) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Setsid: true,
@@ -348,7 +348,7 @@ func (b *Box) receive() {
 // Add notes more layers, before the box is used.
 func (b *Box) Add(layers ...string) { b.about = append(b.about, layers...) }
 
-// User is the user id of commands on the host, -1 for that of the server.
+// User returns the user id of commands on the host, -1 for that of the server.
 func (b *Box) User() int { return b.owner }
 
 // Layers implements pool.Box.
@@ -391,7 +391,7 @@ func (l *LastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the end of what was written.
+// String returns the end of what was written.
 func (l *LastBytes) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

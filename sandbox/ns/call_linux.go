@@ -217,7 +217,7 @@ func (b *Box) send(id int, j pool.Job) error {
 	return err
 }
 
-// room is the limit of processes as the system counts them now.
+// room returns the limit of processes as the system counts them now.
 func (b *Box) room() int64 {
 	if !b.shared {
 		return b.limits.Pids

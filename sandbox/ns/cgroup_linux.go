@@ -91,7 +91,7 @@ func delegated(dir, top string) bool {
 	return os.Geteuid() != 0 || dir == top && !rootCgroup(dir)
 }
 
-// rootCgroup tells whether a group is that of the whole machine: only there is no such file.
+// rootCgroup reports whether a group is that of the whole machine: only there is no such file.
 func rootCgroup(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
 	return err != nil
@@ -158,7 +158,7 @@ func (c *Cgroups) Create(l sandbox.Limits) (*Cgroup, error) {
 	return g, nil
 }
 
-// oomKills is how often the kernel ended a process for its memory.
+// oomKills returns how often the kernel ended a process for its memory.
 func (g *Cgroup) oomKills() int64 {
 	w, err := words(filepath.Join(g.dir, "memory.events"))
 	if err != nil {

@@ -70,7 +70,7 @@ func findHidden(ctx context.Context, dirs []string, own int) (hidden []string, f
 	return hidden, full, nil
 }
 
-// closed says whether only one user may read a file or use a folder.
+// closed reports whether only one user may read a file or use a folder.
 func closed(e fs.DirEntry, own int) bool {
 	if own < 0 {
 		return false
@@ -120,18 +120,17 @@ func privateFile(path string) bool {
 	return false
 }
 
-// ofTests tells whether a file has its place among the tests of a program.
+// ofTests reports whether a file has its place among the tests of a program.
 func ofTests(path string) bool {
 	return strings.Contains(path, "/testdata/") || strings.Contains(path, "/test/") || strings.Contains(path, "/tests/")
 }
 
-// example tells whether a file shows what another one may look like.
+// example reports whether a file shows what another one may look like.
 func example(name string) bool {
 	return slices.Contains([]string{".example", ".sample", ".template", ".dist"}, filepath.Ext(name))
 }
 
-// holdsKey says whether a file has a private key near its beginning. One that cannot be read
-// may have.
+// holdsKey reports whether a file has a private key near its beginning. One that cannot be read may have.
 func holdsKey(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {

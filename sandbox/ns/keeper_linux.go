@@ -100,7 +100,7 @@ func endStrays(l Launch) {
 	}
 }
 
-// homeOf is the home of commands on the host.
+// homeOf returns the home of commands on the host.
 func homeOf(s jail.Spec) string {
 	for _, b := range s.Binds {
 		if b.Dst == jail.Home {

@@ -14,7 +14,7 @@ import (
 // network and users. It needs neither root nor any program but bash.
 type provider struct{ *Base }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	n := &provider{}
 	n.Base = NewBase(cfg, sandbox.ProviderNamespace, "sandbox", n.start, n.probe)
@@ -31,7 +31,7 @@ func CreateFolders(d files.Dirs, thread string) error {
 	return createHome(d, thread)
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (n *provider) start(ctx context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	b, err := n.startBox(ctx, thread, p)
 	if err != nil {
@@ -100,7 +100,7 @@ func OwnFolders(spec jail.Spec) (dirs []string) {
 	return dirs
 }
 
-// LimitLayers tells what enforces the limits of a whole sandbox.
+// LimitLayers reports what enforces the limits of a whole sandbox.
 func LimitLayers(spec jail.Spec, group bool) []string {
 	var layers []string
 	if spec.Limits.Memory > 0 {

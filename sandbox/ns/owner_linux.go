@@ -64,11 +64,10 @@ func (o *Owners) TakeLast() int {
 	return o.base + o.n
 }
 
-// Has says whether a user id is one of those that threads get.
+// Has reports whether a user id is one of those that threads get.
 func (o *Owners) Has(uid int) bool { return uid >= o.base && uid < o.base+o.n }
 
-// widest is the longest range of ids in a map: its first, and the one after its
-// last.
+// widest returns the longest range of ids in a map: its first, and the one after its last.
 func widest(file string) (r [2]int) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -179,7 +178,7 @@ func createHome(d files.Dirs, thread string) error {
 	return nil
 }
 
-// kernel is the version of the running one.
+// kernel returns the version of the running one.
 func kernel() (major, minor int) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

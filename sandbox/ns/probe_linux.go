@@ -216,13 +216,13 @@ func restrictedByAppArmor() bool {
 	return err == nil && strings.TrimSpace(string(b)) == "1"
 }
 
-// filtered says whether a seccomp filter holds this process.
+// filtered reports whether a seccomp filter holds this process.
 func filtered() bool {
 	b, err := os.ReadFile("/proc/self/status")
 	return err == nil && strings.Contains(string(b), "\nSeccomp:\t2\n")
 }
 
-// Hint says what the owner can do.
+// Hint reports what the owner can do.
 func Hint(reason string) string {
 	switch reason {
 	case "no_bash":

@@ -40,7 +40,7 @@ func holdsSecret(path string) (holds bool, read int) {
 	return secretIn(b, isScript(path, b)), len(b)
 }
 
-// secretIn tells whether a text holds a secret. In scripts, which have names such as password in their code, settings
+// secretIn reports whether a text holds a secret. In scripts, which have names such as password in their code, settings
 // and addresses count for nothing.
 func secretIn(b []byte, script bool) bool {
 	r := secretRules()
@@ -88,8 +88,8 @@ var secretRules = sync.OnceValue(func() rules {
 	}
 })
 
-// secretSetting tells whether a text has a setting that should be secret with a value that is: name, then = or : or the
-// end of a tag, then the value, all on one line.
+// secretSetting reports whether a text has a setting that should be secret with a value that is: name, then = or : or
+// the end of a tag, then the value, all on one line.
 func secretSetting(b []byte) bool {
 	for at := 0; at < len(b); at++ {
 		next := bytes.IndexAny(b[at:], "=:>")
@@ -103,7 +103,7 @@ func secretSetting(b []byte) bool {
 	return false
 }
 
-// settingName is the name at the end of a text.
+// settingName returns the name at the end of a text.
 func settingName(b []byte) []byte {
 	b = bytes.TrimRight(bytes.TrimRight(b, " \t"), `"'`)
 	from := len(b)
@@ -117,7 +117,7 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// settingValue is the value at the beginning of a text.
+// settingValue returns the value at the beginning of a text.
 func settingValue(b []byte) []byte {
 	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte(">")), " \t")
 	if len(b) > 1 && (b[0] == '"' || b[0] == '\'') {
@@ -132,7 +132,7 @@ func settingValue(b []byte) []byte {
 	return b
 }
 
-// secretName tells whether a setting of a name should be secret. Words of names are joined by _, -, . or a capital.
+// secretName reports whether a setting of a name should be secret. Words of names are joined by _, -, . or a capital.
 func secretName(name []byte) bool {
 	low := strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(string(name)))
 	for _, word := range []string{"password", "passwd", "passphrase", "secret", "secretkey", "secretaccesskey", "apikey", "accesskey",
@@ -145,7 +145,8 @@ func secretName(name []byte) bool {
 		strings.HasSuffix(string(name), "_PASS") || strings.HasSuffix(string(name), "_PWD")
 }
 
-// secretValue tells whether the value of a setting that should be secret is one, and not a name, a word or a placeholder.
+// secretValue reports whether the value of a setting that should be secret is one, and not a name, a word or a
+// placeholder.
 func secretValue(v []byte) bool {
 	if len(v) < 6 || placeholder(v) || bytes.ContainsAny(v, " \t(){}[]<>*\\") || v[0] == '/' || v[0] == '.' ||
 		bytes.Contains(v, []byte("://")) {
@@ -159,7 +160,7 @@ func secretValue(v []byte) bool {
 	return digits && letters && entropy(v) > 2
 }
 
-// placeholder tells whether a value stands for one that people put in.
+// placeholder reports whether a value stands for one that people put in.
 func placeholder(v []byte) bool {
 	low := strings.ToLower(string(v))
 	for _, word := range []string{"example", "sample", "changeme", "change_me", "placeholder", "your", "xxxx", "....",
@@ -171,7 +172,7 @@ func placeholder(v []byte) bool {
 	return low == "" || strings.ContainsRune("$%{<[", rune(low[0]))
 }
 
-// entropy is how many bits each byte of v holds, judged by how often bytes occur in it.
+// entropy returns how many bits each byte of v holds, judged by how often bytes occur in it.
 func entropy(v []byte) (bits float64) {
 	var seen [256]int
 	for _, c := range v {
@@ -186,7 +187,7 @@ func entropy(v []byte) (bits float64) {
 	return bits
 }
 
-// isScript tells whether a file is a program of the shell or the like.
+// isScript reports whether a file is a program of the shell or the like.
 func isScript(path string, b []byte) bool {
 	return bytes.HasPrefix(b, []byte("#!")) ||
 		slices.Contains([]string{".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd"},

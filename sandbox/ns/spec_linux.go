@@ -27,8 +27,7 @@ type System struct {
 	bound   []string // what the folders of programs are on the host
 }
 
-// etc is the part of /etc that programs need to work: no accounts, keys or
-// configuration of services.
+// etc returns the part of /etc that programs need to work: no accounts, keys or configuration of services.
 func etc() []string {
 	return []string{
 		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "ca-certificates",
@@ -105,7 +104,7 @@ func (s *System) findPrivate(ctx context.Context, cfg sandbox.Config, own int) e
 	return nil
 }
 
-// shows says whether a folder is one of programs or lies in one.
+// shows reports whether a folder is one of programs or lies in one.
 func (s *System) shows(dir string) bool {
 	return slices.ContainsFunc(s.bound, func(b string) bool { return dir == b || files.Under(b, dir) })
 }
@@ -152,7 +151,7 @@ func (s *System) findSecrets(cfg sandbox.Config) error {
 	return nil
 }
 
-// programs says whether a folder is one of those that make up a system.
+// programs reports whether a folder is one of those that make up a system.
 func (s *System) programs(dir string) bool {
 	shared := []string{"/", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share",
 		"/usr/games",
@@ -160,8 +159,8 @@ func (s *System) programs(dir string) bool {
 	return slices.Contains(shared, dir) || slices.Contains(s.bound, dir)
 }
 
-// masks are the places inside where secrets would be seen. Private files are hidden among the
-// programs of the system only, not in what the owner shows on purpose.
+// masks returns the places inside where secrets would be seen. Private files are hidden among the programs of the
+// system only, not in what the owner shows on purpose.
 func (s *System) masks(binds []jail.Bind) []string {
 	return append(masksIn(binds, s.Secrets), masksIn(s.Binds, s.Hidden)...)
 }
@@ -277,7 +276,7 @@ func (s *System) bind(cfg sandbox.Config, b sandbox.Bind) (jail.Bind, error) {
 	return jail.Bind{Src: real, Dst: b.Path, Write: !b.ReadOnly}, nil
 }
 
-// syntheticFiles are the files of /etc that must not be those of the host.
+// syntheticFiles returns the files of /etc that must not be those of the host.
 func syntheticFiles(network string) (map[string]string, error) {
 	synthetic := map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:1000:1000:agent:" + jail.Home +
@@ -298,7 +297,7 @@ func syntheticFiles(network string) (map[string]string, error) {
 	return synthetic, nil
 }
 
-// InnerLimits are the limits that the inside enforces.
+// InnerLimits returns the limits that the inside enforces.
 func InnerLimits(l sandbox.Limits) jail.Limits {
 	in := jail.Limits{
 		Memory: l.Memory, FileSize: l.FileSize, Tmp: l.Tmp, Shm: l.Shm,

@@ -38,7 +38,7 @@ func TasksOf(uid, except int) (sum int64) {
 	return sum
 }
 
-// notBelow says whether a process is surely not below another one.
+// notBelow reports whether a process is surely not below another one.
 func notBelow(parents map[int]int, pid, other int) bool {
 	for range len(parents) {
 		if pid == other {

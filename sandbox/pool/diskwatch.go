@@ -101,7 +101,7 @@ func (w *diskWatch) during(ctx context.Context, run func(context.Context) (Exit,
 	return e, err
 }
 
-// start measures the thread before a command. Where it may be too much, it is counted anew: what an earlier command
+// start measures the thread before a command. Where it may be too much, it is counted again: what an earlier command
 // wrote at its end is not for this one to answer for.
 func (w *diskWatch) start(ctx context.Context) (used int64, deep bool) {
 	used, deep = w.meter.Last()

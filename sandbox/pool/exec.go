@@ -170,7 +170,7 @@ func (s setting) inside(texts []string) []string {
 	return all
 }
 
-// notes are the sentences for the model.
+// notes returns the sentences for the model.
 func (s setting) notes(ctx context.Context, res sandbox.ExecResult, e Exit, req sandbox.ExecReq) (notes []string) {
 	if e.Refused != "" {
 		notes = append(notes, "The command could not start: "+e.Refused+".")

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// machineMemory is how much memory there is for the server and all it starts, in bytes: that
-// of the machine, or what a control group around the server may have. 0 means unknown.
+// machineMemory returns how much memory there is for the server and all it starts, in bytes: that of the machine, or
+// what a control group around the server may have. 0 means unknown.
 func machineMemory(proc string) int64 {
 	b, err := os.ReadFile(filepath.Join(proc, "meminfo"))
 	if err != nil {

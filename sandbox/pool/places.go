@@ -20,7 +20,7 @@ type waiter struct {
 	turn  chan struct{} // closed when the place is theirs
 }
 
-// share is how many places an owner may have. The server itself, which has no name, may have all.
+// share returns how many places an owner may have. The server itself, which has no name, may have all.
 func (p *places) share(owner string) int {
 	if owner == "" || !p.shared {
 		return p.max
@@ -28,7 +28,7 @@ func (p *places) share(owner string) int {
 	return max(1, p.max*3/4)
 }
 
-// full says whether an owner has all places that it may have.
+// full reports whether an owner has all places that it may have.
 func (p *places) full(owner string) bool { return p.used[owner] >= p.share(owner) }
 
 // join stands in line.

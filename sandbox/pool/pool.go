@@ -41,7 +41,7 @@ type Pool struct {
 	failed  int                // starts that failed in a row; guarded by mu
 }
 
-// New makes the pool of a provider. Its work ends with Close.
+// New returns the pool of a provider. Its work ends with Close.
 func New(cfg *sandbox.Config, name string, start Starter) *Pool {
 	p := &Pool{cfg: cfg, name: name, start: start, quit: make(chan struct{}), members: map[string]*member{},
 		places: places{max: cfg.MaxSandboxes, shared: cfg.Shared, used: map[string]int{}}, quota: cfg.Dirs.Quota, memory: cmp.Or(cfg.TestOnly.Machine, machineMemory("/proc"))}
@@ -286,7 +286,7 @@ func (p *Pool) started(err error) {
 	}
 }
 
-// Failures are the starts that failed in a row before the current one.
+// Failures returns the starts that failed in a row before the current one.
 func (p *Pool) Failures() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

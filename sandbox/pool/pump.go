@@ -227,7 +227,7 @@ func (u *pump) finish() {
 	<-u.finished
 }
 
-// total is how many bytes came. It is called after finish, as texts is.
+// total returns how many bytes came. It is called after finish, as texts is.
 func (u *pump) total() int64 { return u.streams[0].total + u.streams[1].total }
 
 // texts returns a result's text of both outputs.

@@ -70,8 +70,8 @@ func (t Translator) at(text string, at int) (n int, to string) {
 	return 0, ""
 }
 
-// continues says whether a slash after the text is inside a path and not its
-// start: after a name, or after what a shell puts something in place of.
+// continues reports whether a slash after the text is inside a path and not its start: after a name, or after what a
+// shell puts something in place of.
 func continues(text string) bool {
 	last := text[len(text)-1]
 	if last == '/' {
@@ -88,7 +88,7 @@ func shortOption(text string) bool {
 		(n == 0 || strings.IndexByte(" \t\n'\"=,(;|&", text[n-1]) >= 0)
 }
 
-// outside are the replacements for output that comes in pieces.
+// outside returns the replacements for output that comes in pieces.
 func outside(m sandbox.PathMapper) []replacement {
 	if t, ok := m.(Translator); ok {
 		return t.out.list
@@ -96,13 +96,13 @@ func outside(m sandbox.PathMapper) []replacement {
 	return nil
 }
 
-// nameByte says whether a byte may continue a name.
+// nameByte reports whether a byte may continue a name.
 func nameByte(b byte) bool {
 	return b == '.' || b == '-' || b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' ||
 		b >= 0x80
 }
 
-// PlainPath says whether a shell takes a path as it is, quoted or not.
+// PlainPath reports whether a shell takes a path as it is, quoted or not.
 func PlainPath(p string) bool {
 	return p != "" && !strings.ContainsFunc(p, func(r rune) bool {
 		return r >= 0x80 || !nameByte(byte(r)) && !strings.ContainsRune("/+,@%:=", r)

@@ -10,8 +10,7 @@ import (
 // off is the provider that runs nothing and says why.
 type off struct{ report sandbox.Report }
 
-// newOff makes the provider for a host on which the tried providers cannot work,
-// or for an owner who wants none.
+// newOff returns the provider for a host on which the tried providers cannot work, or for an owner who wants none.
 func newOff(tried ...sandbox.Report) *off {
 	r := sandbox.Report{Provider: sandbox.ProviderOff, Reason: "disabled by the configuration", Tried: tried}
 	if len(tried) > 0 {

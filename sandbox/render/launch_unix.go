@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// installed is where a browser is found.
+// installed returns where a browser is found.
 func installed() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -152,7 +152,7 @@ func profile() (string, error) {
 	return "", errors.New("root's browser runs as another user, who gets to none of $TMPDIR, /tmp and /var/tmp")
 }
 
-// passable tells whether every user gets to a folder and what is in it.
+// passable reports whether every user gets to a folder and what is in it.
 func passable(dir string) (bool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -38,7 +38,7 @@ func (l *Link) Receive() ([]byte, error) { return l.receive() }
 // already it only parts.
 func (l *Link) Close() error { return l.close() }
 
-// Exceeded tells whether the browser was ended for the memory that it took.
+// Exceeded reports whether the browser was ended for the memory that it took.
 func (l *Link) Exceeded() bool {
 	w, ok := l.wire.(bounded)
 	return ok && w.exceeded()

@@ -74,13 +74,13 @@ type Page struct {
 	Status  int // of the HTTP answer; 0 if it isn't known
 }
 
-// Ready tells whether there is a browser.
+// Ready reports whether there is a browser.
 func (b *Browser) Ready() bool {
 	_, err := b.find()
 	return err == nil
 }
 
-// find is the browser: an address or the path of a program.
+// find returns the browser: an address or the path of a program.
 func (b *Browser) find() (string, error) {
 	switch where := b.Where(); {
 	case where == Off:

@@ -31,7 +31,7 @@ func seatbeltSystem() []string {
 	}
 }
 
-// profile is the text for sandbox-exec. Paths must be without links.
+// profile returns the text for sandbox-exec. Paths must be without links.
 func (r seatbeltRules) profile() (string, error) {
 	var b strings.Builder
 	b.WriteString(`(version 1)

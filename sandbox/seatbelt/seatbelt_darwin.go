@@ -35,7 +35,7 @@ type provider struct {
 	report sandbox.Report // guarded by mu
 }
 
-// New makes the provider.
+// New returns the provider.
 func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	s := &provider{Host: &host.Host{Config: &cfg}}
 	s.Pool = pool.New(&cfg, sandbox.ProviderSeatbelt, s.start)
@@ -200,7 +200,7 @@ func (s *provider) Acquire(ctx context.Context, thread sandbox.ThreadRef,
 	return m, nil
 }
 
-// start is the starter of the pool.
+// start returns the starter of the pool.
 func (s *provider) start(_ context.Context, thread string, p sandbox.Policy) (pool.Box, error) {
 	base := filepath.Join(s.Above(), "threads", thread)
 	rules := seatbeltRules{

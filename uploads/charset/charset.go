@@ -92,7 +92,7 @@ func As(name string, data []byte) (Text, error) {
 	return Text{String: s, Encoding: name, Bad: strings.Count(s, "\uFFFD")}, nil
 }
 
-// Names are the encodings that a person can choose, those most used first.
+// Names returns the encodings that a person can choose, those most used first.
 func Names() []string {
 	names := []string{UTF8}
 	for _, e := range encodings() {
@@ -111,8 +111,8 @@ func Known(name string) string {
 	return ""
 }
 
-// CodePage is the name of a code page of Windows, DOS or the Mac by its number, as old files keep it,
-// or "" if it isn't known.
+// CodePage returns the name of a code page of Windows, DOS or the Mac by its number, as old files keep it, or "" if it
+// isn't known.
 func CodePage(n int) string {
 	switch n {
 	case 1200:
@@ -287,8 +287,8 @@ func sequences(data []byte) (good, bad int) {
 	return good, bad
 }
 
-// significant is a sample of the lines that have bytes beyond ASCII: a guess needs nothing else,
-// and they may all be far behind the beginning.
+// significant returns a sample of the lines that have bytes beyond ASCII: a guess needs nothing else, and they may all
+// be far behind the beginning.
 func significant(data []byte) []byte {
 	if len(data) <= sample {
 		return data

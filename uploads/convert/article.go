@@ -113,7 +113,7 @@ func absolute(doc *html.Node, base *url.URL) {
 	}
 }
 
-// whole is a page without what never is its text.
+// whole returns a page without what never is its text.
 func whole(doc *html.Node) *html.Node {
 	var gone []*html.Node
 	body := doc

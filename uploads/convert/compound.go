@@ -95,7 +95,7 @@ func u32(b []byte, at int) uint32 {
 	return binary.LittleEndian.Uint32(b[at:])
 }
 
-// part is a piece of b, shorter where b ends.
+// part returns a piece of b, shorter where b ends.
 func part(b []byte, at, n int) []byte {
 	if at < 0 || at > len(b) || n < 0 {
 		return nil

@@ -83,7 +83,7 @@ func ConvertAs(name string, data []byte, encoding string, progress func(done, of
 // format writes a document of one kind to a draft.
 type format func(d *draft, data []byte) error
 
-// extensions are the endings of names that say a file is a document.
+// extensions returns the endings of names that say a file is a document.
 func extensions() map[string]format {
 	return map[string]format{
 		".docx": office, ".docm": office, ".dotx": office, ".pptx": office, ".pptm": office, ".ppsx": office,
@@ -99,8 +99,7 @@ func extensions() map[string]format {
 // texts are the endings of plain text that people keep in old encodings.
 const texts = " .txt .text .csv .tsv .md .log .srt .vtt .ini .xml .json .tex .bib "
 
-// Wants says whether a file with this beginning is one to convert. Text that can be read as
-// it is needs nothing.
+// Wants reports whether a file with this beginning is one to convert. Text that can be read as it is needs nothing.
 func Wants(name string, head []byte) bool {
 	ext := strings.ToLower(path.Ext(name))
 	if extensions()[ext] != nil {

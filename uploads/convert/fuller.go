@@ -28,7 +28,7 @@ func fuller(doc *html.Node, article int) *html.Node {
 	return main
 }
 
-// mainOf is the part that a page calls its main one, or all of it.
+// mainOf returns the part that a page calls its main one, or all of it.
 func mainOf(body *html.Node) *html.Node {
 	var found *html.Node
 	for n := range body.Descendants() {
@@ -93,7 +93,7 @@ func isBlock(n *html.Node) bool {
 	return false
 }
 
-// decorates tells whether a class or an id names what stands around texts.
+// decorates reports whether a class or an id names what stands around texts.
 func decorates(names string) bool {
 	words := strings.FieldsFunc(strings.ToLower(names), func(r rune) bool { return !unicode.IsLetter(r) })
 	for _, w := range words {

@@ -47,7 +47,7 @@ func (d *draft) parsePage(data []byte) (*html.Node, error) {
 	return parsed([]byte(text), "text/html; charset=utf-8")
 }
 
-// parsed is a page of a content type.
+// parsed returns a page of a content type.
 func parsed(data []byte, kind string) (*html.Node, error) {
 	r, err := charset.NewReader(bytes.NewReader(data), kind)
 	if err != nil {
@@ -135,7 +135,7 @@ func oneLineCells(doc *html.Node) {
 	}
 }
 
-// innermost are the tables within one, but not those within these.
+// innermost returns the tables within one, but not those within these.
 func innermost(t *html.Node) (found []*html.Node) {
 	for n := range t.Descendants() {
 		if n.DataAtom == atom.Table && nearest(n.Parent, atom.Table) == t {

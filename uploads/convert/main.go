@@ -46,7 +46,7 @@ type Line struct {
 // answers remembers that this program calls Main.
 var answers atomic.Bool
 
-// Answers says whether this program may be started under the Role.
+// Answers reports whether this program may be started under the Role.
 func Answers() bool { return answers.Load() }
 
 // Main takes over the process if it was started to convert a document or to draw a picture,

@@ -160,7 +160,7 @@ func texText(s string) string {
 		"^", `\hat{}`, "~", `\sim `, "\u2061", "", "\u2062", "", "\u2063", "", "\u2064", "").Replace(s)
 }
 
-// texBig is a sum, an integral or another large sign with its limits.
+// texBig returns a sum, an integral or another large sign with its limits.
 func texBig(k *node) string {
 	sign := k.kid("naryPr", "chr").attr("val")
 	if sign == "" {
@@ -223,7 +223,7 @@ func texFence(k *node) string {
 	return `\left` + sign("begChr", "(") + texCells(k.named("e"), between) + `\right` + sign("endChr", ")")
 }
 
-// texFunction is the name of a function, perhaps with an index.
+// texFunction returns the name of a function, perhaps with an index.
 func texFunction(n *node) string {
 	s := strings.TrimSpace(texOf(n))
 	if strings.HasPrefix(s, `\`) {
@@ -291,7 +291,7 @@ func texOfMathML(n *node) string {
 	return texOfAll(kids)
 }
 
-// bare is a single sign without its braces.
+// bare returns a single sign without its braces.
 func bare(s string) string {
 	if r := []rune(s); len(r) == 3 {
 		return string(r[1])

@@ -57,7 +57,7 @@ func otherContent(d *draft, data []byte, sheets bool) error {
 	return nil
 }
 
-// readable is the beginning of a file as text, empty if it is none.
+// readable returns the beginning of a file as text, empty if it is none.
 func readable(head []byte) string {
 	t, err := charset.Decode(head[:len(head)&^3])
 	if err != nil {
@@ -75,7 +75,7 @@ func looksLikePage(head string) bool {
 	return false
 }
 
-// mostlyText says whether next to nothing of a text is control characters.
+// mostlyText reports whether next to nothing of a text is control characters.
 func mostlyText(s string) bool {
 	odd, all := 0, 0
 	for _, r := range s {
@@ -168,8 +168,8 @@ func inTable(n *html.Node) bool {
 	return false
 }
 
-// cellsOf are the texts of a table's cells. One that spans columns is followed by empty ones, one that
-// spans rows has empty ones below it.
+// cellsOf returns the texts of a table's cells. One that spans columns is followed by empty ones, one that spans rows
+// has empty ones below it.
 func cellsOf(t *html.Node) (rows [][]string) {
 	below := map[int]int{} // rows that a cell above still reaches into, by column
 	size := 0
@@ -220,7 +220,7 @@ func span(n *html.Node, name string) int {
 	return 1
 }
 
-// nearest is the closest element of a kind around and with a node.
+// nearest returns the closest element of a kind around and with a node.
 func nearest(n *html.Node, kind atom.Atom) *html.Node {
 	for n != nil && n.DataAtom != kind {
 		n = n.Parent
@@ -228,7 +228,7 @@ func nearest(n *html.Node, kind atom.Atom) *html.Node {
 	return n
 }
 
-// spaced is the text of a node with spaces where blocks begin and end.
+// spaced returns the text of a node with spaces where blocks begin and end.
 func spaced(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)
@@ -348,7 +348,7 @@ func xmlWorkbook(d *draft, data []byte) error {
 	return nil
 }
 
-// xmlCell is a cell as it is shown.
+// xmlCell returns a cell as it is shown.
 func xmlCell(c *node, code string) string {
 	data := c.kid("Data")
 	value := data.content()
@@ -384,7 +384,7 @@ func xmlWord(d *draft, data []byte) error {
 	return nil
 }
 
-// isMIME says whether a file begins as a message or an archive of a web page does.
+// isMIME reports whether a file begins as a message or an archive of a web page does.
 func isMIME(data []byte) bool {
 	head, _, _ := bytes.Cut(bytes.ToLower(data[:min(len(data), 8192)]), []byte("\n\r\n"))
 	head, _, _ = bytes.Cut(head, []byte("\n\n"))

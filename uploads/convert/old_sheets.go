@@ -65,7 +65,7 @@ type oldBook struct {
 	sheets  int // that were begun
 }
 
-// isRawBook says whether data is a workbook of Excel 2 to 95 without a container around it.
+// isRawBook reports whether data is a workbook of Excel 2 to 95 without a container around it.
 func isRawBook(data []byte) bool {
 	switch u16(data, 0) {
 	case recBegin2, recBegin3, recBegin4, recBegin:
@@ -222,7 +222,7 @@ func (w *oldBook) global(r oldRecord) {
 	}
 }
 
-// short is a text with its length in a byte, long one with it in two.
+// short returns a text with its length in a byte, long one with it in two.
 func (w *oldBook) short(b []byte) string {
 	if len(b) < 1 {
 		return ""
@@ -420,7 +420,7 @@ func (w *oldBook) sheet(b []byte, at int) {
 	w.d.table(rows)
 }
 
-// flagText is a truth value or, if the second byte is set, an error.
+// flagText returns a truth value or, if the second byte is set, an error.
 func flagText(b []byte) string {
 	switch {
 	case len(b) < 2:
@@ -434,7 +434,7 @@ func flagText(b []byte) string {
 	return "FALSE"
 }
 
-// style is the number of the format of cells in a style.
+// style returns the number of the format of cells in a style.
 func (w *oldBook) style(n int) int {
 	if n < len(w.styles) {
 		return w.styles[n]
@@ -462,7 +462,7 @@ func float(b []byte, at int) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b[at:]))
 }
 
-// packed is a number in 30 bits: a whole one or the upper part of another, perhaps times 100.
+// packed returns a number in 30 bits: a whole one or the upper part of another, perhaps times 100.
 func packed(n uint32) float64 {
 	v := float64(int32(n) >> 2)
 	if n&2 == 0 {

@@ -158,8 +158,8 @@ func (t *pptTexts) take(r pptRecord) {
 	}
 }
 
-// pptPlaces are where parts of the presentation stand by their numbers, and the number of
-// the document. Each save adds a list of what it changed.
+// pptPlaces returns where parts of the presentation stand by their numbers, and the number of the document. Each save
+// adds a list of what it changed.
 func pptPlaces(b []byte, edit int) (places map[uint32]int, document uint32) {
 	places = map[uint32]int{}
 	for n := 0; edit > 0 && n < 1000; n++ {

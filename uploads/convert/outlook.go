@@ -118,7 +118,7 @@ func (m *outlook) date() string {
 	return ""
 }
 
-// sent is the sender as the head with which the message was sent has it, "" if that isn't kept.
+// sent returns the sender as the head with which the message was sent has it, "" if that isn't kept.
 func (m *outlook) sent() string {
 	head, err := mail.ReadMessage(strings.NewReader(strings.TrimSpace(m.text("007D")) + "\r\n\r\n"))
 	if err != nil {
@@ -167,7 +167,7 @@ func (m *outlook) recipients() (to, cc string) {
 	return strings.Join(lists[1], "; "), strings.Join(lists[2], "; ")
 }
 
-// text is a property that is one.
+// text returns a property that is one.
 func (m *outlook) text(id string) string {
 	if b := m.c.streams[m.at+msgText+id+msgUnicode]; b != nil {
 		return utf16le(b)
@@ -210,7 +210,7 @@ func (m *outlook) body(d *draft) error {
 	return nil
 }
 
-// attached are the folders of what is attached, in order.
+// attached returns the folders of what is attached, in order.
 func (m *outlook) attached() []string {
 	found := map[string]bool{}
 	for name := range m.c.streams {

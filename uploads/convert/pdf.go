@@ -52,7 +52,7 @@ func warm() error {
 	return pool.Close()
 }
 
-// IsPDF says whether a file that begins like this is a PDF.
+// IsPDF reports whether a file that begins like this is a PDF.
 func IsPDF(head []byte) bool {
 	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
 }
@@ -150,7 +150,7 @@ func linesOf(words []piece) (lines []textLine) {
 	return lines
 }
 
-// takes says whether a piece goes on with the line.
+// takes reports whether a piece goes on with the line.
 func (l textLine) takes(p piece) bool {
 	last := l.pieces[len(l.pieces)-1]
 	overlap := min(last.top, p.top) - max(last.bottom, p.bottom)
@@ -158,8 +158,7 @@ func (l textLine) takes(p piece) bool {
 		(!p.fresh || p.left > last.left && p.left > last.right-2*p.size)
 }
 
-// cells are the parts of a line with wide gaps between them, with their links if they are
-// wanted.
+// cells returns the parts of a line with wide gaps between them, with their links if they are wanted.
 func (l textLine) cells(links bool) (cells []piece) {
 	link := ""
 	end := func() {
@@ -204,7 +203,7 @@ func (l textLine) cells(links bool) (cells []piece) {
 	return cells
 }
 
-// text is the line with its links; plain is without.
+// text returns the line with its links; plain is without.
 func (l textLine) text() string  { return words(l.cells(true)) }
 func (l textLine) plain() string { return words(l.cells(false)) }
 
@@ -216,7 +215,7 @@ func words(cells []piece) string {
 	return strings.Join(all, " ")
 }
 
-// bold says whether all of the line is.
+// bold reports whether all of the line is.
 func (l textLine) bold() bool {
 	return !slices.ContainsFunc(l.pieces, func(p piece) bool { return !p.bold })
 }

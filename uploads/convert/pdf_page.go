@@ -200,8 +200,8 @@ func (r *pageReader) word(text references.FPDF_TEXTPAGE, chars []char, first boo
 	return p
 }
 
-// style is the font of a character. Its name takes long to get and is asked for once in a
-// line, where the font seems to be another, and in what began bold.
+// style returns the font of a character. Its name takes long to get and is asked for once in a line, where the font
+// seems to be another, and in what began bold.
 func (r *pageReader) style(text references.FPDF_TEXTPAGE, at int, first bool) font {
 	var f font
 	if res, err := r.pdf.FPDFText_GetFontSize(&requests.FPDFText_GetFontSize{TextPage: text, Index: at}); err == nil {
@@ -242,13 +242,13 @@ func (r *pageReader) scale(text references.FPDF_TEXTPAGE, at int, size, height f
 	return scale
 }
 
-// rightToLeft says whether a letter is of a script that is.
+// rightToLeft reports whether a letter is of a script that is.
 func rightToLeft(r rune) bool {
 	return r >= 0x590 && r < 0x900 || r >= 0xFB1D && r < 0xFE00 || r >= 0xFE70 && r < 0xFF00
 }
 
-// compatible says whether a character stands for others, as ligatures and the forms of
-// letters do that only fonts need.
+// compatible reports whether a character stands for others, as ligatures and the forms of letters do that only fonts
+// need.
 func compatible(r rune) bool {
 	return r >= 0xFB00 && r < 0xFE00 || r >= 0xFE70 && r < 0xFEFF || r >= 0x2E80 && r < 0x2FE0
 }
@@ -348,7 +348,7 @@ func (r *pageReader) link(page requests.Page, words []piece) {
 	}
 }
 
-// target is the address of a link, empty where it leads nowhere that others can go.
+// target returns the address of a link, empty where it leads nowhere that others can go.
 func (r *pageReader) target(link references.FPDF_LINK) string {
 	action, err := r.pdf.FPDFLink_GetAction(&requests.FPDFLink_GetAction{Link: link})
 	if err != nil || action.Action == nil {

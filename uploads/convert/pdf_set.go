@@ -112,7 +112,7 @@ func (s *setter) heading(lines []textLine, level int) int {
 	return n
 }
 
-// near says whether a line stands right below another.
+// near reports whether a line stands right below another.
 func near(above, below textLine) bool {
 	a, b := above.pieces[0], below.pieces[0]
 	gap := a.bottom - b.top
@@ -155,13 +155,13 @@ func endsSentence(s string) bool {
 	return strings.ContainsRune(".!?:。!?:", r)
 }
 
-// bullet says whether a line begins an item of a list.
+// bullet reports whether a line begins an item of a list.
 func bullet(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return strings.ContainsRune("•‣◦▪●■–∙·", r)
 }
 
-// mark says whether a text is only what stands before an item of a list.
+// mark reports whether a text is only what stands before an item of a list.
 func mark(s string) bool {
 	s = strings.TrimSpace(s)
 	if n := strings.TrimRight(s, ".)"); n != s && len(n) < 4 && strings.Trim(n, "0123456789") == "" {
@@ -224,7 +224,7 @@ func (s *setter) columns(lines []textLine) int {
 	return max(len(first), len(second))
 }
 
-// aligned says whether most parts of two lines begin or end below one another.
+// aligned reports whether most parts of two lines begin or end below one another.
 func aligned(a, b []piece) bool {
 	if len(a) > len(b) {
 		a, b = b, a

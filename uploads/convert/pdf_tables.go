@@ -211,7 +211,7 @@ func crossing(d drawn) (groups []crossed) {
 	return groups
 }
 
-// places are the different places of lines, in order.
+// places returns the different places of lines, in order.
 func places(rules []rule, more ...float64) (out []float64) {
 	all := slices.Clone(more)
 	for _, r := range rules {
@@ -226,7 +226,7 @@ func places(rules []rule, more ...float64) (out []float64) {
 	return out
 }
 
-// gridOf is the table of lines that meet, or nil.
+// gridOf returns the table of lines that meet, or nil.
 func gridOf(g crossed, words []piece) *ruled {
 	left, right, bottom, top := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, h := range g.flat {
@@ -267,8 +267,8 @@ func stacks(rules []rule) (out [][]rule) {
 	return slices.DeleteFunc(out, func(s []rule) bool { return len(s) < 3 || len(s) > 1000 })
 }
 
-// bands are the tables of rows between flat lines: as many rows as have columns in common. A head may stand
-// above the first line, and the last row below the last.
+// bands returns the tables of rows between flat lines: as many rows as have columns in common. A head may stand above
+// the first line, and the last row below the last.
 func bands(stack []rule, words []piece) (tables []*ruled) {
 	ys := places(stack)
 	slices.Reverse(ys)
@@ -297,7 +297,7 @@ func bands(stack []rule, words []piece) (tables []*ruled) {
 	return tables
 }
 
-// usual is the height that most rows have at least.
+// usual returns the height that most rows have at least.
 func (t *ruled) usual() float64 {
 	var heights []float64
 	for i := 1; i < len(t.ys); i++ {
@@ -393,7 +393,7 @@ func columnsByText(t *ruled, words []piece) *ruled {
 	return t
 }
 
-// rows are the texts of the cells, nil if this is no table.
+// rows returns the texts of the cells, nil if this is no table.
 func (t *ruled) rows(words []piece, numbers []int) [][]string {
 	wide, high := len(t.xs)-1, len(t.ys)-1
 	cells := make([][][]piece, high)
@@ -445,7 +445,7 @@ func (t *ruled) rows(words []piece, numbers []int) [][]string {
 	return out
 }
 
-// cell is where a word stands. In cells that span others there is no line between these.
+// cell returns where a word stands. In cells that span others there is no line between these.
 func (t *ruled) cell(w piece) (row, column int) {
 	x, y := (w.left+w.right)/2, (w.bottom+w.top)/2
 	for column < len(t.xs)-2 && x > t.xs[column+1] {
@@ -466,7 +466,7 @@ func (t *ruled) cell(w piece) (row, column int) {
 	return row, column
 }
 
-// crosses says whether one of the lines at a place goes through another.
+// crosses reports whether one of the lines at a place goes through another.
 func crosses(rules []rule, at, through float64) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool {
 		return math.Abs(r.at-at) <= meets && through >= r.from-1 && through <= r.to+1

@@ -187,7 +187,7 @@ func (r *rtfReader) word(word string, n int, given bool) {
 	}
 }
 
-// codePage is the name of a code page of Windows.
+// codePage returns the name of a code page of Windows.
 func codePage(n int) string {
 	switch n {
 	case 932:

@@ -70,7 +70,7 @@ func workbookOf(d *draft, a *archive) error {
 	return nil
 }
 
-// shownRow is a row of cells with empty ones between them, nil where none is shown.
+// shownRow returns a row of cells with empty ones between them, nil where none is shown.
 func shownRow(d *draft, cells []workbook.Cell) (row []string) {
 	for _, c := range cells {
 		text := c.Shown()

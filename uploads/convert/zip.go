@@ -159,7 +159,7 @@ func parseXML(b []byte) (*node, error) {
 	}
 }
 
-// attr is an attribute by its name without the prefix, or with it where two would be meant.
+// attr returns an attribute by its name without the prefix, or with it where two would be meant.
 func (n *node) attr(name string) string {
 	space, local, prefixed := strings.Cut(name, ":")
 	for _, a := range n.attrs {
@@ -170,7 +170,7 @@ func (n *node) attr(name string) string {
 	return ""
 }
 
-// number is a small number of an attribute; nonsense is 0.
+// number returns a small number of an attribute; nonsense is 0.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -179,7 +179,7 @@ func number(s string) int {
 	return n
 }
 
-// kid is the first child with a name; an empty element when there is none.
+// kid returns the first child with a name; an empty element when there is none.
 func (n *node) kid(names ...string) *node {
 	for _, name := range names {
 		next := &node{}
@@ -194,7 +194,7 @@ func (n *node) kid(names ...string) *node {
 	return n
 }
 
-// named are the children with a name.
+// named returns the children with a name.
 func (n *node) named(name string) (found []*node) {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -204,7 +204,7 @@ func (n *node) named(name string) (found []*node) {
 	return found
 }
 
-// all are the descendants with a name, in order, those inside of one another left out.
+// all returns the descendants with a name, in order, those inside of one another left out.
 func (n *node) all(name string) (found []*node) {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -216,7 +216,7 @@ func (n *node) all(name string) (found []*node) {
 	return found
 }
 
-// orChoice is the first of alternatives, which the newest programs show, or n where there are none.
+// orChoice returns the first of alternatives, which the newest programs show, or n where there are none.
 func (n *node) orChoice() *node {
 	if c := n.kid("Choice"); c.name != "" {
 		return c
@@ -224,7 +224,7 @@ func (n *node) orChoice() *node {
 	return n
 }
 
-// content is all text below.
+// content returns all text below.
 func (n *node) content() string {
 	if n.name == "" && n.text != "" {
 		return n.text
@@ -299,7 +299,7 @@ func (a *archive) main() (part, root string, err error) {
 	return "", "", nil
 }
 
-// rootOf is the name of the element with which XML begins.
+// rootOf returns the name of the element with which XML begins.
 func rootOf(head []byte) string {
 	dec := xml.NewDecoder(transform.NewReader(bytes.NewReader(head), unicode.BOMOverride(transform.Nop)))
 	dec.Strict = false

@@ -116,7 +116,7 @@ type Service struct {
 	behind   []string      // threads whose index may not be that of their files; guarded by mu
 }
 
-// New makes a Service. Run does its work.
+// New returns a Service. Run does its work.
 func New(cfg Config) *Service {
 	if cfg.Enabled == nil {
 		cfg.Enabled = func() bool { return true }
@@ -127,7 +127,7 @@ func New(cfg Config) *Service {
 
 func key(thread, name string) string { return thread + " " + name }
 
-// records are the documents of a thread by name.
+// records returns the documents of a thread by name.
 func (s *Service) records(ctx context.Context, thread string) (map[string]record, error) {
 	values, err := s.cfg.Store.Values(ctx, thread+" ")
 	if err != nil {

@@ -221,7 +221,7 @@ func (s *Service) texts(ctx context.Context, dir Dir, thread string) (texts []te
 	return texts, left, nil
 }
 
-// isText says whether a file begins as text. One that cannot be read is none.
+// isText reports whether a file begins as text. One that cannot be read is none.
 func isText(dir Dir, name string) bool {
 	f, _, err := dir.Open(name)
 	if err != nil {

@@ -60,7 +60,7 @@ func Draw(data []byte, side int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// fit is the size of a picture whose sides may have at most so many pixels.
+// fit returns the size of a picture whose sides may have at most so many pixels.
 func fit(size image.Point, side int) image.Point {
 	long := max(size.X, size.Y)
 	if side == 0 || long <= side {

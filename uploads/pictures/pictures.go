@@ -115,7 +115,7 @@ func (s *Service) Thumbnail(ctx context.Context, thread string, from io.ReaderAt
 	return uploads.Thumbnail{Data: data, Type: kindOf(data), Hash: hash + "-" + strconv.Itoa(side)}, err
 }
 
-// drawn is a picture as it is kept, or as it is drawn now.
+// drawn returns a picture as it is kept, or as it is drawn now.
 func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from func() io.Reader) ([]byte, error) {
 	name := hash + "-" + strconv.Itoa(side)
 	if data := s.get(thread, name); data != nil {

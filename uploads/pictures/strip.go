@@ -28,7 +28,7 @@ func strip(data []byte) (out []byte, orientation int, err error) {
 	return data, 1, nil
 }
 
-// kindOf is the type of a picture by its first bytes, empty for one that nobody here reads.
+// kindOf returns the type of a picture by its first bytes, empty for one that nobody here reads.
 func kindOf(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
@@ -119,8 +119,8 @@ func stripJPEG(data []byte) ([]byte, int, error) {
 	}
 }
 
-// tells says whether a segment only describes the picture. Colours need their profile (APP2)
-// and Adobe's note on how they are coded (APP14).
+// tells reports whether a segment only describes the picture. Colours need their profile (APP2) and Adobe's note on how
+// they are coded (APP14).
 func tells(kind byte, body []byte) bool {
 	switch {
 	case kind == app0:
@@ -131,8 +131,7 @@ func tells(kind byte, body []byte) bool {
 	return kind == comment || kind >= app1 && kind <= app15 && kind != app14
 }
 
-// scanEnd is where the coded pixels that begin at from end: at the next marker that is not
-// part of them.
+// scanEnd returns where the coded pixels that begin at from end: at the next marker that is not part of them.
 func scanEnd(data []byte, from int) int {
 	for at := from; ; at++ {
 		next := bytes.IndexByte(data[at:], 0xff)
@@ -284,7 +283,7 @@ func stripGIF(data []byte) ([]byte, error) {
 	return append(out, 0x3b), nil
 }
 
-// colours is the size of a table of colours in bytes.
+// colours returns the size of a table of colours in bytes.
 func colours(flags byte) int {
 	if flags&0x80 == 0 {
 		return 0

@@ -154,7 +154,7 @@ func (a *Archive) sort() {
 	}
 }
 
-// outside says whether a name leads out of the folder it is unpacked to, on any system.
+// outside reports whether a name leads out of the folder it is unpacked to, on any system.
 func outside(name string) bool {
 	name = strings.ReplaceAll(name, `\`, "/")
 	clean := path.Clean(name)

@@ -167,7 +167,7 @@ func (a *allowance) output(o output) Output {
 	}
 }
 
-// picture is the address of a picture that is what it says.
+// picture returns the address of a picture that is what it says.
 func (a *allowance) picture(kind, packed string) (string, bool) {
 	packed = strings.Join(strings.Fields(packed), "")
 	if packed == "" {
@@ -187,7 +187,7 @@ func (a *allowance) picture(kind, packed string) (string, bool) {
 	return "data:" + kind + ";base64," + packed, true
 }
 
-// bare is a text without the signs that colour it in a terminal.
+// bare returns a text without the signs that colour it in a terminal.
 func bare(s string) string {
 	return regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]").ReplaceAllString(s, "")
 }

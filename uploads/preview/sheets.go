@@ -146,7 +146,7 @@ func cells(line string) (row []string, width int) {
 	return row, width
 }
 
-// cut is the beginning of a text up to n bytes, with a sign that it is not all.
+// cut returns the beginning of a text up to n bytes, with a sign that it is not all.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return strings.ToValidUTF8(s, "\uFFFD")

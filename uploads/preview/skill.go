@@ -90,7 +90,7 @@ func frontMatter(text string) (fields [][2]string, rest string) {
 	return fields, rest
 }
 
-// words is a value in a line. Names of other values are not followed.
+// words returns a value in a line. Names of other values are not followed.
 func words(n *yaml.Node, depth int) string {
 	switch {
 	case n.Kind == yaml.ScalarNode:

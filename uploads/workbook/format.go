@@ -238,7 +238,7 @@ func general(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// Builtin is the code of a format that files do not spell out.
+// Builtin returns the code of a format that files do not spell out.
 func Builtin(n int) string {
 	switch {
 	case slices.Contains([]int{14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58}, n):

@@ -117,7 +117,7 @@ func Open(open Source) (*Book, error) {
 	return b, err
 }
 
-// relations are the targets of a part's relations by their ids, and by their kinds.
+// relations returns the targets of a part's relations by their ids, and by their kinds.
 func (b *Book) relations(of string) (ids, kinds map[string]string, err error) {
 	ids, kinds = map[string]string{}, map[string]string{}
 	dir, base := path.Split(of)
@@ -279,8 +279,8 @@ func (b *Book) Rows(s Sheet, do func(cells []Cell) bool) error {
 	})
 }
 
-// Shown is the cell as people see it, with dates as in 2026-03-09, which means the same everywhere. A
-// formula without a value is shown itself.
+// Shown returns the cell as people see it, with dates as in 2026-03-09, which means the same everywhere. A formula
+// without a value is shown itself.
 func (c Cell) Shown() string {
 	if v, ok := c.number(); ok {
 		return c.format().show(v, c.book.since1904)
@@ -288,8 +288,7 @@ func (c Cell) Shown() string {
 	return c.text()
 }
 
-// Value is the cell as data: numbers with all their digits and without units, moments as in
-// 2026-03-09 18:00:00.
+// Value returns the cell as data: numbers with all their digits and without units, moments as in 2026-03-09 18:00:00.
 func (c Cell) Value() string {
 	if v, ok := c.number(); ok {
 		return c.format().value(v, c.book.since1904)
@@ -297,7 +296,7 @@ func (c Cell) Value() string {
 	return c.text()
 }
 
-// number is the value of a cell that is no text.
+// number returns the value of a cell that is no text.
 func (c Cell) number() (float64, bool) {
 	if c.uncalculated() {
 		return 0, false
@@ -404,7 +403,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attr is an attribute by its name without a prefix.
+// attr returns an attribute by its name without a prefix.
 func attr(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -433,7 +432,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// column is the number of a column, counted from 0, in a reference such as AB12, or -1.
+// column returns the number of a column, counted from 0, in a reference such as AB12, or -1.
 func column(ref string) int {
 	n := 0
 	for _, c := range ref {
@@ -445,7 +444,7 @@ func column(ref string) int {
 	return n - 1
 }
 
-// number is a small number of an attribute; nonsense is 0.
+// number returns a small number of an attribute; nonsense is 0.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {

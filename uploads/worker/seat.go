@@ -57,7 +57,7 @@ func (c *Converter) seat(jail sandbox.Provider, job string) (s seat, err error) 
 	return s, nil
 }
 
-// from is the way to a file from the folder in which a job starts.
+// from returns the way to a file from the folder in which a job starts.
 func (c *Converter) from(job, file string) (string, error) {
 	start, err := filepath.EvalSymlinks(filepath.Join(c.dirs.Root, "threads", job, "user-data", "workspace"))
 	if err == nil {

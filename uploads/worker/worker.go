@@ -174,7 +174,7 @@ func (c *Converter) run(ctx context.Context, jail sandbox.Provider, t task, data
 	return out, err
 }
 
-// reads says whether a file needs the PDF reader.
+// reads reports whether a file needs the PDF reader.
 func (c *Converter) reads(f *os.File, head []byte) bool {
 	n, err := f.ReadAt(head, 0)
 	return (err == nil || errors.Is(err, io.EOF)) && convert.IsPDF(head[:n])

@@ -21,7 +21,7 @@ func Edit(p views.AgentPage) templ.Component { return i18n.In(p.Shell.Lang, edit
 // Skills lists what agents can do beside their tools.
 func Skills(p views.SkillsPage) templ.Component { return i18n.In(p.Shell.Lang, skills(p)) }
 
-// Skill is one of them in full.
+// Skill renders one of them in full.
 func Skill(p views.SkillPage) templ.Component { return i18n.In(p.Shell.Lang, skill(p)) }
 
 // InstallSkill asks whether a skill from a chat is to be installed.
@@ -29,7 +29,7 @@ func InstallSkill(p views.SkillInstallPage) templ.Component {
 	return i18n.In(p.Shell.Lang, installSkill(p))
 }
 
-// Missing is the page of an agent or a skill that is not there.
+// Missing renders the page of an agent or a skill that is not there.
 func Missing(p views.MissingPage) templ.Component { return i18n.In(p.Shell.Lang, missing(p)) }
 
 func missingKey(p views.MissingPage) string {
@@ -63,7 +63,7 @@ func groupText(ctx context.Context, name string) string {
 	return name
 }
 
-// action is where the form of an agent goes.
+// action returns where the form of an agent goes.
 func action(f views.AgentForm) string {
 	if f.New {
 		return views.AgentActionsURL

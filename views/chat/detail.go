@@ -64,8 +64,8 @@ func detailOf(s views.Step) detail {
 	return detail{fields: fieldsOf(s.Args)}
 }
 
-// fieldsOf are the arguments one by one, in the order of the model. What the line of a step
-// says as a rule is left out.
+// fieldsOf returns the arguments one by one, in the order of the model. What the line of a step says as a rule is left
+// out.
 func fieldsOf(raw json.RawMessage) (out []field) {
 	if len(raw) > maxDetail {
 		return nil

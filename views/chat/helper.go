@@ -23,7 +23,7 @@ func helperFacts(ctx context.Context, s views.Step) string {
 	return strings.Join(facts, " · ")
 }
 
-// helperLast is the last thing it did, or what came of it.
+// helperLast returns the last thing it did, or what came of it.
 func helperLast(ctx context.Context, s views.Step) string {
 	if s.Helper.Doing != nil {
 		did := *s.Helper.Doing

@@ -12,7 +12,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// when is a moment as short as it can be: the time today, the day this year.
+// when returns a moment as short as it can be: the time today, the day this year.
 func when(ctx context.Context, now, at time.Time) string {
 	at = at.In(now.Location())
 	switch views.Day(now, at) {

@@ -15,10 +15,10 @@ const minGroup = 3
 // in a row. A step that runs, failed or was stopped stays on its own.
 type Node struct{ Steps []views.Step }
 
-// Grouped tells whether the node is a group.
+// Grouped reports whether the node is a group.
 func (n Node) Grouped() bool { return len(n.Steps) > 1 }
 
-// ID is the id of the node's element.
+// ID returns the id of the node's element.
 func (n Node) ID() string {
 	s := &n.Steps[0]
 	switch {
@@ -34,7 +34,7 @@ func (n Node) ID() string {
 	return "s-" + s.ID
 }
 
-// Nodes are the entries of a trail with these steps; they share their memory.
+// Nodes returns the entries of a trail with these steps; they share their memory.
 func Nodes(steps []views.Step) []Node {
 	out := make([]Node, 0, len(steps))
 	for i := 0; i < len(steps); {
@@ -56,14 +56,14 @@ func Nodes(steps []views.Step) []Node {
 	return out
 }
 
-// groupable tells whether a step may be one of a group. Helpers, and pages with
-// their pictures, are worth a line each.
+// groupable reports whether a step may be one of a group. Helpers, and pages with their pictures, are worth a line
+// each.
 func groupable(s *views.Step) bool {
 	return s.Kind != views.StepReasoning && s.Kind != views.StepNote && s.Kind != views.StepRetry &&
 		stateOf(*s) == views.StepDone && s.Tool != "task" && !alone[s.Tool] && !browsing(s.Tool)
 }
 
-// summarize says what the calls of a group did together.
+// summarize reports what the calls of a group did together.
 func summarize(ctx context.Context, n Node) line {
 	l := describe(ctx, n.Steps[0])
 	targets := map[string]bool{}

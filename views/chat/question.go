@@ -64,7 +64,7 @@ func doneTodos(list []views.Todo) int {
 	return n
 }
 
-// planned tells whether all of a plan is done.
+// planned reports whether all of a plan is done.
 func planned(list []views.Todo) bool { return doneTodos(list) == len(list) }
 
 func planID(list []views.Todo) string {
@@ -80,7 +80,7 @@ func planItemID(t views.Todo) string {
 	return "plan-" + hex.EncodeToString(sum[:6])
 }
 
-// currentTodo is the item under way, or the next one.
+// currentTodo returns the item under way, or the next one.
 func currentTodo(list []views.Todo) string {
 	next := ""
 	for _, t := range list {

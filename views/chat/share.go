@@ -10,7 +10,7 @@ import (
 	"fawn/views/markdown"
 )
 
-// SharePage is the page or the inside of the dialog about the link of a chat.
+// SharePage renders the page or the inside of the dialog about the link of a chat.
 func SharePage(p views.SharePage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, shareModal(p))
@@ -18,7 +18,7 @@ func SharePage(p views.SharePage) templ.Component {
 	return i18n.In(p.Shell.Lang, sharePage(p))
 }
 
-// SharedPage is the whole page that a link leads to.
+// SharedPage renders the whole page that a link leads to.
 func SharedPage(p views.SharedPage) templ.Component { return i18n.In(p.Shell.Lang, sharedPage(p)) }
 
 func shareKey(shared bool) string {

@@ -7,7 +7,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// mentionText says what an agent is for.
+// mentionText reports what an agent is for.
 func mentionText(ctx context.Context, a views.Partner) string {
 	if a.Name == "fawn" {
 		return i18n.C(ctx, "slash.lead")
@@ -15,7 +15,7 @@ func mentionText(ctx context.Context, a views.Partner) string {
 	return views.Safe(a.Text)
 }
 
-// promptText says what a kept prompt is for, or how it begins.
+// promptText reports what a kept prompt is for, or how it begins.
 func promptText(p views.SavedPrompt) string {
 	if p.About != "" {
 		return views.Safe(p.About)

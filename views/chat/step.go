@@ -85,8 +85,8 @@ func readArgs(raw json.RawMessage) args {
 	return a
 }
 
-// describe says what a step does or did. Adding a tool with words of its own
-// means one case here and two keys in the catalogue.
+// describe reports what a step does or did. Adding a tool with words of its own means one case here and two keys in the
+// catalogue.
 func describe(ctx context.Context, s views.Step) line {
 	t := func(key string, args ...any) string { return i18n.C(ctx, key, args...) }
 	running := s.State == views.StepRun || s.State == views.StepWait
@@ -192,7 +192,7 @@ func describe(ctx context.Context, s views.Step) line {
 	return l
 }
 
-// element is the name of what a step in the browser used, in quotes; "" while it isn't known.
+// element returns the name of what a step in the browser used, in quotes; "" while it isn't known.
 func element(ctx context.Context, s views.Step) string {
 	name := ""
 	if s.Browser != nil {
@@ -217,16 +217,16 @@ func pageName(b *views.Browsed) string {
 	return shortURL(b.Address)
 }
 
-// browsing tells whether a tool acts in the browser.
+// browsing reports whether a tool acts in the browser.
 func browsing(tool string) bool { return strings.HasPrefix(tool, "browser_") }
 
-// Saying is a step in one phrase, for people who do not see the page.
+// Saying returns a step in one phrase, for people who do not see the page.
 func Saying(ctx context.Context, s views.Step) string {
 	l := describe(ctx, s)
 	return strings.TrimSpace(l.verb + " " + l.target)
 }
 
-// StepClass is the class of a step's element; live, a how "class" swap sets it.
+// StepClass returns the class of a step's element; live, a how "class" swap sets it.
 func StepClass(k views.StepKind, s views.StepState) string {
 	if s == "" {
 		s = views.StepDone
@@ -248,7 +248,7 @@ func headID(s views.Step) string {
 	return "sh-" + s.ID
 }
 
-// textID is the element that holds the text of reasoning or of a note.
+// textID returns the element that holds the text of reasoning or of a note.
 func textID(s views.Step) string {
 	if s.Kind == views.StepNote {
 		return "nt-" + s.ID
@@ -334,8 +334,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// preview is the part of a command's output that is shown without opening the
-// step: its last lines.
+// preview returns the part of a command's output that is shown without opening the step: its last lines.
 func preview(s views.Step) string {
 	if browsing(s.Tool) {
 		return ""
@@ -350,7 +349,7 @@ func preview(s views.Step) string {
 	return views.SafeLines(strings.Join(lines, "\n"))
 }
 
-// prettyArgs is the raw input of a tool, indented when it is JSON.
+// prettyArgs returns the raw input of a tool, indented when it is JSON.
 func prettyArgs(s views.Step) string {
 	if len(s.Args) == 0 || bytes.Equal(bytes.TrimSpace(s.Args), []byte("{}")) {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// FilePage is a file, or the list of files, as a whole page.
+// FilePage renders a file, or the list of files, as a whole page.
 func FilePage(p views.FilePage) templ.Component { return i18n.In(p.Shell.Lang, filePage(normal(p))) }
 
 // Panel is what is inside element panel: one file, or the list of files. Wrapped
@@ -22,7 +22,7 @@ func Panel(p views.Panel) templ.Component {
 	return panel(normal(views.FilePage{Panel: p}).Panel)
 }
 
-// Content is one file of a panel without the bar above it, for pages that have one of their own.
+// Content renders one file of a panel without the bar above it, for pages that have one of their own.
 func Content(p views.Panel) templ.Component {
 	return body(normal(views.FilePage{Panel: p}).Panel, true)
 }
@@ -37,7 +37,7 @@ func normal(p views.FilePage) views.FilePage {
 	return p
 }
 
-// Icon is the symbol for a kind of file.
+// Icon returns the symbol for a kind of file.
 func Icon(k views.FileKind) string {
 	switch k {
 	case views.KindMarkdown, views.KindPDF, views.KindDocument:
@@ -69,7 +69,7 @@ func kind(f views.File) views.FileKind {
 	return views.KindOf(f.Path, "")
 }
 
-// facts is the small line of a card: kind, size, new.
+// facts returns the small line of a card: kind, size, new.
 func facts(ctx context.Context, f views.File) string {
 	parts := []string{i18n.C(ctx, "files.kind."+string(kind(f)))}
 	if f.Bytes > 0 {
@@ -196,7 +196,7 @@ func language(f *views.FileView) string {
 	return f.Name()
 }
 
-// citedLine is the line that a file opens at, 0 for none.
+// citedLine returns the line that a file opens at, 0 for none.
 func citedLine(f *views.FileView) int {
 	digits, ok := strings.CutPrefix(f.At, "line-")
 	n, err := strconv.Atoi(digits)
@@ -206,7 +206,7 @@ func citedLine(f *views.FileView) int {
 	return n
 }
 
-// numbered are the numbers of a text's lines as HTML, with a mark at the one it opens at.
+// numbered returns the numbers of a text's lines as HTML, with a mark at the one it opens at.
 func numbered(f *views.FileView) string {
 	all, line := lineNumbers(f.Text), strconv.Itoa(citedLine(f))
 	i := strings.Index("\n"+all, "\n"+line+"\n") // no line is 0
@@ -314,10 +314,10 @@ func isNumber(s string) bool {
 // openChanges is how many files of a run show what changed at once.
 const openChanges = 8
 
-// shortPath is a virtual path without what all have.
+// shortPath returns a virtual path without what all have.
 func shortPath(p string) string { return strings.TrimPrefix(p, "mnt/user-data/") }
 
-// sizes tells how large a file was and is.
+// sizes reports how large a file was and is.
 func sizes(c views.Change) string {
 	switch {
 	case c.Was < 0 && c.Is < 0:

@@ -43,9 +43,8 @@ func Match(accept string) string {
 	return English
 }
 
-// T is the sentence for key in lang, formatted with args as fmt.Sprintf does.
-// An unknown language reads English; an unknown key comes back itself, so that
-// a hole is seen and nothing breaks.
+// T returns the sentence for key in lang, formatted with args as fmt.Sprintf does. An unknown language reads English;
+// an unknown key comes back itself, so that a hole is seen and nothing breaks.
 func T(lang, key string, args ...any) string {
 	s, ok := catalogue(lang)[key]
 	if !ok {
@@ -113,7 +112,7 @@ func With(ctx context.Context, lang string) context.Context {
 	return context.WithValue(ctx, langKey{}, lang)
 }
 
-// Lang is the language of the context, English when none was set.
+// Lang returns the language of the context, English when none was set.
 func Lang(ctx context.Context) string {
 	if l, ok := ctx.Value(langKey{}).(string); ok && l != "" {
 		return l

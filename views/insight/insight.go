@@ -14,10 +14,10 @@ import (
 	"fawn/views/i18n"
 )
 
-// Inspect is the page of a run's calls.
+// Inspect renders the page of a run's calls.
 func Inspect(p views.InspectPage) templ.Component { return i18n.In(p.Shell.Lang, inspect(p)) }
 
-// Usage is the page of what everything took.
+// Usage renders the page of what everything took.
 func Usage(p views.UsageHome) templ.Component { return i18n.In(p.Shell.Lang, usage(p)) }
 
 func kindKey(kind string) string { return "inspect.kind." + kind }
@@ -56,7 +56,7 @@ func money(s views.Spent) string {
 	return strings.Join(parts, " + ")
 }
 
-// took is a duration, in milliseconds when it is short.
+// took returns a duration, in milliseconds when it is short.
 func took(lang string, d time.Duration) string {
 	if d < time.Second {
 		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + " ms"
@@ -69,7 +69,7 @@ func number(n int) string { return strconv.Itoa(n) }
 // width is that of a part of a bar; a call that took nothing is seen all the same.
 func width(from, to int) string { return strconv.Itoa(max(to-from, 4)) }
 
-// callURL is the page with one call open.
+// callURL returns the page with one call open.
 func callURL(p views.InspectPage, c views.Call) templ.SafeURL {
 	return templ.SafeURL(views.InspectURL(p.ThreadID, p.RunID) + "?call=" + c.ID + "#call")
 }
@@ -133,7 +133,7 @@ type tableRow struct {
 	URL   templ.SafeURL // where its name leads, "" for nowhere
 }
 
-// dayRows are the days with something in them, newest first.
+// dayRows returns the days with something in them, newest first.
 func dayRows(days []views.DaySpent) (out []tableRow) {
 	for i := len(days) - 1; i >= 0; i-- {
 		if d := days[i]; d.Runs+d.Spent.Input+d.Spent.Output > 0 {

@@ -11,7 +11,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// Title is the title of a chat fit for one line; a chat without one has a name too.
+// Title returns the title of a chat fit for one line; a chat without one has a name too.
 func Title(ctx context.Context, title string) string {
 	if s := views.Unmarked(views.Safe(title)); s != "" {
 		return s
@@ -61,8 +61,8 @@ func stay(s views.Shell) templ.Attributes {
 	return templ.Attributes{"data-here": s.Stay, "data-gone": views.GoneURL}
 }
 
-// reading is the size of text and the widths that the reader chose, where they are not the
-// usual. The style sheet knows each of them by its number, so no page needs a style of its own.
+// reading returns the size of text and the widths that the reader chose, where they are not the usual. The style sheet
+// knows each of them by its number, so no page needs a style of its own.
 func reading(s views.Shell) templ.Attributes {
 	a := templ.Attributes{}
 	chosen := map[string]int{"data-size": s.Size, "data-sidew": s.Columns.Side, "data-panelw": s.Columns.Panel}
@@ -90,7 +90,7 @@ func (g grip) widths() []int {
 	return views.SideWidths()
 }
 
-// at is the width of the column of g, chosen or usual.
+// at returns the width of the column of g, chosen or usual.
 func (g grip) at(c views.Columns) int {
 	switch {
 	case g == panelGrip && c.Panel != 0:

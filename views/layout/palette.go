@@ -34,7 +34,7 @@ func (c command) text(ctx context.Context) string {
 	return i18n.C(ctx, c.Label)
 }
 
-// commands are all of them, those of the chat first.
+// commands returns all of them, those of the chat first.
 func commands() []command {
 	return []command{
 		{Label: "cmd.copy", Icon: "copy", Do: "copy", Keys: "C", Chat: true, Also: "also.copy"},
@@ -127,7 +127,7 @@ func sections(who *views.Who) (list []command) {
 	return list
 }
 
-// SectionIcon is the icon of a section of the settings.
+// SectionIcon returns the icon of a section of the settings.
 func SectionIcon(section string) string {
 	switch section {
 	case "appearance":
@@ -179,7 +179,7 @@ func typed() []command {
 	}
 }
 
-// offered are the commands that fit the query, those first whose names say best what was asked for.
+// offered returns the commands that fit the query, those first whose names say best what was asked for.
 func offered(ctx context.Context, p views.Palette) (list []command) {
 	query := strings.ToLower(strings.TrimSpace(p.Query))
 	all := commands()
@@ -223,7 +223,7 @@ const (
 	samePhrase = 16 // the query stands among the other words as it is
 )
 
-// fit tells how well a command fits a query, 0 for not at all. Each word must be found; small words need not.
+// fit reports how well a command fits a query, 0 for not at all. Each word must be found; small words need not.
 func fit(query, name, also string) int {
 	words := strings.Fields(query)
 	if rest := slices.DeleteFunc(slices.Clone(words), small); len(rest) > 0 {
@@ -289,8 +289,8 @@ func hasHan(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
-// fitHan is the same for Chinese, which has no spaces between words: the whole counts most, else each two signs that
-// are found, of which there must be half.
+// fitHan returns the same for Chinese, which has no spaces between words: the whole counts most, else each two signs
+// that are found, of which there must be half.
 func fitHan(w, name, also string) int {
 	switch {
 	case strings.Contains(name, w):
@@ -315,7 +315,7 @@ func fitHan(w, name, also string) int {
 	return max(1, score/(len(signs)-1))
 }
 
-// combinations are the keys of a command, each as its parts.
+// combinations returns the keys of a command, each as its parts.
 func combinations(keys string) (list [][]string) {
 	for _, k := range strings.Split(keys, " or ") {
 		if k != "" {

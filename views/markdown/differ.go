@@ -47,13 +47,12 @@ type Differ struct {
 
 type block struct{ html string }
 
-// NewDiffer makes a Differ whose reader shows an empty message.
+// NewDiffer returns a Differ whose reader shows an empty message.
 func NewDiffer(o Options) *Differ { return &Differ{o: o, tail: newRoot()} }
 
-// Patch returns the steps that bring the reader from the last text to full.
-// full must begin with the last text; if it is shorter, everything is shown
-// anew. With final the result is exactly Render(full), and the Differ is used
-// up. The work of a patch that is not final depends on the open tail only.
+// Patch returns the steps that bring the reader from the last text to full. full must begin with the last text; if it
+// is shorter, everything is shown again. With final the result is exactly Render(full), and the Differ is used up. The
+// work of a patch that is not final depends on the open tail only.
 func (d *Differ) Patch(full string, final bool) []Op {
 	var ops []Op
 	if len(full) < d.seen {

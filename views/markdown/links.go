@@ -77,7 +77,7 @@ func (w *writer) resolveFile(escaped string) target {
 	return target{href: w.o.fileURL(p), file: p}
 }
 
-// fileURL is the page of a file.
+// fileURL returns the page of a file.
 func (o *Options) fileURL(p string) string {
 	if o.Share != "" {
 		return "/share/" + url.PathEscape(o.Share) + "/files/" + escapePath(p)
@@ -194,7 +194,7 @@ func isPicture(file string) bool {
 	return false
 }
 
-// plain is the text of the children of n.
+// plain returns the text of the children of n.
 func (w *writer) plain(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(c ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -222,7 +222,7 @@ func citation(s string) (string, bool) {
 	return strings.TrimSpace(title), ok
 }
 
-// Host is the site name of an address as people know it.
+// Host returns the site name of an address as people know it.
 func Host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -51,7 +51,7 @@ type Options struct {
 	Prefix   string // makes ids of footnotes unique on the page; usually the message id
 }
 
-// Render is the HTML of a finished text.
+// Render returns the HTML of a finished text.
 func Render(src string, o Options) string {
 	src, cut := capSource(src, o)
 	var b bytes.Buffer
@@ -63,16 +63,15 @@ func Render(src string, o Options) string {
 	return clean(b.Bytes())
 }
 
-// Partial is the HTML of a text that is still growing: what a Differ shows
-// after it has seen src, whatever steps it took to get there.
+// Partial returns the HTML of a text that is still growing: what a Differ shows after it has seen src, whatever steps
+// it took to get there.
 func Partial(src string, o Options) string {
 	d := NewDiffer(o)
 	d.Patch(src, false)
 	return d.HTML()
 }
 
-// Plain is the text of src without marks, cut to about limit bytes at a rune;
-// for titles and announcements.
+// Plain returns the text of src without marks, cut to about limit bytes at a rune; for titles and announcements.
 func Plain(src string, limit int) string {
 	src = src[:runeCut(src, min(4*limit+256, 64<<10))]
 	source := []byte(src)
@@ -124,8 +123,7 @@ var engine = sync.OnceValue(func() goldmark.Markdown {
 
 func parse(source []byte) ast.Node { return engine().Parser().Parse(text.NewReader(source)) }
 
-// runeCut is the largest length up to n at which s can be cut without
-// splitting a rune.
+// runeCut returns the largest length up to n at which s can be cut without splitting a rune.
 func runeCut(s string, n int) int {
 	if n >= len(s) {
 		return len(s)

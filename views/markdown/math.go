@@ -139,19 +139,18 @@ func at[T string | []byte](s T, i int, what string) bool {
 	return len(s)-i >= len(what) && string(s[i:i+len(what)]) == what
 }
 
-// inner is a formula without what stands around it.
+// inner returns a formula without what stands around it.
 func inner(s string) (tex string, display bool) {
 	end := closer(s)
 	return strings.TrimSpace(s[len(end) : len(s)-len(end)]), isDisplay(s)
 }
 
-// mathSpan is the length of the formula that s begins with, 0 if there is none.
-// open says that there is none yet, but one may be on its way. before is the
-// character before s. With lines the formula may go on over the ends of lines,
+// mathSpan returns the length of the formula that s begins with, 0 if there is none. open says that there is none yet,
+// but one may be on its way. before is the character before s. With lines the formula may go on over the ends of lines,
 // though not over an empty one.
 //
-// It looks no further than to where the next formula could begin, so that a text
-// of beginnings costs no more than its length.
+// It looks no further than to where the next formula could begin, so that a text of beginnings costs no more than its
+// length.
 func mathSpan[T string | []byte](s T, before rune, lines bool) (n int, open bool) {
 	end := closer(s)
 	if end == "" || end == "$" && (isWord(before) || before == '$') {
@@ -255,8 +254,8 @@ func letters(s string) int {
 	return n
 }
 
-// openMath is where a formula begins at the end of a growing block that is not
-// whole yet, or the length of the block.
+// openMath returns where a formula begins at the end of a growing block that is not whole yet, or the length of the
+// block.
 func openMath(block string) int {
 	if len(block) > maxMend {
 		return len(block)

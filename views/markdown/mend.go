@@ -90,8 +90,8 @@ func cells(row string) int {
 	return n
 }
 
-// inlineStart is where the innermost block of a run of lines begins: marks never
-// pair across list items, quotes' ends or table cells.
+// inlineStart returns where the innermost block of a run of lines begins: marks never pair across list items, quotes'
+// ends or table cells.
 func inlineStart(block string) int {
 	start, pos := 0, 0
 	for line := range strings.Lines(block) {
@@ -298,8 +298,7 @@ func (m *mender) link(i int) int {
 	return len(s)
 }
 
-// linkEnd is the end of the link that begins with the bracket at i. ok is false
-// while it is not whole.
+// linkEnd returns the end of the link that begins with the bracket at i. ok is false while it is not whole.
 func linkEnd(s string, i int) (end int, ok bool) {
 	depth := 0
 	for j := i; j < len(s); j++ {
@@ -340,7 +339,7 @@ func linkEnd(s string, i int) (end int, ok bool) {
 	return 0, false
 }
 
-// run is the length of the run of equal bytes s begins with.
+// run returns the length of the run of equal bytes s begins with.
 func run(s string) int {
 	n := 1
 	for n < len(s) && s[n] == s[0] {

@@ -105,7 +105,7 @@ func citedPlaces(s string) []citedPlace {
 	return all
 }
 
-// closing is where the bracket that s begins with is closed, -1 where it is not.
+// closing returns where the bracket that s begins with is closed, -1 where it is not.
 func closing(s []byte) int {
 	open, shut := s[0], byte(']')
 	if open == '(' {
@@ -135,21 +135,21 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// isFileName says whether a text can be the name of an upload.
+// isFileName reports whether a text can be the name of an upload.
 func isFileName(s string) bool {
 	return s == strings.TrimSpace(s) && strings.LastIndexByte(s, '.') > 0 && len(s) <= 255 && SafeText(s) == s &&
 		!strings.ContainsAny(s, "/\\\x00\n") && !strings.HasPrefix(s, ".")
 }
 
-// isDocumentPath says whether a text can be the path of a document of a collection: Handbook/guide.md.
+// isDocumentPath reports whether a text can be the path of a document of a collection: Handbook/guide.md.
 func isDocumentPath(s string) bool {
 	name, doc, ok := strings.Cut(s, "/")
 	return ok && name != "" && doc != "" && s == strings.TrimSpace(s) && SafeText(s) == s &&
 		!strings.ContainsAny(s, "\\\x00\n") && !strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "http:") && !strings.HasPrefix(s, "https:")
 }
 
-// PlaceOf is the place in a file that words name, such as page-7 for "p. 7" or "pp. 7–9", in
-// the form that addresses have; empty when they name none.
+// PlaceOf returns the place in a file that words name, such as page-7 for "p. 7" or "pp. 7–9", in the form that
+// addresses have; empty when they name none.
 func PlaceOf(words string) string {
 	for _, k := range []struct{ word, kind string }{
 		{"pages", "page"}, {"page", "page"}, {"pp.", "page"}, {"p.", "page"}, {"slide", "slide"}, {"sheet", "sheet"},
@@ -170,7 +170,7 @@ func PlaceOf(words string) string {
 	return ""
 }
 
-// IsPlace says whether s is a place as addresses have it.
+// IsPlace reports whether s is a place as addresses have it.
 func IsPlace(s string) bool {
 	kind, n, ok := strings.Cut(s, "-")
 	return ok && PlaceOf(kind+" "+n) == s
@@ -220,7 +220,7 @@ func (w *writer) reference(n *reference) {
 	}
 }
 
-// cited is where a place that is named can be read; nowhere if there is no such upload.
+// cited returns where a place that is named can be read; nowhere if there is no such upload.
 func (w *writer) cited(p citedPlace) target {
 	if w.o.Uploaded == nil || w.inLink > 0 || w.looked == maxReferences {
 		return target{}
@@ -246,7 +246,7 @@ func (w *writer) citeFile(t target, written string) {
 	w.raw(end)
 }
 
-// in is a file's address at a place in it.
+// in returns a file's address at a place in it.
 func (t target) in(at string) target {
 	if t.file != "" && at != "" {
 		t.at, t.href = at, t.href+"?at="+at+"#at-"+at
@@ -272,8 +272,8 @@ func (w *writer) mark(src string) bool {
 // uploadsKey is for the context in which texts are rendered.
 type uploadsKey struct{}
 
-// WithUploads is a context in which references to uploads become links: has says whether a
-// thread has an upload of a name, or its reader a document of a path.
+// WithUploads returns a context in which references to uploads become links: has says whether a thread has an upload of
+// a name, or its reader a document of a path.
 func WithUploads(ctx context.Context, has func(thread, name string) bool) context.Context {
 	return context.WithValue(ctx, uploadsKey{}, has)
 }

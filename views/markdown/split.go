@@ -160,8 +160,7 @@ func isListStart(line string) bool {
 	return n < len(t) && (t[n] == ' ' || t[n] == '\t' || t[n] == '\n')
 }
 
-// htmlEnd is the end mark of an HTML block that may contain blank lines, empty
-// for any other line.
+// htmlEnd returns the end mark of an HTML block that may contain blank lines, empty for any other line.
 func htmlEnd(line string) string {
 	t := strings.ToLower(strings.TrimLeft(line, " "))
 	if t == "" || t[0] != '<' {

@@ -36,10 +36,9 @@ const (
 // too long or wants to define commands.
 var ErrRefused = errors.New("formula refused")
 
-// Render is the MathML of a formula without its dollar signs, as display or in a
-// line of text. It is one math element in the form browsers write it. The error
-// is ErrRefused, or says what TeX does not understand. The result depends on the
-// arguments only and is kept for the next time.
+// Render returns the MathML of a formula without its dollar signs, as display or in a line of text. It is one math
+// element in the form browsers write it. The error is ErrRefused, or says what TeX does not understand. The result
+// depends on the arguments only and is kept for the next time.
 func Render(tex string, display bool) (string, error) {
 	if err := check(tex); err != nil {
 		return "", err
@@ -79,7 +78,7 @@ func check(tex string) error {
 	return nil
 }
 
-// command is the name that s begins with, after a backslash.
+// command returns the name that s begins with, after a backslash.
 func command(s string) string {
 	n := 0
 	for n < len(s) && (s[n] >= 'a' && s[n] <= 'z' || s[n] >= 'A' && s[n] <= 'Z' || s[n] == '@') {

@@ -11,7 +11,7 @@ import (
 	"fawn/views/part"
 )
 
-// ChannelApp is one chat app of the section, which the page asks for again while a code waits to be used.
+// ChannelApp renders one chat app of the section, which the page asks for again while a code waits to be used.
 func ChannelApp(lang string, a views.ChannelApp) templ.Component { return i18n.In(lang, channelApp(a)) }
 
 // ChannelTest is what signing in with credentials showed.
@@ -19,7 +19,7 @@ func ChannelTest(lang string, t views.ChannelTest) templ.Component {
 	return i18n.In(lang, channelTest(t))
 }
 
-// botPages are where the platforms have their bots made.
+// botPages returns where the platforms have their bots made.
 func botPages() map[string]string {
 	return map[string]string{
 		"telegram": "https://t.me/BotFather",
@@ -52,7 +52,7 @@ const slackManifest = `{
   }
 }`
 
-// channelHow says how a bot is made on its platform; "" where there is nothing to say.
+// channelHow reports how a bot is made on its platform; "" where there is nothing to say.
 func channelHow(ctx context.Context, name string) string {
 	key := "channels.how." + name
 	if s := i18n.C(ctx, key); s != key {
@@ -98,14 +98,14 @@ func channelState(ctx context.Context, a views.ChannelApp) string {
 	return i18n.C(ctx, "channels.state."+string(a.State))
 }
 
-// set tells whether there is a bot to look after.
+// set reports whether there is a bot to look after.
 func set(a views.ChannelApp) bool { return a.State != views.ChannelNew && a.State != views.ChannelOff }
 
 func pairedURL(a views.ChannelApp) string {
 	return views.ChannelURL(a.Name, "paired") + "?since=" + strconv.FormatInt(a.Offer.Since, 10)
 }
 
-// personText is an account besides its name.
+// personText returns an account besides its name.
 func personText(p views.ChannelPerson) string {
 	if p.Workspace != "" {
 		return views.Safe(p.Account + " · " + p.Workspace)
@@ -113,7 +113,7 @@ func personText(p views.ChannelPerson) string {
 	return views.Safe(p.Account)
 }
 
-// undeliveredTo is the chat that an answer did not reach.
+// undeliveredTo returns the chat that an answer did not reach.
 func undeliveredTo(ctx context.Context, u views.Undelivered) string {
 	return part.AppName(ctx, u.App) + " · " + views.Safe(u.Chat)
 }

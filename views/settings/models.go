@@ -45,7 +45,7 @@ func submitKey(f views.ModelForm) string {
 	return "models.add"
 }
 
-// shown tells whether a field of that name is on the form, so that its problem can stand there.
+// shown reports whether a field of that name is on the form, so that its problem can stand there.
 func shown(name string) bool {
 	switch name {
 	case "name", "model", "base_url", "api_key", "display_name":
@@ -80,7 +80,7 @@ func probeGood(ctx context.Context, p views.Probe) string {
 	return s
 }
 
-// probeBad says what is wrong with which model; without a model, with the server.
+// probeBad reports what is wrong with which model; without a model, with the server.
 func probeBad(ctx context.Context, p views.Probe) string {
 	if p.Name == "" {
 		return probeCause(ctx, p)
@@ -99,7 +99,7 @@ func probeCause(ctx context.Context, p views.Probe) string {
 	return i18n.C(ctx, "models.cause."+p.Cause)
 }
 
-// probeWords are the provider's own, with the status of its answer in front.
+// probeWords returns the provider's own, with the status of its answer in front.
 func probeWords(p views.Probe) string {
 	text := strings.TrimSpace(p.Error)
 	if p.Status != 0 {

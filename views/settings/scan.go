@@ -10,7 +10,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// ChannelScan is the sign-in by QR code of an app.
+// ChannelScan renders the sign-in by QR code of an app.
 func ChannelScan(lang string, a views.ChannelApp) templ.Component {
 	return i18n.In(lang, channelScan(a))
 }
@@ -25,7 +25,7 @@ func scanTrigger(s views.ChannelScan) string {
 	return "load delay:1s, submit"
 }
 
-// scanText says how far a sign-in is.
+// scanText reports how far a sign-in is.
 func scanText(ctx context.Context, s views.ChannelScan) string {
 	if s.Problem != "" {
 		key := "channels.scan.problem." + s.Problem

@@ -15,7 +15,7 @@ import (
 	"fawn/views/part"
 )
 
-// Page is the list of scheduled tasks with the form for a new one.
+// Page renders the list of scheduled tasks with the form for a new one.
 func Page(p views.TasksPage) templ.Component { return i18n.In(p.Shell.Lang, page(p)) }
 
 func name(ctx context.Context, t views.Task) string {
@@ -42,7 +42,7 @@ func nextText(ctx context.Context, t views.Task, now time.Time) string {
 	return moment(ctx, now, t.Next, zone(t))
 }
 
-// chatName is a chat of a chat app as people know it.
+// chatName returns a chat of a chat app as people know it.
 func chatName(ctx context.Context, c views.TaskChat) string {
 	switch {
 	case c.Name == "":
@@ -53,7 +53,7 @@ func chatName(ctx context.Context, c views.TaskChat) string {
 	return part.AppName(ctx, c.App) + " · " + views.Safe(c.Name)
 }
 
-// zone is where the times of a task are told; one that is not known is UTC.
+// zone returns where the times of a task are told; one that is not known is UTC.
 func zone(t views.Task) *time.Location {
 	if loc, err := time.LoadLocation(t.Zone); err == nil {
 		return loc
@@ -107,7 +107,7 @@ func scheduleText(ctx context.Context, cron string) string {
 	return i18n.C(ctx, "tasks.on.day", when, fmt.Sprintf("%02d:%02d", hour, minute))
 }
 
-// zones are the time zones to choose from, own among them. A script adds all that its browser knows.
+// zones returns the time zones to choose from, own among them. A script adds all that its browser knows.
 func zones(own string) []string {
 	list := []string{"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi",
 		"America/Anchorage", "America/Bogota",

@@ -102,7 +102,7 @@ func (u *Update) empty() bool {
 // stopSigns are the reactions that ask to stop. Telegram offers only the last of them.
 const stopSigns = "🛑⛔✋👎"
 
-// stopSign tells whether an emoji asks to stop, whatever its skin tone.
+// stopSign reports whether an emoji asks to stop, whatever its skin tone.
 func stopSign(emoji string) bool {
 	emoji = strings.TrimRight(emoji, "\ufe0f🏻🏼🏽🏾🏿")
 	return emoji != "" && strings.Contains(stopSigns, emoji)

@@ -28,7 +28,7 @@ func discordText() *dialect {
 		bullet: "- ", languages: true, link: markdownLink(esc)}
 }
 
-// feishuText is the Markdown of cards. Special characters are written as references, <at> among them.
+// feishuText returns the Markdown of cards. Special characters are written as references, <at> among them.
 func feishuText() *dialect {
 	esc := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "&#42;", "_", "&#95;", "~", "&#126;",
 		"`", "&#96;", "[", "&#91;", "]", "&#93;", "#", "&#35;").Replace
@@ -37,7 +37,7 @@ func feishuText() *dialect {
 		link: markdownLink(esc)}
 }
 
-// simpleText is the Markdown of DingTalk and WeCom: what all clients of theirs show.
+// simpleText returns the Markdown of DingTalk and WeCom: what all clients of theirs show.
 func simpleText() *dialect {
 	esc := backslash("\\*_`<[]")
 	return &dialect{escape: esc, verbatim: unfenced, lineStart: "#>-+", bold: "**", italic: "*", bullet: "- ",

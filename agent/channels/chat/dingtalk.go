@@ -40,7 +40,7 @@ const (
 	dingTalkPerson = "person:" // before the id of who a private chat is with
 )
 
-// NewDingTalk makes a channel. It makes no call.
+// NewDingTalk returns a channel. It makes no call.
 func NewDingTalk(cfg DingTalkConfig) (*DingTalk, error) {
 	if cfg.ClientID == "" || cfg.ClientSecret == "" {
 		return nil, errors.New("client_id or client_secret is missing")
@@ -112,7 +112,7 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 	return &Refused{Reason: text}
 }
 
-// auth is the access token, which lasts two hours.
+// auth returns the access token, which lasts two hours.
 func (d *DingTalk) auth(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	token, fresh := d.token, time.Now().Before(d.until)
@@ -270,7 +270,7 @@ type dingTalkMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// quote is the text that a message answers, as far as it is told.
+// quote returns the text that a message answers, as far as it is told.
 func (m *dingTalkMessage) quote() string {
 	var c struct {
 		Text string `json:"text"`
@@ -335,7 +335,7 @@ func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 	return u, !u.empty()
 }
 
-// render is a text as the platform wants it.
+// render returns a text as the platform wants it.
 func (d *DingTalk) render(p Post) string {
 	text := d.text.plain(p.Text)
 	if !p.Plain {

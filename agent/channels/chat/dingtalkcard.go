@@ -83,8 +83,8 @@ func (d *DingTalk) put(ctx context.Context, path string, body any) error {
 	return d.signed(ctx, call{op: "card", method: http.MethodPut, path: path, body: body}, nil)
 }
 
-// stays is the error of a card: what DingTalk refuses for good, as when the template is not there, the app may not use
-// cards or somebody deleted one, is said in a message then.
+// stays returns the error of a card: what DingTalk refuses for good, as when the template is not there, the app may not
+// use cards or somebody deleted one, is said in a message then.
 func stays(err error) error {
 	refused, never := errors.AsType[*Refused](err)
 	fatal, ended := errors.AsType[*Fatal](err)

@@ -49,7 +49,7 @@ const (
 	discordIntents = 1<<0 | 1<<9 | 1<<10 | 1<<12 | 1<<13 | 1<<15
 )
 
-// NewDiscord makes a channel. It makes no call.
+// NewDiscord returns a channel. It makes no call.
 func NewDiscord(cfg DiscordConfig) (*Discord, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")
@@ -142,7 +142,7 @@ func isID(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// discordChannel is the channel a message goes to: a topic is a thread.
+// discordChannel returns the channel a message goes to: a topic is a thread.
 func discordChannel(to Address) (string, error) {
 	id := cmp.Or(to.Topic, to.Chat)
 	if !isID(id) || !isID(to.Chat) {

@@ -104,7 +104,7 @@ func (l *discordLink) stand(ctx context.Context) error {
 	return l.closed(ctx, err)
 }
 
-// gateway is the address for a new session, of which there are a thousand a day.
+// gateway returns the address for a new session, of which there are a thousand a day.
 func (l *discordLink) gateway(ctx context.Context) (string, error) {
 	var at struct {
 		URL   string `json:"url"`

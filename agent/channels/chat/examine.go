@@ -76,7 +76,7 @@ func (t *Telegram) Examine(ctx context.Context) (out []Lack, err error) {
 	return out, nil
 }
 
-// slackNeeds are the scopes of a bot token.
+// slackNeeds returns the scopes of a bot token.
 func slackNeeds() []need {
 	return []need{{[]string{"chat:write"}, LosesAnswers}, {[]string{"im:history"}, LosesPrivate},
 		{[]string{"app_mentions:read", "channels:history"}, LosesGroups}, {[]string{"groups:history"}, LosesSecluded},
@@ -140,7 +140,7 @@ func (d *Discord) Examine(ctx context.Context) ([]Lack, error) {
 	return nil, nil
 }
 
-// feishuNeeds are the scopes of an app: im:message stands for several narrower ones.
+// feishuNeeds returns the scopes of an app: im:message stands for several narrower ones.
 func feishuNeeds() []need {
 	return []need{{[]string{"im:message:send_as_bot", "im:message"}, LosesAnswers},
 		{[]string{"im:message.p2p_msg:readonly", "im:message.p2p_msg", "im:message"}, LosesPrivate},

@@ -39,7 +39,7 @@ type Feishu struct {
 // feishuMax leaves room in a card of 30 KB.
 const feishuMax = 12000
 
-// NewFeishu makes a channel. It makes no call.
+// NewFeishu returns a channel. It makes no call.
 func NewFeishu(cfg FeishuConfig) (*Feishu, error) {
 	if cfg.AppID == "" || cfg.AppSecret == "" {
 		return nil, errors.New("app_id or app_secret is missing")
@@ -136,7 +136,7 @@ func (f *Feishu) refused(op string, r feishuReply) error {
 	return &Refused{Reason: text}
 }
 
-// auth is the header with the tenant's token, which lasts two hours.
+// auth returns the header with the tenant's token, which lasts two hours.
 func (f *Feishu) auth(ctx context.Context) (http.Header, error) {
 	f.mu.Lock()
 	token, fresh := f.token, time.Now().Before(f.until)
@@ -183,7 +183,7 @@ func (f *Feishu) Check(ctx context.Context) (Me, error) {
 	return Me{ID: bot.ID, Name: bot.Name}, nil
 }
 
-// card is a message that can be replaced in place.
+// card returns a message that can be replaced in place.
 func (f *Feishu) card(p Post) string {
 	element := map[string]any{"tag": "div", "text": map[string]any{"tag": "plain_text", "content": cmp.Or(p.Text, "…")}}
 	if !p.Plain {

@@ -158,7 +158,7 @@ func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 	return nil
 }
 
-// whole is the payload, once all of its parts are there.
+// whole returns the payload, once all of its parts are there.
 func (l *feishuLink) whole(f *feishuFrame) []byte {
 	sum, _ := strconv.Atoi(f.header("sum"))
 	seq, _ := strconv.Atoi(f.header("seq"))
@@ -280,7 +280,7 @@ func (l *feishuLink) event(payload []byte, id string) (Update, bool) {
 	return u, !u.empty()
 }
 
-// feishuUnread is the kind of content that can't be read.
+// feishuUnread returns the kind of content that can't be read.
 func feishuUnread(kind string) Content {
 	switch kind {
 	case "text", "post", "system":
@@ -293,7 +293,7 @@ func feishuUnread(kind string) Content {
 	return Other // cards, forwarded conversations, votes and the like
 }
 
-// feishuVoice is the recording of a voice message, nil where its content doesn't name one.
+// feishuVoice returns the recording of a voice message, nil where its content doesn't name one.
 func feishuVoice(message, content string) *FileRef {
 	var c struct {
 		File string `json:"file_key"`

@@ -289,7 +289,7 @@ func (c *client) ownHost(address string) error {
 	return fmt.Errorf("%s is no host of the platform", host)
 }
 
-// form is a multipart body with one file. The file is opened when it is read, so nothing of it is kept in memory.
+// form returns a multipart body with one file. The file is opened when it is read, so nothing of it is kept in memory.
 func form(fields [][2]string, name string, f File) (body io.ReadCloser, kind string, size int64, err error) {
 	var head bytes.Buffer
 	m := multipart.NewWriter(&head)
@@ -331,7 +331,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// rateOf is the *Rate of a status 429, or nil.
+// rateOf returns the *Rate of a status 429, or nil.
 func rateOf(err error) *Rate {
 	if s, ok := errors.AsType[*statusError](err); ok && s.Status == http.StatusTooManyRequests {
 		return &Rate{After: retryAfter(s.Header)}

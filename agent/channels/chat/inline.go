@@ -139,7 +139,7 @@ func webAddress(s string) bool {
 	return false
 }
 
-// inlineText is the text below n without any marks.
+// inlineText returns the text below n without any marks.
 func inlineText(n ast.Node, src []byte) []byte {
 	var b []byte
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

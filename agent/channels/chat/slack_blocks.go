@@ -118,7 +118,7 @@ func (b *slackLayout) flush() {
 	}
 }
 
-// slackTable is a table as such, nil for one that is too large.
+// slackTable returns a table as such, nil for one that is too large.
 func slackTable(n *extast.Table, src []byte) slackObject {
 	wide := len(n.Alignments)
 	if wide == 0 || wide > slackColumnsMost {
@@ -154,7 +154,7 @@ func slackTable(n *extast.Table, src []byte) slackObject {
 	return slackObject{"type": "table", "rows": rows, "column_settings": columns}
 }
 
-// slackRaw is a cell without marks. Slack takes no empty ones.
+// slackRaw returns a cell without marks. Slack takes no empty ones.
 func slackRaw(text string) slackObject {
 	return slackObject{"type": "raw_text", "text": cmp.Or(text, "–")}
 }

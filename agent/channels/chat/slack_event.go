@@ -65,7 +65,7 @@ func (f *slackFile) gone() bool {
 		f.Access == "file_not_found"
 }
 
-// slackStops are the names of the stop signs.
+// slackStops returns the names of the stop signs.
 func slackStops() []string {
 	return []string{"octagonal_sign", "no_entry", "raised_hand", "hand", "-1", "thumbsdown"}
 }
@@ -166,7 +166,7 @@ func slackTime(ts string) time.Time {
 	return time.Unix(n, 0)
 }
 
-// slackWords is a text as people see it, without the bot's name at its start, and whether it names the bot.
+// slackWords returns a text as people see it, without the bot's name at its start, and whether it names the bot.
 func slackWords(text, bot string) (string, bool) {
 	name := "<@" + bot
 	mentioned := bot != "" && (strings.Contains(text, name+">") || strings.Contains(text, name+"|"))

@@ -19,7 +19,7 @@ const (
 )
 
 // again runs sessions, one after the other, until ctx ends or one says that the owner must act. Between two it waits
-// twice as long each time, up to a minute; a session that was up begins anew. up says that the connection stands.
+// twice as long each time, up to a minute; a session that was up begins again. up says that the connection stands.
 func again(ctx context.Context, o Options, in Inbox, session func(ctx context.Context, up func()) error) error {
 	first := o.FirstWait
 	if first == 0 {

@@ -23,9 +23,10 @@ func Split(text string, l Limits) []Piece {
 	return all
 }
 
-// NextPiece is the first message of a text that begins inside the code block which fence opens, if any. Where it ends
-// depends only on what fits into it, so a text that still grows never moves an end once there is more than one piece.
-// It looks for the end of a block, a line, a sentence, a word, in this order, and keeps links and emphasis whole.
+// NextPiece returns the first message of a text that begins inside the code block which fence opens, if any. Where it
+// ends depends only on what fits into it, so a text that still grows never moves an end once there is more than one
+// piece. It looks for the end of a block, a line, a sentence, a word, in this order, and keeps links and emphasis
+// whole.
 func NextPiece(text, fence string, l Limits) Piece {
 	s := splitter{Limits: l, text: text, begins: fence}
 	if fence != "" {
@@ -139,7 +140,7 @@ func (s *splitter) cut(line string) Piece {
 	return s.end(boundary{at: s.at + fits, fence: s.fence})
 }
 
-// fits is how many bytes of line count at most room.
+// fits returns how many bytes of line count at most room.
 func (s *splitter) fits(line string, room int) int {
 	for i, r := range line {
 		if room -= s.Count(string(r)); room < 0 {
@@ -182,8 +183,8 @@ func closes(line, fence string) bool {
 	return len(line) >= len(mark) && strings.Trim(line, mark[:1]) == ""
 }
 
-// wordEnd is the best place to cut line at or before n: after a sentence in the second half, else after a word, but
-// never inside a link, a code span or emphasis that begins after the first quarter. 0 is none.
+// wordEnd returns the best place to cut line at or before n: after a sentence in the second half, else after a word,
+// but never inside a link, a code span or emphasis that begins after the first quarter. 0 is none.
 func wordEnd(line string, n int) int {
 	part := line[:n]
 	end := 0
@@ -204,7 +205,7 @@ func wordEnd(line string, n int) int {
 	return end
 }
 
-// openedAt is where the last link, code span or emphasis begins that part does not end, or -1.
+// openedAt returns where the last link, code span or emphasis begins that part does not end, or -1.
 func openedAt(part string) int {
 	if i := strings.LastIndexByte(part, '`'); i >= 0 && strings.Count(part, "`")%2 == 1 {
 		return i

@@ -42,7 +42,7 @@ const (
 	telegramPoll = 50 * time.Second
 )
 
-// NewTelegram makes a channel. It makes no call.
+// NewTelegram returns a channel. It makes no call.
 func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")
@@ -211,7 +211,7 @@ func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
 	return in.Take(ctx, batch, map[string]string{"offset": strconv.FormatInt(next, 10)})
 }
 
-// target is where a message goes.
+// target returns where a message goes.
 func telegramTarget(to Address) map[string]any {
 	body := map[string]any{"chat_id": to.Chat}
 	if n, err := strconv.ParseInt(to.Chat, 10, 64); err == nil {
@@ -305,7 +305,7 @@ func (t *Telegram) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 	return t.c.download(ctx, "download", t.c.base+"/file"+t.method+file.Path, nil, w)
 }
 
-// utf16Cut is the part of text that an entity stands for, and what is before and after it.
+// utf16Cut returns the part of text that an entity stands for, and what is before and after it.
 func utf16Cut(text string, offset, length int) (before, part, after string, ok bool) {
 	u := utf16.Encode([]rune(text))
 	if offset < 0 || length < 0 || offset > len(u) || length > len(u)-offset {

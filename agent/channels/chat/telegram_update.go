@@ -156,7 +156,7 @@ type telegramLocation struct {
 	Longitude float64 `json:"longitude"`
 }
 
-// things are the words for content that is neither text nor a file.
+// things returns the words for content that is neither text nor a file.
 func (m *telegramMessage) things() string {
 	var lines []string
 	if v := m.Venue; v != nil {
@@ -177,7 +177,7 @@ func (m *telegramMessage) things() string {
 	return strings.Join(lines, "\n")
 }
 
-// unread is the content that can't be read, if there is any.
+// unread returns the content that can't be read, if there is any.
 func (m *telegramMessage) unread() Content {
 	switch {
 	case m.Voice != nil:
@@ -238,7 +238,7 @@ func (m *telegramMessage) update(me Me) (Update, bool) {
 	return u, true
 }
 
-// words is the text without the bot's name at its start, and whether it names the bot.
+// words returns the text without the bot's name at its start, and whether it names the bot.
 func (m *telegramMessage) words(me Me) (string, bool) {
 	text, entities := m.Text, m.Entities
 	if text == "" {

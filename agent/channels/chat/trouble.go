@@ -45,7 +45,7 @@ type Trouble struct {
 	Text  string // as it was said
 }
 
-// TroubleOf tells what an error of a Channel is about.
+// TroubleOf reports what an error of a Channel is about.
 func TroubleOf(err error) Trouble {
 	t := Trouble{Cause: network(err), Text: err.Error()}
 	if e, ok := errors.AsType[*Fatal](err); ok {
@@ -63,7 +63,7 @@ func TroubleOf(err error) Trouble {
 	return t
 }
 
-// network is the cause of an error that no platform has said.
+// network returns the cause of an error that no platform has said.
 func network(err error) Cause {
 	_, name := errors.AsType[*net.DNSError](err)
 	_, cert := errors.AsType[*tls.CertificateVerificationError](err)
@@ -95,7 +95,7 @@ func network(err error) Cause {
 	return ""
 }
 
-// String is the form that is stored.
+// String returns the form that is stored.
 func (t Trouble) String() string {
 	if t.Cause == "" {
 		return t.Text

@@ -53,7 +53,7 @@ const (
 	weChatVideo = 5
 )
 
-// NewWeChat makes a channel. It makes no call.
+// NewWeChat returns a channel. It makes no call.
 func NewWeChat(cfg WeChatConfig) (*WeChat, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")

@@ -129,7 +129,7 @@ func weChatNote(slot, person, token string) string {
 	return string(b)
 }
 
-// weChatFind is a person's token, empty if it is not known.
+// weChatFind returns a person's token, empty if it is not known.
 func weChatFind(slot, person string) string {
 	var list [][2]string
 	_ = json.Unmarshal([]byte(slot), &list)

@@ -31,7 +31,7 @@ type weChatState struct {
 	Base string // where WeChat led it; empty for the address that it began at
 }
 
-// NewWeChatScan makes a sign-in, or goes on with one from its state. It makes no call.
+// NewWeChatScan returns a sign-in, or goes on with one from its state. It makes no call.
 func NewWeChatScan(o Options, state json.RawMessage) (*WeChatScan, error) {
 	c, err := newClient(o, "https://ilinkai.weixin.qq.com", []string{".weixin.qq.com"})
 	if err != nil {
@@ -142,7 +142,7 @@ func (w *WeChatScan) Look(ctx context.Context, digits string) Scanned {
 	return Scanned{State: w.past}
 }
 
-// failed is a look that brought nothing. A call that took too long just had no news.
+// failed returns a look that brought nothing. A call that took too long just had no news.
 func (w *WeChatScan) failed(err error) Scanned {
 	s, status := errors.AsType[*statusError](err)
 	_, unread := errors.AsType[*callError](err)

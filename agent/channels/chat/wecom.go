@@ -40,7 +40,7 @@ const (
 	weComChunks = 100
 )
 
-// NewWeCom makes a channel. It makes no call.
+// NewWeCom returns a channel. It makes no call.
 func NewWeCom(cfg WeComConfig) (*WeCom, error) {
 	if cfg.BotID == "" || cfg.Secret == "" {
 		return nil, errors.New("bot_id or bot_secret is missing")
@@ -108,7 +108,7 @@ func (w *WeCom) connect(ctx context.Context) (*weComLink, error) {
 	return l, nil
 }
 
-// Self is the robot as it is configured; it cannot ask for its own name.
+// Self returns the robot as it is configured; it cannot ask for its own name.
 func (w *WeCom) Self() Me { return Me{ID: w.cfg.BotID, Name: w.cfg.BotID} }
 
 // Check signs in, unless the channel runs: a second connection would end the first.

@@ -119,7 +119,7 @@ func (s *Scans) Start(ctx context.Context, owner string, scanner Scanner) (Scan,
 	return one.Scan, nil
 }
 
-// list are the sign-ins that are known, expired ones as well.
+// list returns the sign-ins that are known, expired ones as well.
 func (s *Scans) list(ctx context.Context) ([]*scanning, error) {
 	notes, err := s.notes.Notes(ctx, note)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Scans) change(ctx context.Context, one *scanning) (bool, error) {
 	return true, nil
 }
 
-// find is the sign-in of an owner.
+// find returns the sign-in of an owner.
 func (s *Scans) find(ctx context.Context, owner, id string) (*scanning, error) {
 	list, err := s.list(ctx)
 	for _, one := range list {
@@ -166,7 +166,7 @@ func (s *Scans) find(ctx context.Context, owner, id string) (*scanning, error) {
 	return nil, cmp.Or(err, ErrNoScan)
 }
 
-// Get is a sign-in as it was when it was looked at last.
+// Get returns a sign-in as it was when it was looked at last.
 func (s *Scans) Get(ctx context.Context, owner, id string) (Scan, error) {
 	one, err := s.find(ctx, owner, id)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Scans) Get(ctx context.Context, owner, id string) (Scan, error) {
 	return one.Scan, nil
 }
 
-// turn is where those who look at a sign-in queue.
+// turn returns where those who look at a sign-in queue.
 func (s *Scans) turn(id string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

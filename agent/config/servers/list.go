@@ -59,7 +59,7 @@ func CommandOf(name string, entry map[string]any) *Command {
 // Error gives the reason.
 func (e *Bad) Error() string { return e.Why }
 
-// Masked are the servers without the values of secrets, with all keys that DeerFlow knows.
+// Masked returns the servers without the values of secrets, with all keys that DeerFlow knows.
 func (s List) Masked() List {
 	out := List{}
 	for name, entry := range s {

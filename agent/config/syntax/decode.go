@@ -65,7 +65,7 @@ func SchemaOf(t reflect.Type) Schema {
 	return s
 }
 
-// Join is the path of a key below another.
+// Join returns the path of a key below another.
 func Join(path, key string) string {
 	if path == "" {
 		return key

@@ -45,7 +45,7 @@ type Field struct {
 	Line, Col int
 }
 
-// Get is the value of a key, or nil. The node may be nil.
+// Get returns the value of a key, or nil. The node may be nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -79,7 +79,7 @@ func (n *Node) Remove(key string) {
 	}
 }
 
-// Problem is a problem with what stands here.
+// Problem returns a problem with what stands here.
 func (n *Node) Problem(format string, args ...any) Problem {
 	if n.Source == nil {
 		return Problem{Message: fmt.Sprintf(format, args...)}
@@ -87,7 +87,7 @@ func (n *Node) Problem(format string, args ...any) Problem {
 	return n.Source.problem(n.Line, n.Col, format, args...)
 }
 
-// Origin says where the value was written.
+// Origin reports where the value was written.
 func (n *Node) Origin() Origin {
 	o := Origin{Source: "default", Line: n.Line, Variable: n.Variable}
 	if n.Source != nil {
@@ -99,7 +99,7 @@ func (n *Node) Origin() Origin {
 	return o
 }
 
-// Name is the value of the key "name", by which entries of lists are told apart.
+// Name returns the value of the key "name", by which entries of lists are told apart.
 func (n *Node) Name() string {
 	if v := n.Get("name"); v != nil && v.Shape == Text {
 		return v.Text

@@ -88,7 +88,7 @@ func (s *Source) problem(line, col int, format string, args ...any) Problem {
 		Excerpt: s.excerpt(line)}
 }
 
-// Fail is an error about one place.
+// Fail returns an error about one place.
 func (s *Source) Fail(line, col int, format string, args ...any) error {
 	return &Invalid{Problems: []Problem{s.problem(line, col, format, args...)}}
 }

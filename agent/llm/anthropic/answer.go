@@ -77,7 +77,7 @@ func (a *answer) event(ev sse.Event) (done bool, err error) {
 	return false, nil // pings, and events of later versions
 }
 
-// isError tells whether an event is a failure, which gateways write without a type.
+// isError reports whether an event is a failure, which gateways write without a type.
 func isError(kind string, data []byte) bool {
 	var e struct {
 		Error json.RawMessage `json:"error"`
@@ -85,7 +85,7 @@ func isError(kind string, data []byte) bool {
 	return kind == "error" || kind == "" && json.Unmarshal(data, &e) == nil && len(e.Error) > 0
 }
 
-// finish is the reason of an end in the words all providers share here.
+// finish returns the reason of an end in the words all providers share here.
 func finish(stop sdk.StopReason) string {
 	switch stop {
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonPauseTurn:

@@ -21,8 +21,8 @@ type thought struct {
 	Hidden    string `json:"data,omitempty"` // of a thought that is only sent back
 }
 
-// thoughts are the blocks of an answer's thinking as they came. Those of other providers have no
-// signature and are left out; one that was cut off or changed is none any more.
+// thoughts returns the blocks of an answer's thinking as they came. Those of other providers have no signature and are
+// left out; one that was cut off or changed is none any more.
 func thoughts(m *agent.Message) []sdk.ContentBlockParamUnion {
 	raw, err := json.Marshal(m.Kwargs[keyThoughts])
 	if err != nil {
@@ -71,7 +71,7 @@ func answerBlocks(m *agent.Message) []sdk.ContentBlockParamUnion {
 	return out
 }
 
-// callID is an id in the letters the API takes; calls of other providers may have others.
+// callID returns an id in the letters the API takes; calls of other providers may have others.
 func callID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {

@@ -130,8 +130,8 @@ func (m *Model) turns(req *agent.Request) (system []sdk.TextBlockParam, out []sd
 	return system, out
 }
 
-// unthought tells whether the turn that goes on begins with calls made without a thought that could be
-// sent back, by another model or with thinking off: then thinking has to stay off until it ends.
+// unthought reports whether the turn that goes on begins with calls made without a thought that could be sent back, by
+// another model or with thinking off: then thinking has to stay off until it ends.
 func unthought(turns []sdk.MessageParam) bool {
 	n := len(turns)
 	if n < 2 || turns[n-1].Content[0].OfToolResult == nil {

@@ -54,7 +54,7 @@ func New(cfg Config) (*Client, error) {
 	return &Client{model: cfg.Model, api: client.NewClientWithConfig(cc)}, nil
 }
 
-// Model is the provider's name of the model.
+// Model returns the provider's name of the model.
 func (c *Client) Model() string { return c.model }
 
 // Embed returns a vector for each text, all of one length.

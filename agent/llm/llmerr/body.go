@@ -21,8 +21,8 @@ type Detail struct {
 	Limit   int    // tokens the model reads, or 0
 }
 
-// keys are the fields of an error: in words, providers and the gateways before them say what went wrong; in
-// codes they name it; deep are objects and lists which hold such fields.
+// keys returns the fields of an error: in words, providers and the gateways before them say what went wrong; in codes
+// they name it; deep are objects and lists which hold such fields.
 func keys() (words [15]string, codes [8]string, deep [10]string) {
 	return [...]string{"message", "msg", "error_message", "error_msg", "errormessage", "errormsg", "errmsg",
 			"error_description", "status_msg", "faultstring", "reason", "title", "description", "text", "errmessage"},
@@ -52,7 +52,7 @@ func ParseBody(body []byte) Detail {
 	return d
 }
 
-// Failed tells whether a body at a status of success says that something went wrong.
+// Failed reports whether a body at a status of success says that something went wrong.
 func Failed(body []byte) bool {
 	var d Detail
 	return d.read(bytes.TrimSpace(body), maxDepth) && d.Message != ""
@@ -160,7 +160,7 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 	return true
 }
 
-// place is where a field of the request is that FastAPI refuses, as in "messages.3.role"; "" for none.
+// place returns where a field of the request is that FastAPI refuses, as in "messages.3.role"; "" for none.
 func place(raw json.RawMessage) string {
 	var parts []any
 	if len(raw) == 0 || json.Unmarshal(raw, &parts) != nil || len(parts) < 2 {
@@ -173,7 +173,7 @@ func place(raw json.RawMessage) string {
 	return strings.Join(out, ".")
 }
 
-// text is a JSON string's value, a list of strings joined, or any other value as written.
+// text returns a JSON string's value, a list of strings joined, or any other value as written.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

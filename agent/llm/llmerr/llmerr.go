@@ -44,7 +44,7 @@ type Error struct {
 	Err        error         // the cause below, or nil
 }
 
-// Error says what happened in one line.
+// Error reports what happened in one line.
 func (e *Error) Error() string {
 	msg := e.Message
 	if msg == "" && e.Err != nil {
@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 	return "the model call failed: " + msg
 }
 
-// Said is the provider's text alone, or that of the cause.
+// Said returns the provider's text alone, or that of the cause.
 func (e *Error) Said() string {
 	if e.Message == "" && e.Err != nil {
 		return e.Err.Error()
@@ -70,7 +70,7 @@ func (e *Error) Said() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retriable tells whether the same call may work when it is made again.
+// Retriable reports whether the same call may work when it is made again.
 func (e *Error) Retriable() bool {
 	switch e.Class {
 	case ClassBurst, ClassBusy, ClassNetwork:
@@ -79,14 +79,13 @@ func (e *Error) Retriable() bool {
 	return false
 }
 
-// Bursting tells whether the provider objects to how fast the number of calls grows, rather
-// than to the number itself.
+// Bursting reports whether the provider objects to how fast the number of calls grows, rather than to the number
+// itself.
 func (e *Error) Bursting() bool {
 	return e.Class == ClassBurst && strings.Contains(strings.ToLower(e.Code+" "+e.Message), "limit_burst_rate")
 }
 
-// RefusesTools tells whether the provider says that the model, or the way its server was
-// started, has no tool calls.
+// RefusesTools reports whether the provider says that the model, or the way its server was started, has no tool calls.
 func (e *Error) RefusesTools() bool {
 	if e.Status != 0 && e.Status < 400 || e.Retriable() && e.Status != http.StatusInternalServerError {
 		return false

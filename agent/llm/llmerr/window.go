@@ -24,8 +24,8 @@ var limits = sync.OnceValue(func() []*regexp.Regexp {
 	return all
 })
 
-// Window is how many tokens the model reads, as the provider said when it refused a request
-// that was too long; 0 when it did not say.
+// Window returns how many tokens the model reads, as the provider said when it refused a request that was too long; 0
+// when it did not say.
 func (e *Error) Window() int {
 	if e.Class != ClassContext {
 		return 0

@@ -17,7 +17,7 @@ type conversation struct {
 // data is one event.
 func data(payload string) string { return "data: " + payload + "\n\n" }
 
-// text is a plain chunk.
+// text returns a plain chunk.
 func text(s string) string {
 	return delta(`{"content":`+quoted(s)+`}`, "")
 }

@@ -60,17 +60,17 @@ func (c *Code) settle(next byte) {
 	}
 }
 
-// Inside tells whether a byte that is no backtick would stand in code here.
+// Inside reports whether a byte that is no backtick would stand in code here.
 func (c *Code) Inside() bool {
 	c.settle('x')
 	return c.fence > 0 || c.span > 0
 }
 
-// LineStart tells whether nothing but white space and marks of lists and quotes stands on the line so far.
+// LineStart reports whether nothing but white space and marks of lists and quotes stands on the line so far.
 func (c *Code) LineStart() bool { return !c.behind && c.run == 0 }
 
-// Partial is the length of the longest end of a text that may be the beginning of one of the marks,
-// whatever their case.
+// Partial returns the length of the longest end of a text that may be the beginning of one of the marks, whatever their
+// case.
 func Partial(text string, marks []string) int {
 	best := 0
 	for _, m := range marks {
@@ -84,8 +84,7 @@ func Partial(text string, marks []string) int {
 	return best
 }
 
-// Begins tells whether a text begins with a mark, whatever its case; maybe tells that it is too
-// short to say.
+// Begins reports whether a text begins with a mark, whatever its case; maybe tells that it is too short to say.
 func Begins(text, mark string) (yes, maybe bool) {
 	if len(text) >= len(mark) {
 		return strings.EqualFold(text[:len(mark)], mark), false
@@ -93,7 +92,7 @@ func Begins(text, mark string) (yes, maybe bool) {
 	return false, strings.EqualFold(text, mark[:len(text)])
 }
 
-// Index is where the first of some marks stands in a text, and which one; -1 if none does.
+// Index returns where the first of some marks stands in a text, and which one; -1 if none does.
 func Index(text string, marks []string) (at int, mark string) {
 	for i := 0; i < len(text); i++ {
 		for _, m := range marks {

@@ -73,7 +73,7 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, api: client.NewClientWithConfig(cc), host: u.Host}, nil
 }
 
-// Model is the provider's name of the model.
+// Model returns the provider's name of the model.
 func (c *Client) Model() string { return c.cfg.Model }
 
 // Request asks for pictures. Zero values leave a choice to the model.
@@ -84,7 +84,7 @@ type Request struct {
 	Quality    string
 	Background string
 	Seed       *int64
-	Image      []byte // edited instead of made anew
+	Image      []byte // edited instead of made again
 	Mask       []byte // transparent where Image may change
 }
 
@@ -252,7 +252,7 @@ func (c *Client) Transcribe(ctx context.Context, name string, recording io.Reade
 	return strings.TrimSpace(strings.ToValidUTF8(out.Text, "\uFFFD")), nil
 }
 
-// plain is an error in the words of the provider, or that of the end of the run.
+// plain returns an error in the words of the provider, or that of the end of the run.
 func plain(ctx context.Context, err error) error {
 	var refused *llmerr.Error
 	switch {

@@ -55,7 +55,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// mended is the body with the fields of the call, or as a form without the empty fields that providers refuse.
+// mended returns the body with the fields of the call, or as a form without the empty fields that providers refuse.
 func mended(r *http.Request) (body []byte, kind string, err error) {
 	defer r.Body.Close()
 	kind = r.Header.Get("Content-Type")

@@ -107,7 +107,7 @@ func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 	return best
 }
 
-// averaged tells whether adding values of the column up makes no sense.
+// averaged reports whether adding values of the column up makes no sense.
 func averaged(k *column) bool {
 	lower := strings.ToLower(k.name)
 	for _, w := range []string{"price", "rate", "avg", "average", "mean", "temp", "score", "ratio", "percent",
@@ -141,7 +141,7 @@ func measure(c *conversation, number *column) string {
 	return fmt.Sprintf(c.pick("sum of %s", "%s 的合计"), number.name)
 }
 
-// totals are the groups of a column with the sum, mean or number of rows, largest first.
+// totals returns the groups of a column with the sum, mean or number of rows, largest first.
 func totals(group, number *column) (labels []string, values []float64) {
 	by := map[string]*fold{}
 	for i, s := range group.texts {
@@ -222,7 +222,7 @@ func histogram(c *conversation, number *column) chart {
 	return ch
 }
 
-// line is the course of a number, or of the number of rows, over time.
+// line returns the course of a number, or of the number of rows, over time.
 func line(c *conversation, date, number *column) (chart, bool) {
 	moments := date.times
 	if date.kind == kindNumber {
@@ -289,7 +289,7 @@ func bucketOf(c *conversation, length time.Duration,
 	return func(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }, "15:04", c.pick("hour", "小时")
 }
 
-// niceStep is the next 1, 2, 2.5 or 5 times a power of ten.
+// niceStep returns the next 1, 2, 2.5 or 5 times a power of ten.
 func niceStep(raw float64) float64 {
 	if raw <= 0 || math.IsInf(raw, 0) || math.IsNaN(raw) {
 		return 1

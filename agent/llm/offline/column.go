@@ -68,8 +68,8 @@ func columns(t table) []column {
 	return out
 }
 
-// decimalComma tells whether the file writes 1,5 for one and a half: some value can only
-// be read so, and more can than the other way.
+// decimalComma reports whether the file writes 1,5 for one and a half: some value can only be read so, and more can
+// than the other way.
 func decimalComma(t table) bool {
 	onlyComma, onlyDot, both := 0, 0, 0
 	for r, row := range t.rows {
@@ -119,7 +119,7 @@ func newColumn(name string, cells []string, comma, leading bool) column {
 	return c
 }
 
-// codes tells whether digits are names, as postcodes are: some begin with a zero.
+// codes reports whether digits are names, as postcodes are: some begin with a zero.
 func (c *column) codes() bool {
 	for _, s := range c.texts {
 		if len(s) > 1 && s[0] == '0' && onlyDigits(s) {
@@ -186,7 +186,7 @@ func (c *column) describeNumbers(leading bool) {
 		(strings.Contains(lower, "year") || lower == "jahr" || strings.Contains(c.name, "年"))
 }
 
-// namesRows tells whether a column's name says that it identifies rows.
+// namesRows reports whether a column's name says that it identifies rows.
 func namesRows(name string) bool {
 	switch lower := strings.ToLower(name); lower {
 	case "id", "no", "nr", "index", "#":
@@ -295,7 +295,7 @@ func different[T comparable](values []T, texts []string, good func(T) bool) int 
 	return len(seen) + len(odd)
 }
 
-// category tells whether the column sorts rows into groups worth comparing.
+// category reports whether the column sorts rows into groups worth comparing.
 func (c *column) category() bool {
 	return c.kind == kindText && c.distinct >= 2 && c.distinct <= maxTop && c.distinct*2 <= c.values
 }

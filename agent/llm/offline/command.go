@@ -52,7 +52,7 @@ func (c *conversation) perform(command string) action {
 	return a
 }
 
-// fenced is a code block whose fence is longer than any inside.
+// fenced returns a code block whose fence is longer than any inside.
 func fenced(s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {

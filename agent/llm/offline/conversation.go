@@ -192,7 +192,7 @@ func (c *conversation) wanted() []string {
 	return nil
 }
 
-// named are the known files whose names stand in the message.
+// named returns the known files whose names stand in the message.
 func (c *conversation) named() (named []string) {
 	lower := strings.ToLower(c.text)
 	for _, p := range c.known {
@@ -211,7 +211,7 @@ func (c *conversation) named() (named []string) {
 	return named
 }
 
-// asksForWork tells whether the words ask for something to be done with files.
+// asksForWork reports whether the words ask for something to be done with files.
 func (c *conversation) asksForWork() bool {
 	lower := strings.ToLower(c.text)
 	for _, w := range []string{"analy", "summar", "report", "chart", "plot", "graph", "histogram", "statistic",

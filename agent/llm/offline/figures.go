@@ -57,7 +57,7 @@ func grouped(s string) string {
 	return sign + whole
 }
 
-// amount is a whole number for people.
+// amount returns a whole number for people.
 func amount(n int) string { return grouped(strconv.Itoa(n)) }
 
 // cell makes any text safe inside a Markdown table, and short.

@@ -54,8 +54,7 @@ func (c *conversation) asksQuestion() bool {
 		c.zh && c.mentions("什么", "哪", "谁", "多少", "怎么", "如何", "为什么", "何时", "查找", "搜索")
 }
 
-// pageIn is the page that a text speaks of: "page 7", "p. 7", "slide 7", "第7页"; 0 when it
-// speaks of none.
+// pageIn returns the page that a text speaks of: "page 7", "p. 7", "slide 7", "第7页"; 0 when it speaks of none.
 func pageIn(text string) int {
 	words := strings.FieldsFunc(strings.ToLower(text),
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -147,8 +146,8 @@ func (c *conversation) passages(files []string) *action {
 	return a
 }
 
-// about is the part of a passage that has most of the words of a question: up to two
-// sentences, or a row of a table.
+// about returns the part of a passage that has most of the words of a question: up to two sentences, or a row of a
+// table.
 func about(passage, question string) string {
 	_, sentences, _ := scanText(passage)
 	for line := range strings.Lines(passage) {

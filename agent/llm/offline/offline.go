@@ -39,8 +39,7 @@ type Model struct {
 	look func(context.Context) Environment
 }
 
-// New makes the model. look is asked when a person needs to know what could be connected;
-// nil means nothing.
+// New returns the model. look is asked when a person needs to know what could be connected; nil means nothing.
 func New(look func(context.Context) Environment) *Model { return &Model{look: look} }
 
 // Stream implements agent.Model. Its only error is the end of ctx.
@@ -144,7 +143,7 @@ func pieces(s string, n int) iter.Seq[string] {
 	}
 }
 
-// chinese tells whether a person writes Chinese.
+// chinese reports whether a person writes Chinese.
 func chinese(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) }) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) })

@@ -52,7 +52,7 @@ func (p places) at(line int) string {
 	return fmt.Sprintf("%s %d", p.kind[i], p.n[i])
 }
 
-// cite is where a sentence stands: as a citation where there are pages, which becomes a link.
+// cite returns where a sentence stands: as a citation where there are pages, which becomes a link.
 func (p places) cite(file string, line int) string {
 	if len(p.from) == 0 {
 		return fmt.Sprintf("(L%d)", line)
@@ -60,7 +60,7 @@ func (p places) cite(file string, line int) string {
 	return "[" + citable(file) + ", " + p.at(line) + "]"
 }
 
-// citable is the name of a file between brackets.
+// citable returns the name of a file between brackets.
 func citable(file string) string {
 	return strings.NewReplacer("<", "&lt;", "[", `\[`, "]", `\]`, "`", "'").Replace(path.Base(file))
 }
@@ -77,7 +77,7 @@ func isSheets(p string) bool {
 // maxSheets is how many sheets of a workbook are described.
 const maxSheets = 5
 
-// sheets are the tables in the text of a workbook, each as a file of its own.
+// sheets returns the tables in the text of a workbook, each as a file of its own.
 func sheets(d document) (list []document, left int) {
 	name, n := "", 0
 	var rows strings.Builder

@@ -165,8 +165,7 @@ func (k *column) negatives(c *conversation) string {
 		c.number(n, "negative value", "个负值"), figure(k.min))
 }
 
-// countsThings tells whether a column's name says that it holds quantities or money, which are
-// rarely below zero.
+// countsThings reports whether a column's name says that it holds quantities or money, which are rarely below zero.
 func (k *column) countsThings() bool {
 	lower := strings.ToLower(k.name)
 	return slices.ContainsFunc([]string{"amount", "price", "unit", "quantity", "qty", "count", "revenue", "sales",
@@ -203,7 +202,7 @@ func forms(texts []string, of func(int, string) string) (out []form) {
 	return out
 }
 
-// dateForm tells what a date looks like, whatever its numbers are.
+// dateForm reports what a date looks like, whatever its numbers are.
 func dateForm(s string) string {
 	switch {
 	case strings.Contains(s, "年"):
@@ -219,8 +218,8 @@ func dateForm(s string) string {
 
 const plainForm = "plain"
 
-// numberForm tells which signs are around the digits of a number. Groups of thousands count as
-// plain beside a currency sign, as not every amount is long enough to have them.
+// numberForm reports which signs are around the digits of a number. Groups of thousands count as plain beside a
+// currency sign, as not every amount is long enough to have them.
 func numberForm(s string) string {
 	sign := ""
 	for _, r := range s {

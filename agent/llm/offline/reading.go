@@ -129,8 +129,8 @@ func (d *document) join(parts []segment) (gaps []span) {
 	return gaps
 }
 
-// windows are the next ranges: the gaps in halves, because they did not fit in one call,
-// or what is likely to be left, in parts that one call each can bring.
+// windows returns the next ranges: the gaps in halves, because they did not fit in one call, or what is likely to be
+// left, in parts that one call each can bring.
 func (d *document) windows(gaps []span, size int) []span {
 	var out []span
 	for _, g := range gaps {

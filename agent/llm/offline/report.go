@@ -37,7 +37,7 @@ func analyse(c *conversation, d document) analysis {
 	return a
 }
 
-// source says where the numbers of a chart come from.
+// source reports where the numbers of a chart come from.
 func (a *analysis) source(c *conversation) string {
 	s := fmt.Sprintf(c.pick("%s, %s", "%s，%s"), path.Base(a.doc.path), c.number(len(a.table.rows), "row", "行"))
 	if a.extent != "" {
@@ -244,7 +244,7 @@ func (a *analysis) writeQuality(b *strings.Builder, c *conversation) {
 	fmt.Fprintf(b, "## %s\n\n- %s\n\n", c.pick("Data quality", "数据质量"), strings.Join(notes, "\n- "))
 }
 
-// brief is the summary a person reads in the chat.
+// brief returns the summary a person reads in the chat.
 func (a *analysis) brief(c *conversation) string {
 	t := &a.table
 	name := path.Base(a.doc.path)

@@ -102,7 +102,7 @@ func (c *canvas) scale(values []float64) {
 	c.low, c.high, c.base = math.Floor(low/step)*step, math.Ceil(high/step)*step, 0
 }
 
-// y is the height of a value.
+// y returns the height of a value.
 func (c *canvas) y(v float64) float64 {
 	return svgHeight - plotBottom - (svgHeight-plotBottom-plotTop)*(v-c.low)/(c.high-c.low)
 }
@@ -190,7 +190,7 @@ func esc(s string) string {
 	return html.EscapeString(s)
 }
 
-// wide is how many narrow letters a text takes.
+// wide returns how many narrow letters a text takes.
 func wide(s string) int {
 	n := 0
 	for _, r := range s {

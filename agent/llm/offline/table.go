@@ -104,8 +104,7 @@ func delimiter(text, extension string) byte {
 	return best
 }
 
-// isHeader tells whether the first row names the columns: it has no number or date, and
-// all of it is short.
+// isHeader reports whether the first row names the columns: it has no number or date, and all of it is short.
 func isHeader(rows [][]string) bool {
 	filled := false
 	for _, cell := range rows[0] {

@@ -217,7 +217,7 @@ func best(list []sentence, n int) []sentence {
 	return out
 }
 
-// terms are the different words of a sentence, pairs of characters in Chinese.
+// terms returns the different words of a sentence, pairs of characters in Chinese.
 func terms(s string) map[string]bool {
 	out := map[string]bool{}
 	var word []rune

@@ -8,8 +8,8 @@ import (
 
 const todoTool = "write_todos"
 
-// planned is the action with the plan of the turn brought up to date, where plans can be
-// written: at its beginning, between its stages, and before the last word.
+// planned returns the action with the plan of the turn brought up to date, where plans can be written: at its
+// beginning, between its stages, and before the last word.
 func (c *conversation) planned(a action, files []string) action {
 	stage := 0 // which item is under way
 	switch {
@@ -52,7 +52,7 @@ func (c *conversation) plan(a action, items []string, done, working int) action 
 	return a
 }
 
-// stage is the item under way in the plan this turn wrote last; -1 without a plan.
+// stage returns the item under way in the plan this turn wrote last; -1 without a plan.
 func (c *conversation) stage() int {
 	for _, s := range slices.Backward(c.done) {
 		if s.tool != todoTool {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// missing tells whether a cell stands for no value.
+// missing reports whether a cell stands for no value.
 func missing(cell string) bool {
 	switch strings.ToLower(cell) {
 	case "", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "—", "?", "无", "缺失":
@@ -141,7 +141,7 @@ func parseDate(cell string, dayFirst bool) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// layouts are the forms a cell of this look can have.
+// layouts returns the forms a cell of this look can have.
 func layouts(s string, dayFirst bool) []string {
 	switch {
 	case strings.Contains(s, "年"):

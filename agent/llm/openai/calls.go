@@ -123,7 +123,7 @@ func (d *details) add(raw json.RawMessage) string {
 	return text
 }
 
-// continues tells whether piece is the next part of the entry last.
+// continues reports whether piece is the next part of the entry last.
 func continues(last, piece map[string]any) bool {
 	a, ok := piece["index"].(float64)
 	b, was := last["index"].(float64)
@@ -132,7 +132,7 @@ func continues(last, piece map[string]any) bool {
 	return ok && was && a == b && kind == before
 }
 
-// value is the collected list in the form JSON gives back, or nil.
+// value returns the collected list in the form JSON gives back, or nil.
 func (d *details) value() any {
 	if len(d.list) == 0 {
 		return nil

@@ -127,7 +127,7 @@ func counts(pairs ...any) map[string]int {
 	return out
 }
 
-// minimaxFailure is a failure as MiniMax tells it. Its codes say more than its words.
+// minimaxFailure returns a failure as MiniMax tells it. Its codes say more than its words.
 func minimaxFailure(code int, message string) error {
 	e := &llmerr.Error{Code: strconv.Itoa(code), Message: message}
 	switch code {

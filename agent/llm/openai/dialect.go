@@ -50,7 +50,7 @@ const (
 
 type object = map[string]any
 
-// Dialects are all the program knows. The first is for servers that are none of the others.
+// Dialects returns all the program knows. The first is for servers that are none of the others.
 func Dialects() []Dialect {
 	thinking := func(kind string) object { return object{"thinking": object{"type": kind}} }
 	template := func(on bool) object { return object{"chat_template_kwargs": object{"enable_thinking": on}} }
@@ -150,7 +150,7 @@ func DialectAt(base string) (d Dialect, sure, ok bool) {
 	return Dialect{}, false, false
 }
 
-// limit is the field of the most tokens of an answer.
+// limit returns the field of the most tokens of an answer.
 func (d *Dialect) limit(model string) string {
 	if d.Limit != "" {
 		return d.Limit
@@ -164,7 +164,7 @@ func (d *Dialect) limit(model string) string {
 // reasoners are beginnings of the names of OpenAI's models that think.
 func reasoners() []string { return []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} }
 
-// signs tells whether a call of this model must carry a signature.
+// signs reports whether a call of this model must carry a signature.
 func (d *Dialect) signs(model string) bool {
 	return d.Signature != nil && !startsWithAny(model, d.Unsigned)
 }

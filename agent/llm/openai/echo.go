@@ -41,7 +41,7 @@ func (d *Dialect) echoKeys() []string {
 	return d.EchoKeys
 }
 
-// effort is the part of the body that says how hard to think.
+// effort returns the part of the body that says how hard to think.
 func (d *Dialect) effort(level string) object {
 	if len(d.Effort) == 0 {
 		return object{"reasoning_effort": level}
@@ -54,8 +54,8 @@ func (d *Dialect) effort(level string) object {
 	return body
 }
 
-// callID is the id as the provider takes it. One that is too long or has other characters, which another
-// provider gave, becomes its hash: a call and its result still find each other.
+// callID returns the id as the provider takes it. One that is too long or has other characters, which another provider
+// gave, becomes its hash: a call and its result still find each other.
 func (d *Dialect) callID(id string) string {
 	simple := func(r rune) bool {
 		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -112,7 +112,7 @@ func contentBlocks(c agent.Content) []json.RawMessage {
 	return []json.RawMessage{b}
 }
 
-// withoutWords is a schema without some words. They only narrow what tools check anyway.
+// withoutWords returns a schema without some words. They only narrow what tools check anyway.
 func withoutWords(schema json.RawMessage, words []string) json.RawMessage {
 	var root any
 	if json.Unmarshal(schema, &root) != nil {

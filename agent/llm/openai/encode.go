@@ -83,7 +83,7 @@ func encodeMessage(m *client.ChatCompletionMessage, fields map[string]any, first
 	return json.Marshal(plain(*m))
 }
 
-// withFields is the message as an object, with the fields set.
+// withFields returns the message as an object, with the fields set.
 func withFields(m *client.ChatCompletionMessage, fields map[string]any) map[string]any {
 	out := map[string]any{"role": m.Role}
 	if m.Content != "" {

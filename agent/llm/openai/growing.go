@@ -18,7 +18,7 @@ func (g *growing) start(piece string) {
 	}
 }
 
-// fresh is the part of piece that was not there before.
+// fresh returns the part of piece that was not there before.
 func (g *growing) fresh(piece string) string {
 	if g == nil || g.plain || piece == "" {
 		return piece

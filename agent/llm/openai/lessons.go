@@ -67,8 +67,8 @@ func set(field func(*lessons) *bool) lesson {
 	}
 }
 
-// optional are the fields the program sends by itself and can do without. What a person
-// configured is not among them: there the refusal is for them to read.
+// optional returns the fields the program sends by itself and can do without. What a person configured is not among
+// them: there the refusal is for them to read.
 func optional() []string {
 	return []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "thinking", "enable_thinking",
 		"chat_template_kwargs", "reasoning",
@@ -166,7 +166,7 @@ func containsAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// hasWord tells whether a name stands in the text by itself, not as a part of another.
+// hasWord reports whether a name stands in the text by itself, not as a part of another.
 func hasWord(text, name string) bool {
 	part := func(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 	for from := 0; ; {
@@ -182,7 +182,7 @@ func hasWord(text, name string) bool {
 	}
 }
 
-// taught is the model as it is spoken to after the lessons.
+// taught returns the model as it is spoken to after the lessons.
 func (m *Model) taught() *Model {
 	known := m.cfg.Lessons.get(m.key())
 	out := *m

@@ -13,12 +13,12 @@ import (
 // additional_kwargs: the Responses API wants them back as they were.
 const keyItems = "output_items"
 
-// useResponses tells whether the call goes to the Responses API.
+// useResponses reports whether the call goes to the Responses API.
 func (m *Model) useResponses() bool {
 	return m.cfg.Responses || startsWithAny(m.cfg.Model, m.cfg.Dialect.Responses)
 }
 
-// startsWithAny tells whether a model's name, without that of its maker, begins with one of these.
+// startsWithAny reports whether a model's name, without that of its maker, begins with one of these.
 func startsWithAny(model string, heads []string) bool {
 	name := path.Base(strings.ToLower(model))
 	for _, h := range heads {
@@ -119,7 +119,7 @@ func (m *Model) item(input []any, msg *agent.Message) []any {
 	return input
 }
 
-// inputPart is a block of the other API in the shape of this one.
+// inputPart returns a block of the other API in the shape of this one.
 func inputPart(v any) any {
 	b, _ := v.(object)
 	switch b["type"] {
@@ -139,8 +139,8 @@ func inputPart(v any) any {
 	return b
 }
 
-// answerItems are the parts of an earlier answer, in the order in which they came. What
-// another model or API said has no order of its own: words first, then calls.
+// answerItems returns the parts of an earlier answer, in the order in which they came. What another model or API said
+// has no order of its own: words first, then calls.
 func (m *Model) answerItems(input []any, msg *agent.Message) []any {
 	said, called := false, map[string]bool{}
 	var thought []any // refused without the part that followed it

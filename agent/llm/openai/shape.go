@@ -22,7 +22,7 @@ type shapes struct {
 	bridge    bool // a result of a tool is answered before the user speaks
 }
 
-// shape are the system's text and the messages as the server takes them.
+// shape returns the system's text and the messages as the server takes them.
 func (s shapes) shape(req *agent.Request) (system string, list []*agent.Message) {
 	system, list = req.System, req.Messages
 	if s == (shapes{}) {

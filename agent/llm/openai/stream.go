@@ -125,7 +125,7 @@ func (a *answer) read(resp *http.Response, onData func()) error {
 	}
 }
 
-// isDone tells whether a payload is the goodbye.
+// isDone reports whether a payload is the goodbye.
 func isDone(data []byte) bool {
 	return len(data) <= 10 && strings.EqualFold(strings.Trim(string(data), " \t[]\""), "done")
 }
@@ -240,7 +240,7 @@ func (a *answer) general(data []byte, failed bool) error {
 	return nil
 }
 
-// isSet tells whether a field is there and says something.
+// isSet reports whether a field is there and says something.
 func isSet(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "{}", "[]", "false":
@@ -249,7 +249,7 @@ func isSet(raw json.RawMessage) bool {
 	return true
 }
 
-// isPing tells whether the payload of an event only keeps the connection alive.
+// isPing reports whether the payload of an event only keeps the connection alive.
 func isPing(words []byte) bool {
 	switch strings.ToLower(string(words)) {
 	case "ping", "keep-alive", "keepalive", "heartbeat", "[heartbeat]", "[ping]":
@@ -258,7 +258,7 @@ func isPing(words []byte) bool {
 	return false
 }
 
-// blank tells whether nothing stands in a delta.
+// blank reports whether nothing stands in a delta.
 func (d *wireDelta) blank() bool {
 	return d.Content == "" && d.ReasoningContent == "" && d.Reasoning == "" && d.Refusal == "" &&
 		len(d.Details) == 0 && len(d.Calls) == 0 && d.Call == nil && d.Extra == nil
@@ -307,16 +307,15 @@ func (a *answer) keep(id string, extra any) {
 	a.extra[id] = extra
 }
 
-// isThoughtMark tells whether provider data only says that a piece is a thought of Gemini's,
-// which is nothing to send back.
+// isThoughtMark reports whether provider data only says that a piece is a thought of Gemini's, which is nothing to send
+// back.
 func isThoughtMark(extra any) bool {
 	all, _ := extra.(object)
 	google, _ := all["google"].(object)
 	return len(all) == 1 && len(google) == 1 && google["thought"] != nil
 }
 
-// end yields what is known only at the end. done tells whether the provider said that the
-// stream is complete.
+// end yields what is known only at the end. done reports whether the provider said that the stream is complete.
 func (a *answer) end(done bool) error {
 	text, thought := a.think.flush()
 	text, thought = text+a.cutText.join("", true), thought+a.cutThought.join("", true)

@@ -49,7 +49,7 @@ var thinkTags = sync.OnceValue(func() (t struct{ opening, closing, all []string 
 	return t
 })
 
-// mayTag tells whether a byte can begin a tag.
+// mayTag reports whether a byte can begin a tag.
 func mayTag(b byte) bool { return b == '<' || b == '[' || b == "◁"[0] || b == "《"[0] }
 
 // feed takes a piece of content and splits what can be told apart so far.
@@ -155,8 +155,8 @@ func (s *thinkSplitter) pass(b byte) {
 	}
 }
 
-// ends tells whether a tag that stands here ends a thought: on a new line, glued to its last word, or
-// behind a whole sentence.
+// ends reports whether a tag that stands here ends a thought: on a new line, glued to its last word, or behind a whole
+// sentence.
 func (s *thinkSplitter) ends() bool {
 	switch s.word {
 	case '\n', '.', '!', '?', ':', ';', ')':

@@ -20,8 +20,7 @@ type toolList struct {
 	json    encoded
 }
 
-// encoded are the tools as chat completions take them, in schemas without the words the
-// provider refuses.
+// encoded returns the tools as chat completions take them, in schemas without the words the provider refuses.
 func (l *toolList) encoded(list []*agent.Tool, without []string) any {
 	l.mu.Lock()
 	defer l.mu.Unlock()

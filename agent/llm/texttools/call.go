@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// objects are the parts of a block which hold one call each.
+// objects returns the parts of a block which hold one call each.
 func objects(body string) []string {
 	var list []json.RawMessage
 	if json.Unmarshal([]byte(body), &list) == nil {
@@ -143,8 +143,8 @@ func (r *reader) mayBeCall(text string) bool {
 	return key != "name" || value == "" || value[0] == '"' || value[0] == '\''
 }
 
-// known tells whether text without marks is a call of a tool there is: anything else that
-// begins with a brace or a fence is an answer.
+// known reports whether text without marks is a call of a tool there is: anything else that begins with a brace or a
+// fence is an answer.
 func (r *reader) known(text string) bool {
 	text = unfenced(text)
 	if strings.HasPrefix(text, callOpen) {
@@ -172,7 +172,7 @@ func (r *reader) known(text string) bool {
 	return true
 }
 
-// unfenced is the inside of a code fence that holds the whole text.
+// unfenced returns the inside of a code fence that holds the whole text.
 func unfenced(s string) string {
 	s = strings.TrimSpace(s)
 	inner, ok := strings.CutPrefix(s, "```")

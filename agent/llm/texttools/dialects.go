@@ -77,7 +77,7 @@ const (
 	channelBody  = "<|message|>"
 )
 
-// channelEnds are the ends of what a channel says.
+// channelEnds returns the ends of what a channel says.
 func channelEnds() []string {
 	return []string{"<|end|>", "<|call|>", "<|return|>", channelStart, channelName}
 }
@@ -142,7 +142,7 @@ var words = sync.OnceValue(func() *vocabulary {
 	return v
 })
 
-// closing are the marks that close what a mark opened.
+// closing returns the marks that close what a mark opened.
 func (v *vocabulary) closing(open string) []string {
 	for _, d := range v.forms {
 		if slices.Contains(d.opening, open) {
@@ -152,7 +152,7 @@ func (v *vocabulary) closing(open string) []string {
 	return nil
 }
 
-// at is the mark with which a text begins; maybe tells that it is too short to say.
+// at returns the mark with which a text begins; maybe tells that it is too short to say.
 func (v *vocabulary) at(text string) (mark string, maybe bool) {
 	for _, m := range v.all {
 		switch {

@@ -271,7 +271,7 @@ func (r *reader) python(body string) []writtenCall {
 	return out
 }
 
-// argument is the text before the next comma or closing bracket of a call, and where that stands.
+// argument returns the text before the next comma or closing bracket of a call, and where that stands.
 func argument(s string) (string, int) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {
@@ -308,7 +308,7 @@ func escaped(args string) string {
 	return strings.Join(parts, "")
 }
 
-// typed is the JSON of an argument that was written as text, of the type that the tool's schema gives it.
+// typed returns the JSON of an argument that was written as text, of the type that the tool's schema gives it.
 func (r *reader) typed(tool, key, value, attributes string) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil { // a string always encodes

@@ -14,8 +14,8 @@ func prefixes() []string {
 
 var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[:#]\d+$`) })
 
-// named is the tool that a model means: one of those offered, if only one has that name but for blanks around
-// it, marks behind it, prefixes and case. Else it is the name without blanks and marks.
+// named returns the tool that a model means: one of those offered, if only one has that name but for blanks around it,
+// marks behind it, prefixes and case. Else it is the name without blanks and marks.
 func (r *reader) named(name string) string {
 	if _, ok := r.tools[name]; ok || name == "" {
 		return name
@@ -51,7 +51,7 @@ func (r *reader) named(name string) string {
 	return name
 }
 
-// folded is a name without case and without the marks between its words.
+// folded returns a name without case and without the marks between its words.
 func folded(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(name))
 }

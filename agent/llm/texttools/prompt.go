@@ -32,7 +32,7 @@ Each line is one tool with the JSON Schema of its arguments:
 
 `
 
-// written is the request with tools, calls and results as text.
+// written returns the request with tools, calls and results as text.
 func written(req *agent.Request) *agent.Request {
 	out := *req
 	out.Tools = nil
@@ -77,7 +77,7 @@ func describe(tools []*agent.Tool) string {
 	return b.String()
 }
 
-// spelled is an answer with its calls as the model writes them.
+// spelled returns an answer with its calls as the model writes them.
 func spelled(m *agent.Message) *agent.Message {
 	var b strings.Builder
 	if text := m.Content.String(); text != "" {

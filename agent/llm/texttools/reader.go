@@ -132,7 +132,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 	return true
 }
 
-// quick tells whether a chunk goes on as it is, as nearly every piece of an answer does.
+// quick reports whether a chunk goes on as it is, as nearly every piece of an answer does.
 func (r *reader) quick(k *agent.Chunk) bool {
 	if !r.native || !r.started || r.state != outside || r.held != "" || r.bare.held != "" ||
 		r.bare.in == inWords || r.calls > 0 || k.Finish != "" || k.Thought ||
@@ -267,8 +267,8 @@ func (r *reader) outside(piece string) string {
 // toAll begins words of Functionary.
 const toAll = asked + "all\n"
 
-// addresses tells whether the mark of Functionary with which a text begins counts: the name of a tool and an object follow
-// in the next line. Python's prompts and quotes of mail have the same mark.
+// addresses reports whether the mark of Functionary with which a text begins counts: the name of a tool and an object
+// follow in the next line. Python's prompts and quotes of mail have the same mark.
 func (r *reader) addresses(text string) (mark string, maybe bool) {
 	if strings.HasPrefix(text, toAll) && !r.started {
 		return toAll, false
@@ -300,7 +300,7 @@ func (r *reader) addresses(text string) (mark string, maybe bool) {
 	return "", false
 }
 
-// counts tells whether a mark means something here.
+// counts reports whether a mark means something here.
 func (r *reader) counts(mark string) bool {
 	v := words()
 	switch {
@@ -399,7 +399,7 @@ func (r *reader) think(text string) {
 	}
 }
 
-// again is a mark that closes one thing and begins another.
+// again returns a mark that closes one thing and begins another.
 func again(mark string) string {
 	if mark == channelStart || mark == channelName || mark == asked {
 		return mark
@@ -451,7 +451,7 @@ func (r *reader) literal() {
 	}
 }
 
-// read are the calls between two marks.
+// read returns the calls between two marks.
 func (r *reader) read(inside string, whole bool) []writtenCall {
 	if r.open == "" {
 		if inside = unfenced(strings.TrimSpace(inside)); inside == "" {
@@ -462,7 +462,7 @@ func (r *reader) read(inside string, whole bool) []writtenCall {
 	return r.block(r.open, inside, whole)
 }
 
-// unfinished tells whether a closing mark stands in the middle of a call, as a part of what it says.
+// unfinished reports whether a closing mark stands in the middle of a call, as a part of what it says.
 func (r *reader) unfinished(inside string) bool {
 	s := strings.TrimSpace(inside)
 	if r.open == asked {
@@ -490,8 +490,8 @@ func (r *reader) unfinished(inside string) bool {
 	return false
 }
 
-// impossible tells whether text behind the mark of a call can be none any more: words, as in a sentence
-// about such marks.
+// impossible reports whether text behind the mark of a call can be none any more: words, as in a sentence about such
+// marks.
 func (r *reader) impossible(in string) bool {
 	head := strings.TrimLeft(in, " \t\r\n")
 	if head == "" || r.open == "" || strings.HasPrefix(r.open, "<xai:") {
@@ -632,7 +632,7 @@ func withoutEnds(s string) string {
 	}
 }
 
-// first is where the first of some marks stands, -1 if none does.
+// first returns where the first of some marks stands, -1 if none does.
 func first(in string, list []string) (at int, mark string) {
 	at = -1
 	for _, m := range list {
@@ -650,7 +650,7 @@ type nearest struct {
 	at    []int // where each is next, the end of the text if nowhere
 }
 
-// from is where the first mark stands from a place on, -1 if none does.
+// from returns where the first mark stands from a place on, -1 if none does.
 func (n *nearest) from(i int) (at int, mark string) {
 	if n.at == nil {
 		n.at = slices.Repeat([]int{-1}, len(n.marks))

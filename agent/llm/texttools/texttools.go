@@ -80,7 +80,7 @@ func (m *model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// refusesTools tells whether a provider's failure means that the model has no tool calls.
+// refusesTools reports whether a provider's failure means that the model has no tool calls.
 func refusesTools(err error) bool {
 	e := llmerr.Of(err)
 	return e != nil && e.RefusesTools()

@@ -184,7 +184,7 @@ func (u *unmarked) turn(r *reader, in, turn string) (head, rest string, whole bo
 	return start + channelName + channel + channelBody, in[len(turn):], true
 }
 
-// object is how many bytes of a text belong to the object that is open, or begins it.
+// object returns how many bytes of a text belong to the object that is open, or begins it.
 func (u *unmarked) object(in string) int {
 	for i := range len(in) {
 		b := in[i]
@@ -217,7 +217,8 @@ func (u *unmarked) rest() string {
 	return out
 }
 
-// recipientIn is the tool before the arguments of a call: its name is followed by their kind, which may stick to it.
+// recipientIn returns the tool before the arguments of a call: its name is followed by their kind, which may stick to
+// it.
 func recipientIn(r *reader, head string) string {
 	fields := strings.Fields(head)
 	if len(fields) == 0 {
@@ -234,7 +235,7 @@ func recipientIn(r *reader, head string) string {
 	return name
 }
 
-// offers tells whether a name means a tool.
+// offers reports whether a name means a tool.
 func (r *reader) offers(name string) bool {
 	_, ok := r.tools[r.named(name)]
 	return ok && name != ""

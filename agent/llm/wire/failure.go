@@ -109,8 +109,8 @@ func host(address string) string {
 	return "the provider"
 }
 
-// untrusted says what to do about a certificate that is not accepted, "" where it is something else. Such
-// a call is not made again: only a person can mend it.
+// untrusted reports what to do about a certificate that is not accepted, "" where it is something else. Such a call is
+// not made again: only a person can mend it.
 func untrusted(err error) string {
 	var (
 		unknown  x509.UnknownAuthorityError

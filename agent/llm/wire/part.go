@@ -82,7 +82,7 @@ func readOdd(raw json.RawMessage) Part {
 	return Part{File: readFile(raw, "")}
 }
 
-// inner is the text of a block that holds some.
+// inner returns the text of a block that holds some.
 func inner(raw json.RawMessage) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -165,8 +165,8 @@ func readFile(raw json.RawMessage, kind string) *File {
 	return f
 }
 
-// Told is the file as text, for models that cannot read it: its own text if it is one, else words that say which file
-// stands there.
+// Told returns the file as text, for models that cannot read it: its own text if it is one, else words that say which
+// file stands there.
 func (f *File) Told() string {
 	kind, _, _ := mime.ParseMediaType(f.Kind)
 	if strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml" || kind == "application/yaml" {
@@ -197,13 +197,13 @@ func (f *File) Told() string {
 	return told(what, detail)
 }
 
-// IsPDF tells whether the file is one, with its data.
+// IsPDF reports whether the file is one, with its data.
 func (f *File) IsPDF() bool {
 	kind, _, _ := mime.ParseMediaType(f.Kind)
 	return kind == "application/pdf" && f.Data != ""
 }
 
-// Sound is the format of a sound with its data, "" for other files.
+// Sound returns the format of a sound with its data, "" for other files.
 func (f *File) Sound() string {
 	kind, _, _ := mime.ParseMediaType(f.Kind)
 	format, is := strings.CutPrefix(kind, "audio/")
@@ -226,7 +226,7 @@ func told(what, detail string) string {
 	return "[Here stands " + what + detail + ", which this model cannot read. Ask for its text, or for an upload of it.]"
 }
 
-// inLine is a name within a line of text.
+// inLine returns a name within a line of text.
 func inLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '[' || r == ']' {

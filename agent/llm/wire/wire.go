@@ -62,7 +62,7 @@ func CloseIdle() {
 // longHeader is how long a header's value is that counts as a secret whatever its name.
 const longHeader = 16
 
-// Secrets are the values that must not show in an error.
+// Secrets returns the values that must not show in an error.
 func Secrets(key string, headers map[string]string) []string {
 	var out []string
 	if key != "" {

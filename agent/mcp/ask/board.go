@@ -31,12 +31,12 @@ type Board struct {
 	open map[string]int // questions of calls of this server, by thread
 }
 
-// NewBoard makes a Board of notes.
+// NewBoard returns a Board of notes.
 func NewBoard(notes clusterstate.Notes, log *slog.Logger) *Board {
 	return &Board{notes: notes, log: log, open: map[string]int{}}
 }
 
-// Now is the time by the clock that questions count by.
+// Now returns the time by the clock that questions count by.
 func (b *Board) Now() time.Time { return b.notes.Now() }
 
 // note is a question as the servers share it.
@@ -60,7 +60,7 @@ func answers(thread string) string {
 	return strings.Replace(questions(thread), "question", "answer", 1)
 }
 
-// Open are the questions of a thread that wait for an answer, the oldest first.
+// Open returns the questions of a thread that wait for an answer, the oldest first.
 func (b *Board) Open(ctx context.Context, thread string) ([]*Question, error) {
 	list, err := b.notes.Notes(ctx, questions(thread))
 	if err != nil || len(list) == 0 {

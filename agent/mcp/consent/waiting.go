@@ -45,7 +45,7 @@ func name(state string) string {
 	return note + hex.EncodeToString(sum[:])
 }
 
-// Now is the time by the clock that logins count by.
+// Now returns the time by the clock that logins count by.
 func (w *Waiting) Now() time.Time {
 	if w.rows == nil {
 		return time.Now()
@@ -53,7 +53,7 @@ func (w *Waiting) Now() time.Time {
 	return w.rows.Now()
 }
 
-// Room says why no login can begin now.
+// Room explains why no login can begin now.
 func (w *Waiting) Room(ctx context.Context) error {
 	n := 0
 	if w.rows != nil {

@@ -16,7 +16,7 @@ import (
 // HugeResult is how many bytes the result of the huge server's tool has.
 const HugeResult = 100 << 20
 
-// Kinds are the names of the servers that [Serve] can be.
+// Kinds returns the names of the servers that [Serve] can be.
 func Kinds() []string {
 	return []string{"hangs", "dies", "falls", "floods", "shouts", "huge", "names", "restless"}
 }
@@ -90,7 +90,7 @@ func fixed(names ...string) func() []tool {
 	return func() []tool { return list }
 }
 
-// restless are the tools of this second.
+// restless returns the tools of this second.
 func restless() []tool {
 	now := time.Now().Unix()
 	return []tool{newTool(fmt.Sprint("second_", now), "comes and goes"), newTool("steady", fmt.Sprint("as of ", now))}

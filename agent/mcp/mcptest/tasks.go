@@ -24,14 +24,14 @@ type serverTask struct {
 	over                        chan struct{}
 }
 
-// Made is how many tasks were made.
+// Made returns how many tasks were made.
 func (s *Tasks) Made() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.list)
 }
 
-// Sent is how often a method was called.
+// Sent returns how often a method was called.
 func (s *Tasks) Sent(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

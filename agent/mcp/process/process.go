@@ -81,8 +81,8 @@ func Find(name, path, dir string) (string, error) {
 	return "", NotFoundError{name}
 }
 
-// inherited are the variables that servers get from Fawn's own environment. All others must be
-// named in the configuration: among them are the keys of models.
+// inherited returns the variables that servers get from Fawn's own environment. All others must be named in the
+// configuration: among them are the keys of models.
 func inherited() []string {
 	names := []string{"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TZ", "USER"}
 	if runtime.GOOS == "windows" {
@@ -116,7 +116,7 @@ func Environment(own map[string]string, tmp string) []string {
 	return out
 }
 
-// SearchPath is the PATH of a server.
+// SearchPath returns the PATH of a server.
 func SearchPath(own map[string]string) string {
 	if p, ok := own["PATH"]; ok {
 		return p
@@ -215,8 +215,8 @@ func Confined(run func(ctx context.Context, in, out *os.File, complain io.Writer
 	return p, nil
 }
 
-// Activity is a number that changes while the process does something: it writes, or it or what it has started takes
-// time of the processor, where the system tells that.
+// Activity returns a number that changes while the process does something: it writes, or it or what it has started
+// takes time of the processor, where the system tells that.
 func (p *Process) Activity() uint64 {
 	n := p.heard.Load()
 	if p.cmd != nil {

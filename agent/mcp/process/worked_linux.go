@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// worked is how much time of the processor the processes of the group have taken, in ticks of the system.
+// worked returns how much time of the processor the processes of the group have taken, in ticks of the system.
 func (g *group) worked() (sum uint64) {
 	if g.guard == nil || g.guard.Process == nil {
 		return 0

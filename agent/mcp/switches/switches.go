@@ -30,16 +30,16 @@ type Off struct {
 	Tools   map[string][]string `json:"tools"`   // by server, as the server calls them
 }
 
-// Has tells whether a tool is switched off, by itself or with its server.
+// Has reports whether a tool is switched off, by itself or with its server.
 func (o Off) Has(server, tool string) bool { return o.HasServer(server) || o.HasTool(server, tool) }
 
-// HasServer tells whether a server is switched off.
+// HasServer reports whether a server is switched off.
 func (o Off) HasServer(name string) bool { return slices.Contains(o.Servers, name) }
 
-// HasTool tells whether a tool is switched off by itself.
+// HasTool reports whether a tool is switched off by itself.
 func (o Off) HasTool(server, tool string) bool { return slices.Contains(o.Tools[server], tool) }
 
-// Empty tells whether everything is on.
+// Empty reports whether everything is on.
 func (o Off) Empty() bool { return len(o.Servers) == 0 && len(o.Tools) == 0 }
 
 // Turn switches a tool, or with tool "" a server. What is switched off in a server stays so while
@@ -68,7 +68,7 @@ func with(list []string, name string, have bool) []string {
 	return list
 }
 
-// tidy is the same in the one form that is stored: sorted, without repetitions and empty lists.
+// tidy returns the same in the one form that is stored: sorted, without repetitions and empty lists.
 func (o Off) tidy() Off {
 	out := Off{Servers: sorted(o.Servers), Tools: map[string][]string{}}
 	for server, list := range o.Tools {
@@ -94,7 +94,7 @@ type Service struct {
 	mu sync.Mutex // of changes, which read what they change
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(db *store.DB) *Service { return &Service{db: db} }
 
 // Off is what is switched off in a thread, which need not exist yet.

@@ -68,10 +68,10 @@ type Task struct {
 	File      string          `json:"file,omitempty"` // with all of the result
 }
 
-// Over tells whether a server works on it no more.
+// Over reports whether a server works on it no more.
 func (t Task) Over() bool { return Over(t.Status) }
 
-// Over tells whether a status is a last one.
+// Over reports whether a status is a last one.
 func Over(status string) bool {
 	return status == Completed || status == Failed || status == Cancelled
 }
@@ -86,7 +86,7 @@ type Book struct {
 // errBad means that a row can't be read.
 var errBad = errors.New("the row can't be read")
 
-// NewID makes the id of a task. Those of later ones come behind it.
+// NewID returns the id of a task. Those of later ones come behind it.
 func NewID(now time.Time) string { return fmt.Sprintf("t%012x%s", now.UnixMilli(), rand.Text()) }
 
 func key(thread, id string) string { return thread + " " + id }
@@ -257,7 +257,7 @@ func (b Book) Cancel(ctx context.Context, thread, id string, now time.Time) erro
 	return nil
 }
 
-// Wish is when somebody first wanted a task to be cancelled; zero if nobody did.
+// Wish returns when somebody first wanted a task to be cancelled; zero if nobody did.
 func (b Book) Wish(ctx context.Context, thread, id string) (at time.Time, err error) {
 	body, err := b.DB.KV(ctx, store.Global, wishSpace, key(thread, id))
 	if errors.Is(err, store.ErrNotFound) {

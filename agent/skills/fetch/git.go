@@ -155,7 +155,7 @@ func notRepository(err error) error {
 	return unreachable(err)
 }
 
-// find is the commit that a source names, and the folder in it.
+// find returns the commit that a source names, and the folder in it.
 func (s Source) find(refs *packp.AdvRefs) (plumbing.Hash, string, error) {
 	if s.tree != "" {
 		parts := strings.Split(s.tree, "/")
@@ -180,7 +180,7 @@ func (s Source) find(refs *packp.AdvRefs) (plumbing.Hash, string, error) {
 	return plumbing.ZeroHash, "", refuse("the repository has no branch or tag called %s", shorten(s.Ref))
 }
 
-// lookUp is the commit of a branch or a tag; "" is where HEAD is.
+// lookUp returns the commit of a branch or a tag; "" is where HEAD is.
 func lookUp(refs *packp.AdvRefs, name string) (plumbing.Hash, bool) {
 	if name == "" {
 		if refs.Head == nil {
@@ -271,7 +271,7 @@ func walk(ctx context.Context, tree *object.Tree, visit func(name string, e obje
 	}
 }
 
-// skillIn is the folder of the skill: the one named or, without a name, the only one.
+// skillIn returns the folder of the skill: the one named or, without a name, the only one.
 func skillIn(ctx context.Context, tree *object.Tree, folder string) (*object.Tree, error) {
 	if folder != "" {
 		sub, err := tree.Tree(folder)

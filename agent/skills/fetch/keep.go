@@ -98,7 +98,7 @@ func (w Waiting) sweep() error {
 	return err
 }
 
-// Open is the archive of a sum. One that does not wait (any more) is fs.ErrNotExist.
+// Open returns the archive of a sum. One that does not wait (any more) is fs.ErrNotExist.
 func (w Waiting) Open(sum string) (*Archive, error) {
 	if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
 		return nil, fs.ErrNotExist

@@ -77,7 +77,7 @@ func (b *beginning) Write(p []byte) (int, error) {
 
 var errDelta = errors.New("a delta has no size")
 
-// target is the size of what a delta makes: the second number in it, after the size of its base.
+// target returns the size of what a delta makes: the second number in it, after the size of its base.
 func (b *beginning) target() (int64, error) {
 	rest := b.b[:b.n]
 	var size int64

@@ -239,7 +239,7 @@ func ticks(low, high float64, n int) []float64 {
 	return out
 }
 
-// label is a number as an axis shows it.
+// label returns a number as an axis shows it.
 func label(v, step float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -259,7 +259,7 @@ func label(v, step float64) string {
 	return fmt.Sprintf("%g", math.Round(v*1e6)/1e6)
 }
 
-// extent are the least and the greatest value, with those of stacks.
+// extent returns the least and the greatest value, with those of stacks.
 func (c *chart) extent() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range c.labels {
@@ -282,10 +282,10 @@ func (c *chart) extent() (low, high float64) {
 	return low, high
 }
 
-// labelled tells whether the values of bars are written at them.
+// labelled reports whether the values of bars are written at them.
 func (c *chart) labelled() bool { return len(c.labels)*len(c.series) <= mostLabels }
 
-// written is a value as it stands in the chart.
+// written returns a value as it stands in the chart.
 func (c *chart) written(v float64) string { return grouped(v, c.decimals()) }
 
 // scale draws the axis of values.

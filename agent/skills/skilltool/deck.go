@@ -68,7 +68,7 @@ func (d *doc) slides() (out []slide, err error) {
 	return out, nil
 }
 
-// notesLine tells whether what follows on a slide is for its speaker.
+// notesLine reports whether what follows on a slide is for its speaker.
 func notesLine(line string) bool {
 	line = strings.ToLower(strings.Trim(line, "* _"))
 	return line == "notes:" || line == "speaker notes:" || line == "备注：" || line == "备注:"

@@ -207,7 +207,7 @@ func (w *word) chart(c *chart) error {
 	return nil
 }
 
-// wordFooter is the title and the number of the page.
+// wordFooter returns the title and the number of the page.
 func wordFooter(title string) string {
 	field := func(name string) string {
 		return `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> ` + name + ` </w:instrText></w:r>` +
@@ -218,7 +218,7 @@ func wordFooter(title string) string {
 		`<w:r><w:t xml:space="preserve"> / </w:t></w:r>` + field("NUMPAGES") + `</w:p></w:ftr>`
 }
 
-// list is the number of a list: 1 is that of all bullets.
+// list returns the number of a list: 1 is that of all bullets.
 func (w *word) list(b block) int {
 	if !b.ordered {
 		return 1
@@ -357,7 +357,7 @@ func (w *word) picture(p *pic) error {
 	return nil
 }
 
-// fit is the size in points of a picture that has at most so much room. A pixel is 3/4 of a point.
+// fit returns the size in points of a picture that has at most so much room. A pixel is 3/4 of a point.
 func fit(p *pic, wide, high float64) (float64, float64) {
 	w, h := float64(p.width)*0.75, float64(p.height)*0.75
 	scale := min(1, wide/w, high/h)

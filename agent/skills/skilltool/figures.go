@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// isChart tells whether a block of code is a chart: its language is chart.
+// isChart reports whether a block of code is a chart: its language is chart.
 func isChart(language string) bool { return strings.EqualFold(language, "chart") }
 
 // figure reads a chart out of a block of code: lines such as type: bar, then, behind an empty line, a table with commas
@@ -75,7 +75,7 @@ func (d *doc) figure(text string) (*chart, error) {
 	return ch, nil
 }
 
-// vector is the chart as SVG.
+// vector returns the chart as SVG.
 func (c *chart) vector() ([]byte, error) {
 	one := *c
 	one.canvas = &svg{w: chartWide, h: chartHigh}
@@ -83,7 +83,7 @@ func (c *chart) vector() ([]byte, error) {
 	return one.bytes()
 }
 
-// alt says what the chart shows, for those who can't see it.
+// alt reports what the chart shows, for those who can't see it.
 func (c *chart) alt() string {
 	if c.title != "" {
 		return c.title
@@ -132,7 +132,7 @@ func (b *block) sides() []int {
 	return out
 }
 
-// figureCell tells whether a cell is a number, perhaps with a sign, a currency or a short unit.
+// figureCell reports whether a cell is a number, perhaps with a sign, a currency or a short unit.
 func figureCell(s string) bool {
 	s = strings.TrimLeft(s, "+-−–±~≈<>≤≥(€$£¥ \u00a0")
 	if s == "" || !unicode.IsDigit([]rune(s)[0]) {
@@ -177,8 +177,8 @@ func columnShares(rows [][][]span) []float64 {
 	return out
 }
 
-// decimals is how many digits behind the point the values of a chart are written with: as many as they need, up to two, and
-// fewer where they are large.
+// decimals returns how many digits behind the point the values of a chart are written with: as many as they need, up to
+// two, and fewer where they are large.
 func (c *chart) decimals() int {
 	most, large := 0, 0.0
 	for _, s := range c.series {
@@ -204,7 +204,7 @@ func (c *chart) decimals() int {
 	return most
 }
 
-// grouped is a number with commas between its thousands.
+// grouped returns a number with commas between its thousands.
 func grouped(v float64, decimals int) string {
 	p := math.Pow(10, float64(decimals))
 	s := fmt.Sprintf("%.*f", decimals, math.Round(math.Abs(v)*p)/p)

@@ -131,7 +131,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// document is a command that turns Markdown into something.
+// document returns a command that turns Markdown into something.
 func document(write func(c call, d *doc) ([]byte, error)) func(call) error {
 	return func(c call) error {
 		text, err := readFile(c.args[0])

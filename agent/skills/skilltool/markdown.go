@@ -224,7 +224,7 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 	return nil
 }
 
-// rows are the cells of a table.
+// rows returns the cells of a table.
 func (r *reader) rows(t *east.Table) (out [][][]span) {
 	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells [][]span
@@ -236,7 +236,7 @@ func (r *reader) rows(t *east.Table) (out [][][]span) {
 	return out
 }
 
-// says is the text of a block.
+// says returns the text of a block.
 func (b block) says() string {
 	switch b.kind {
 	case item:
@@ -259,7 +259,7 @@ func (r *reader) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spans is the text of a block; look is that of what is around it.
+// spans returns the text of a block; look is that of what is around it.
 func (r *reader) spans(n ast.Node, look span) (out []span) {
 	put := func(s string) {
 		look := look
@@ -330,7 +330,7 @@ func plain(spans []span) string {
 	return b.String()
 }
 
-// beside is the place of a file that the document names.
+// beside returns the place of a file that the document names.
 func (d *doc) beside(name string) string {
 	if filepath.IsAbs(name) {
 		return name

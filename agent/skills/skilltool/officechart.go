@@ -33,7 +33,7 @@ func (c *chart) office(bookAt string, size int) (officeChart, error) {
 	return officeChart{chart: []byte(xmlHead + c.chartXML(id, size)), rels: rels.part("").data, book: data}, nil
 }
 
-// table are the numbers of the chart.
+// table returns the numbers of the chart.
 func (c *chart) table() grid {
 	g := grid{name: "Sheet1", head: []string{c.axis}}
 	for _, s := range c.series {
@@ -79,7 +79,7 @@ func (c *chart) chartXML(book string, size int) string {
 	return b.String()
 }
 
-// round tells whether the chart has no axes.
+// round reports whether the chart has no axes.
 func (c *chart) round() bool { return c.kind == "pie" || c.kind == "donut" }
 
 // format is how the numbers are written, as Office says it.
@@ -175,8 +175,8 @@ func (c *chart) mean(i int) float64 {
 	return sum / float64(max(1, n))
 }
 
-// ticks is the format of the axis of values: that of large numbers, while steps between small ones may have more places
-// than they do.
+// ticks returns the format of the axis of values: that of large numbers, while steps between small ones may have more
+// places than they do.
 func (c *chart) ticks() string {
 	for _, s := range c.series {
 		for _, v := range s.values {

@@ -69,7 +69,7 @@ func (p *paper) need(high float64) {
 	}
 }
 
-// together is how much room headings need with the beginning of what they are above, in points.
+// together returns how much room headings need with the beginning of what they are above, in points.
 func (p *paper) together(list []block) (high float64) {
 	for _, b := range list {
 		switch b.kind {
@@ -161,7 +161,7 @@ func (c *pdfCanvas) path(list []point) string {
 	return b.String()
 }
 
-// tint is a colour on white.
+// tint returns a colour on white.
 func tint(c color.NRGBA) string {
 	part := func(v uint8) float64 { return (float64(v)*float64(c.A) + 255*(255-float64(c.A))) / 255 / 255 }
 	return fmt.Sprintf("%.3f %.3f %.3f", part(c.R), part(c.G), part(c.B))
@@ -270,7 +270,7 @@ const (
 	tableLine = 12.6
 )
 
-// tableHigh is how much room a table takes.
+// tableHigh returns how much room a table takes.
 func (p *paper) tableHigh(b block) (high float64) {
 	widths := p.columns(b.rows, tableSize)
 	for i, row := range b.rows {

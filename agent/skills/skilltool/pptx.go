@@ -157,7 +157,7 @@ func lines(list []block, width float64, size int) int {
 	return n
 }
 
-// size is the largest letters with which text fits; where none do, it says so.
+// size returns the largest letters with which text fits; where none do, it says so.
 func (sh *sheet) size(list []block, at box) int {
 	for size := 24; size >= 12; size -= 2 {
 		if float64(lines(list, at.w, size)*size)*1.35 <= at.h {
@@ -256,7 +256,7 @@ func (sh *sheet) thing(b block, at box) error {
 	return nil
 }
 
-// languageOf is the language that programs check a text in.
+// languageOf returns the language that programs check a text in.
 func languageOf(s string) string {
 	for _, r := range s {
 		if unicode.Is(unicode.Han, r) {
@@ -274,7 +274,7 @@ func (sh *sheet) foot() {
 		fmt.Sprintf(`<p:txBody><a:bodyPr/><a:lstStyle/><a:p><a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:rPr lang="en-US"/><a:t>%d</a:t></a:fld></a:p></p:txBody></p:sp>`, sh.number))
 }
 
-// notesText are the paragraphs of notes.
+// notesText returns the paragraphs of notes.
 func notesText(list []block) string {
 	var b strings.Builder
 	for _, n := range list {
@@ -362,7 +362,7 @@ func (sh *sheet) table(b block, at box) {
 	sh.tree.WriteString(`</a:tbl></a:graphicData></a:graphic></p:graphicFrame>`)
 }
 
-// tableWords is how many letters the widest cells of a table have together.
+// tableWords returns how many letters the widest cells of a table have together.
 func tableWords(rows [][][]span) (sum float64) {
 	for i := range rows[0] {
 		most := 0

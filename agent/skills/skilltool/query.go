@@ -40,7 +40,7 @@ func tableName(file, sheet string, several bool) string {
 	return name
 }
 
-// quoted is a name as SQL has it.
+// quoted returns a name as SQL has it.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // query answers a question in SQL.
@@ -120,7 +120,7 @@ func fill(ctx context.Context, db *sql.DB, name string, g grid) (err error) {
 	return tx.Commit()
 }
 
-// value is a cell as SQL has it: empty ones are NULL.
+// value returns a cell as SQL has it: empty ones are NULL.
 func value(cell string, numeric bool) any {
 	s := strings.TrimSpace(cell)
 	switch {

@@ -115,7 +115,7 @@ type State struct {
 	mu        sync.Mutex
 	open      func() int    // counts sockets, under the lock; nil where there are none
 	conns     int           // other connections
-	changed   chan struct{} // closed and made anew with each change
+	changed   chan struct{} // closed and made again with each change
 	shown     map[string][]*Shown
 	faults    []Fault
 	confirmed map[string]bool
@@ -297,7 +297,7 @@ func (s *State) Calls(op string) int {
 	return s.calls[op]
 }
 
-// Shown is a chat as people see it.
+// Shown returns a chat as people see it.
 func (s *State) Shown(where string) []Shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +310,7 @@ func (s *State) Shown(where string) []Shown {
 	return all
 }
 
-// find is a message of a chat, or nil. It needs the lock.
+// find returns a message of a chat, or nil. It needs the lock.
 func (s *State) find(where, id string) *Shown {
 	for _, m := range s.shown[where] {
 		if m.ID == id && !m.Gone {
@@ -404,7 +404,7 @@ type Inbox struct {
 	status  []error
 }
 
-// NewInbox makes an empty one.
+// NewInbox returns an empty one.
 func NewInbox() *Inbox {
 	return &Inbox{changed: make(chan struct{}), cursor: map[string]string{}}
 }
@@ -437,7 +437,7 @@ func (b *Inbox) Take(_ context.Context, batch []chat.Update, cursor map[string]s
 	return nil
 }
 
-// Cursor is an entry as stored.
+// Cursor returns an entry as stored.
 func (b *Inbox) Cursor(key string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -61,10 +61,10 @@ func NewDiscord(t testing.TB) *Discord {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Discord) State() *State { return &f.state }
 
-// Chat is the direct message with a person.
+// Chat returns the direct message with a person.
 func (f *Discord) Chat(person string) string { return "90" + person }
 
 // Cut ends all connections.

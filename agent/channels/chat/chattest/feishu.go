@@ -70,10 +70,10 @@ func NewFeishu(t testing.TB) *Feishu {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Feishu) State() *State { return &f.state }
 
-// Chat is the private chat with a person.
+// Chat returns the private chat with a person.
 func (f *Feishu) Chat(person string) string { return "oc_p2p" + person }
 
 // Cut ends all connections.

@@ -58,10 +58,10 @@ func NewSlack(t testing.TB) *Slack {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Slack) State() *State { return &f.state }
 
-// Chat is the direct message with a person.
+// Chat returns the direct message with a person.
 func (f *Slack) Chat(person string) string { return "D" + person }
 
 // Cut ends all sockets.

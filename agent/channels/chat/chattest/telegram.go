@@ -68,10 +68,10 @@ func NewTelegram(t testing.TB) *Telegram {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *Telegram) State() *State { return &f.state }
 
-// Chat is the person's own id.
+// Chat returns the person's own id.
 func (f *Telegram) Chat(person string) string { return person }
 
 // Commands are those the bot registered, as JSON.

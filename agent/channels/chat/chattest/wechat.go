@@ -55,10 +55,10 @@ func NewWeChat(t testing.TB) *WeChat {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *WeChat) State() *State { return &f.state }
 
-// Chat is the person's own id.
+// Chat returns the person's own id.
 func (f *WeChat) Chat(person string) string { return person }
 
 // Cut ends the polls that wait.

@@ -61,10 +61,10 @@ func NewWeCom(t testing.TB) *WeCom {
 	return f
 }
 
-// State is the common part.
+// State returns the common part.
 func (f *WeCom) State() *State { return &f.state }
 
-// Chat is the person's own id.
+// Chat returns the person's own id.
 func (f *WeCom) Chat(person string) string { return person }
 
 // Cut ends all connections.
