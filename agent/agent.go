@@ -16,9 +16,8 @@ type Agent struct {
 	System  string
 	Options ModelOptions // defaults of each call
 
-	// Toolset gives what takes the place of Tools and System from now on. It is asked before
-	// each model call, and gives the same one while nothing has changed. A nil func changes
-	// nothing.
+	// Toolset returns the tool set that replaces Tools and System from now on. It is called before each model call and
+	// returns the same value until something changes. A nil func changes nothing.
 	Toolset func() *Toolset
 }
 
@@ -33,7 +32,7 @@ type Toolset struct {
 type Outcome struct {
 	Next       []string
 	StopReason string // "", or why the run ended early: recursion_limit, loop_capped, breakpoint, …
-	Breakpoint bool   // a breakpoint ended it; Next is where a run without input goes on
+	Breakpoint bool   // ended at a breakpoint; a run without input resumes at Next
 }
 
 // DefaultMaxSteps bounds a run which sets no limit of its own.
@@ -42,16 +41,16 @@ const DefaultMaxSteps = 100
 // StepLimitError ends a run that has used its steps up.
 type StepLimitError struct{ Limit int }
 
-// Error implements error. Clients know the sentence.
+// Error implements error. Clients match this sentence.
 func (e *StepLimitError) Error() string {
 	return fmt.Sprintf("Recursion limit of %d reached without hitting a stop condition. "+
 		"You can increase the limit by setting the `recursion_limit` config key.", e.Limit)
 }
 
-// ErrorName is how clients know the error.
+// ErrorName is the name under which clients know the error.
 func (e *StepLimitError) ErrorName() string { return "GraphRecursionError" }
 
-// closeTime is how long the last writes of a cancelled run may take.
+// closeTime limits the last writes of a cancelled run.
 const closeTime = 5 * time.Second
 
 // Run drives the loop until the answer is complete, a stage ends it, or ctx ends. State in
@@ -177,8 +176,8 @@ func (l *loop) apply(p State) error {
 	return nil
 }
 
-// step stores everything pending as one step of node, also when the run was cancelled.
-// last says that none of next runs in this run.
+// step stores all pending writes as one step of node, even when the run was cancelled. last means no node of next runs
+// in this run.
 func (l *loop) step(ctx context.Context, node string, next []string, last bool) error {
 	s := Step{Node: node, Patch: l.pending, State: &l.turn.State, Next: next, Last: last}
 	l.pending = State{}
@@ -277,7 +276,7 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 	if err := l.apply(r.Patch); err != nil {
 		return "", l.fail(ctx, NodeModel, Next(&t.State, NodeModel), fmt.Errorf("after model: %w", err))
 	}
-	again := r.Jump == ToModel && !lastTurn // the last turn is the last, whatever a stage wants
+	again := r.Jump == ToModel && !lastTurn // the last turn ends the loop even if a stage asks for another
 	next := Next(&t.State, NodeModel)
 	if again {
 		next = []string{NodeModel}
@@ -289,7 +288,7 @@ func (l *loop) modelStep(ctx context.Context) (string, error) {
 	return to, nil
 }
 
-// stepLimitNote tells the model that the run has used up its steps.
+// stepLimitNote tells the model that the run is out of steps.
 const stepLimitNote = "The step limit of this run is reached and tools are off now. Answer with what you have found so far, and say what is still open."
 
 // errNoMessage means that a stage swallowed the answer.

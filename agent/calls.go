@@ -13,8 +13,8 @@ import (
 // maxParallelCalls bounds the tools of one message which run at the same time.
 const maxParallelCalls = 16
 
-// toolStep runs all open calls of the last AI message at the same time, but for those that
-// touch the same file, and stores their results, in call order, as one step.
+// toolStep runs all open calls of the last AI message concurrently, except calls that touch the same file, and stores
+// their results in call order as one step.
 func (l *loop) toolStep(ctx context.Context) (string, error) {
 	t := l.turn
 	caller, open := l.openCalls()
@@ -108,8 +108,8 @@ func (l *loop) openCalls() (*Message, []ToolCall) {
 	return m, open
 }
 
-// one runs a single call. Its start is durable before the tool runs and its result before
-// the step goes on, so that a crash never runs a finished call again.
+// one runs a single call. Its start is durable before the tool runs, and its result before the step continues, so a
+// crash never repeats a finished call.
 func (l *loop) one(ctx context.Context, caller *Message, c ToolCall) answer {
 	t := l.turn
 	a := answer{call: c, message: t.NewID()}

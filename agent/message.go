@@ -33,7 +33,7 @@ type Message struct {
 	Name       string
 	Content    Content
 	ToolCalls  []ToolCall    // TypeAI only
-	Invalid    []InvalidCall // TypeAI only: calls whose arguments were no JSON object
+	Invalid    []InvalidCall // TypeAI only: calls whose arguments weren't a JSON object
 	ToolCallID string        // TypeTool only
 	Status     string        // TypeTool only: "success" or "error"
 	Artifact   json.RawMessage
@@ -42,8 +42,7 @@ type Message struct {
 	Meta       map[string]any // response_metadata
 }
 
-// ToolCall is a model's wish to run a tool. Args is a JSON object; ID is what the result
-// finds its call by.
+// ToolCall is a model's request to run a tool. Args is a JSON object; ID links the result to the call.
 type ToolCall struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
@@ -82,9 +81,8 @@ func (c InvalidCall) MarshalJSON() ([]byte, error) {
 	}{plain(c), "invalid_tool_call"})
 }
 
-// Usage counts tokens of one model call. Model is the configuration's name of the model that
-// was called and Cost what it took at the price of that moment, where one is known: prices
-// and the choice of models change, what was spent does not.
+// Usage counts tokens of one model call. Model is the configured name of the called model and Cost the price at the
+// time, if known. Both are stored because prices and models change later.
 type Usage struct {
 	Input         int            `json:"input_tokens"`
 	Output        int            `json:"output_tokens"`

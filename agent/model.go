@@ -106,8 +106,8 @@ func (c *Collector) Text() string { return c.text.String() }
 // Reasoning returns the reasoning so far.
 func (c *Collector) Reasoning() string { return c.reasoning.String() }
 
-// Message returns the AI message of all chunks so far. With complete false the answer was cut off: half-written calls
-// are dropped and the finish reason says interrupted.
+// Message returns the AI message of all chunks so far. If complete is false, the answer was cut off: partial calls are
+// dropped and the finish reason is "interrupted".
 func (c *Collector) Message(id string, complete bool) *Message {
 	m := &Message{ID: id, Type: TypeAI, Content: Text(c.text.String()), Usage: c.usage, Meta: map[string]any{}}
 	if c.reasoning.Len() > 0 || len(c.kwargs) > 0 {

@@ -80,7 +80,7 @@ func Unanswered(m *Message, results []*Message) []string {
 	return open
 }
 
-// Question returns the tool message of a clarification nobody has answered yet, or nil.
+// Question returns the tool message of an unanswered clarification, or nil.
 func Question(s *State) *Message {
 	for i := len(s.Messages) - 1; i >= 0 && s.Messages[i].Type == TypeTool; i-- {
 		m := s.Messages[i]

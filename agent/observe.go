@@ -10,8 +10,8 @@ import (
 type Observer interface {
 	// Model is told of a call of a model that has ended. Each attempt is one.
 	Model(ctx context.Context, t *Turn, c *ModelCall)
-	// Tool is told that a call of a tool begins; known says that there is one of that name. It
-	// returns the context the tool works in, and what is to be called with how the call ended.
+	// Tool is called when a tool call begins; known reports whether the tool exists. It returns the tool's context and
+	// a function to call with the outcome.
 	Tool(ctx context.Context, t *Turn, c ToolCall, known bool) (context.Context, func(Result, error))
 }
 
@@ -26,7 +26,7 @@ type ModelCall struct {
 	Err     error
 }
 
-// Named is a model that knows the name it is configured under.
+// Named is a model that knows its configured name.
 type Named interface{ Name() string }
 
 // watch returns the call of a model that has begun, for the observer of a turn.
@@ -48,7 +48,7 @@ func (c *ModelCall) saw() {
 	}
 }
 
-// ended tells how the call ended.
+// ended reports the outcome of the call to the observer.
 func (c *ModelCall) ended(ctx context.Context, t *Turn, m *Message, err error) {
 	if c != nil {
 		c.Took, c.Message, c.Err = time.Since(c.Began), m, err

@@ -10,8 +10,8 @@ import (
 // answer, unless all of them only read it.
 type Access struct {
 	Reads, Writes []string
-	// Perhaps are paths that a command names. What it does with them is not known, so it
-	// keeps its place among other calls, but not among commands.
+	// Perhaps are paths that a command mentions. Its effect on them is unknown, so it keeps its order relative to other
+	// calls, but not to other commands.
 	Perhaps []string
 }
 

@@ -36,8 +36,8 @@ func isCaller(m *Message) bool { return m.Type == TypeAI && len(m.ToolCalls)+len
 // [Message.Calls] counts.
 type callSlot struct{ message, place int }
 
-// matchResults gives each result to the newest call before it with its id which has none
-// yet. Some models use the same ids in every answer, so an id alone says nothing.
+// matchResults gives each result to the newest call before it with its id which has none yet. Some models use the same
+// ids in every answer, so an id alone is ambiguous.
 func matchResults(msgs []*Message) map[callSlot]*Message {
 	answers, waiting := map[callSlot]*Message{}, map[string][]callSlot{}
 	for i, m := range msgs {

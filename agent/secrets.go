@@ -41,8 +41,8 @@ func (s Secrets) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Masker returns what puts [Masked] in the place of every value: of 4 bytes and more, and
-// of single lines of 8 bytes and more. It is nil when there is nothing to mask.
+// Masker returns a replacer that masks each value of at least 4 bytes, and each of its lines of at least 8 bytes, with
+// [Masked]. It is nil when there is nothing to mask.
 func (s Secrets) Masker() func(string) string {
 	var words []string
 	for _, v := range s {

@@ -8,8 +8,8 @@ import (
 
 var neutral = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "")
 
-// Escape returns the one encoder for untrusted text inside prompts: file names, page titles, metadata. Nothing of it
-// can open or close a tag of ours, and it stays on its line: line ends and other control characters become spaces.
+// Escape encodes untrusted text for prompts: file names, page titles, metadata. The result can't open or close one of
+// our tags and stays on one line: line ends and other control characters become spaces.
 func Escape(s string) string {
 	if s = neutral.Replace(s); !strings.ContainsFunc(s, unlined) {
 		return s
@@ -22,8 +22,8 @@ func unlined(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
 }
 
-// Visible replaces control characters by visible signs, such as the one that begins terminal commands: tool output is
-// only ever text. Line ends and tabs stay.
+// Visible replaces control characters, such as the start of a terminal command, with visible signs: tool output is
+// always plain text. Line ends and tabs stay.
 func Visible(s string) string {
 	if !strings.ContainsFunc(s, commands) {
 		return s

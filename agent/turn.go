@@ -20,12 +20,12 @@ type Options struct {
 	Bootstrap              bool     // the conversation is about making the agent of that name
 	Vision                 bool     // the resolved model reads images
 	DisableClarification   bool     // questions are answered by "decide yourself"
-	NonInteractive         bool     // nobody is there to answer; never set by a client
-	Interactive            bool     // the client shows questions to a person who answers them
-	Guest                  bool     // for somebody who is nobody's account: no commands, servers, memory or helpers
+	NonInteractive         bool     // no person can answer; never set by a client
+	Interactive            bool     // the client shows questions to a person
+	Guest                  bool     // for people without an account: no commands, servers, memory or helpers
 	Timezone               string   // IANA name of the person's zone, for dates told to the model
 	Secrets                Secrets  // variables of this run's commands only; never stored
-	LostSecrets            []string // names of those which a restart has lost
+	LostSecrets            []string // names of secrets lost in a restart
 	ClientTools            []ClientTool
 }
 
@@ -60,11 +60,10 @@ type Turn struct {
 	Log   *slog.Logger
 	NewID func() string // ids of messages; unique
 
-	// Plan is the plan with what a person has changed in it since the last step. It may be nil;
-	// use [Turn.Todos].
+	// Plan returns the plan including the person's changes since the last step. It may be nil; use [Turn.Todos].
 	Plan func() []Todo
 
-	// Observer is told what calls took. It may be nil.
+	// Observer receives durations of calls. It may be nil.
 	Observer Observer
 
 	// Remark notes something about the run that its caller should find in the run's metadata.
@@ -80,7 +79,7 @@ func (t *Turn) Todos() []Todo {
 	return t.State.Todos
 }
 
-// Note makes a remark about the run where there is somebody to take it.
+// Note adds a remark to the run if the sink accepts remarks.
 func (t *Turn) Note(key, text string) {
 	if t.Remark != nil {
 		t.Remark(key, text)
@@ -94,12 +93,12 @@ type Sink interface {
 	Emit(ev Event)
 	// Record is Emit which returns once the event would survive a crash.
 	Record(ctx context.Context, ev Event) error
-	// Step stores a finished step: a checkpoint and what follows from it. It is called by
-	// the loop goroutine only, after the patch was applied.
+	// Step stores a finished step: a checkpoint and its events. Only the loop goroutine calls it, after the patch was
+	// applied.
 	Step(ctx context.Context, s Step) error
 }
 
-// EventKind says which fields of an [Event] are set.
+// EventKind determines which fields of an [Event] are set.
 type EventKind uint8
 
 // Kinds of events.
@@ -125,7 +124,7 @@ type Event struct {
 // Step is one checkpoint's worth of change.
 type Step struct {
 	Node  string   // NodeInput, NodeModel, NodeTools, NodeEnd or "update"
-	Patch State    // what was written
+	Patch State    // the written values
 	State *State   // the state after it; only valid during the call
 	Next  []string // nodes which would run next
 	Last  bool     // none of them runs in this run

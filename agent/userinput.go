@@ -17,8 +17,8 @@ var inputMarks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+USER[ \t]+INPUT[ \t]*-{2,}`)
 })
 
-// MarkInput puts a person's words between lines that say so, for a request only. Such lines among the
-// words lose their dashes; blank words stay as they are, and nothing is marked twice.
+// MarkInput surrounds a person's words with marker lines, in requests only. Existing marker lines in the words lose
+// their dashes; blank words stay as they are, and nothing is marked twice.
 func MarkInput(text string) string {
 	text = UnmarkInput(text)
 	if strings.TrimSpace(text) == "" {

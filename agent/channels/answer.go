@@ -24,7 +24,7 @@ type answer struct {
 	cut    int // counts changes that are not additions at the end
 }
 
-// part is one message. Those of questions have no id.
+// part is one message. Messages of questions have no id.
 type part struct {
 	id   string
 	text strings.Builder

@@ -77,5 +77,5 @@ func (t *turn) fetch(ctx context.Context, thread, name string, f chat.FileRef) (
 	return saved, err
 }
 
-// outputs is where files have to be that are sent.
+// outputs is the folder that files must be in to be sent.
 const outputs = files.Outputs + "/"

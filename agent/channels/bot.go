@@ -23,7 +23,7 @@ type bot struct {
 	pace     *rateLimiter
 	people   senderLimits
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	now     Bot
 	ch      chat.Channel // nil before it is open
 	limits  chat.Limits
@@ -41,7 +41,7 @@ type bot struct {
 // place names a line of work.
 type place struct{ chat, topic string }
 
-// Status is how a bot does.
+// Status is the state of a bot's connection.
 type Status struct {
 	Running     bool // it is connected
 	Since       time.Time
@@ -103,7 +103,7 @@ func (b *bot) run() {
 		var fatal *chat.Fatal
 		if errors.As(err, &fatal) {
 			if fatal.Retry == 0 {
-				return // until it is restarted or configured anew
+				return // until it is restarted or reconfigured
 			}
 			wait = fatal.Retry
 		}
@@ -186,7 +186,7 @@ func (b *bot) connected() {
 	}
 }
 
-// tell wakes waiters for a change of status. mu is held.
+// tell wakes waiters for a status change. mu is held.
 func (b *bot) tell() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -220,7 +220,7 @@ func (b *bot) resume() error {
 	return nil
 }
 
-// kept is how long a message is remembered that was done with.
+// kept is the time for which handled messages are remembered.
 const kept = 7 * 24 * time.Hour
 
 // sent notes that the platform took something.
@@ -242,5 +242,5 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// missing tells of a row that is not there.
+// missing reports whether an error means that a row doesn't exist.
 func missing(err error) bool { return errors.Is(err, store.ErrNotFound) }

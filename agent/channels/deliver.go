@@ -22,7 +22,7 @@ const (
 	unhurried = 20 // after a minute, edits come every 3 seconds; after 200 seconds, every 10
 )
 
-// delivery writes the answer of one run to its chat. It belongs to its goroutine, but for what mu guards.
+// delivery writes the answer of one run to its chat. One goroutine owns it, except for the fields guarded by mu.
 type delivery struct {
 	b      *bot
 	run    string
@@ -45,7 +45,7 @@ type delivery struct {
 	news    chan struct{} // one token: ans or done changed
 
 	note   string                     // before the text
-	stays  bool                       // what is still to be sent is sent when all of it is known
+	stays  bool                       // the rest is sent once it is complete
 	rows   map[string]*store.Outbound // nil before they are known
 	text   split
 	slow   time.Duration // between edits, 0 is the platform's own
@@ -62,7 +62,7 @@ var (
 	errNotBegun = errors.New("the run has not begun")
 )
 
-// deliver has an answer written unless that goes on already. A new one has no other rows yet, nor a run.
+// deliver starts writing an answer unless that is already under way. A new answer has no other rows and no run yet.
 func (b *bot) deliver(first store.Outbound, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *bot) over(d *delivery, tail chan struct{}) {
 	}
 }
 
-// renew has an answer sent as new messages. One that is being written goes on in them.
+// renew sends an answer again as new messages. An answer being written continues in them.
 func (b *bot) renew(ctx context.Context, run string) error {
 	b.mu.Lock()
 	d := b.answers[run]
@@ -168,7 +168,7 @@ func (d *delivery) work() {
 		}
 		for waiting := true; waiting; {
 			select {
-			case <-d.news: // what comes meanwhile is merged, but the end waits for the platform only
+			case <-d.news: // new text meanwhile is merged, but the end waits for the platform only
 				waiting = late != nil && !d.finished()
 			case <-late:
 				waiting = false
@@ -246,7 +246,7 @@ func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 		return 0, d.settle(ctx, store.OutboundFailed,
 			chat.Trouble{Cause: chat.Deleted, Text: errRemoved.Error()}.String()) == nil
 	default:
-		return 0, true // the next server goes on
+		return 0, true // another server continues
 	}
 	wait, err := d.write(ctx, view)
 	switch {

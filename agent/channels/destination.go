@@ -33,7 +33,7 @@ func (d Destination) String() string {
 	return string(raw)
 }
 
-// Offer is a chat that somebody may have answers sent to.
+// Offer is a chat that answers can be sent to.
 type Offer struct {
 	Destination
 	App   string // its name
@@ -44,8 +44,8 @@ type Offer struct {
 // mostOffers bounds how many chats are looked through.
 const mostOffers = 500
 
-// Offers returns the chats that an owner may have answers sent to: the private ones of their connected accounts, and
-// the groups that they let a bot into. Chats whose bot doesn't run are left out.
+// Offers returns the chats an owner may send answers to: private chats of their connected accounts, and groups they let
+// a bot into. Chats of stopped bots are left out.
 func (h *Hub) Offers(ctx context.Context, owner string) ([]Offer, error) {
 	h.mu.Lock()
 	none := len(h.bots) == 0
@@ -138,8 +138,8 @@ type Result struct {
 	Failed string // why its run did not start
 }
 
-// Plan returns the first message to a chat, to be stored together with the run. One that may not be sent there is
-// stored as failed. Its Run is empty.
+// Plan returns the first message to a chat, to be stored together with the run. If sending isn't allowed, the message
+// is stored as failed. Its Run is empty.
 func (h *Hub) Plan(ctx context.Context, d Destination, r Result) (store.Outbound, error) {
 	to := target{To: chat.Address{Chat: d.Chat, Topic: d.Topic}, Thread: r.Thread, Whole: true, Owner: r.Owner,
 		Title: agent.Head(r.Task, longestTitle), Failed: agent.Head(r.Failed, longestFailure)}
@@ -170,8 +170,8 @@ const (
 	longestFailure = 300
 )
 
-// NotConnected is the reason for not sending to a disconnected account's chat, or to one that its owner can't decide
-// about.
+// NotConnected is the reason for not sending to the chat of a disconnected account, or to a group the owner has no say
+// in.
 const NotConnected = "this chat is no longer connected"
 
 // Kinds of a store.ChannelChat.

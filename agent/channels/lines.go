@@ -13,7 +13,7 @@ const (
 	maxText   = 32 << 10 // bytes of one message
 	together  = 20       // messages that become one turn
 	turnText  = 64 << 10 // bytes of them
-	lookAhead = 200      // waiting messages a line knows
+	lookAhead = 200      // waiting messages held in memory per line
 	albumTime = 800 * time.Millisecond
 )
 
@@ -26,10 +26,10 @@ type line struct {
 
 	resumes []string // runs of the last server to go on with; guarded by b.mu
 
-	// What follows belongs to the goroutine.
+	// The fields below belong to the goroutine.
 	rows []store.Inbound     // the oldest that waited when it was last looked
 	let  map[int64]*admitted // messages that were let in and wait
-	busy map[string]bool     // ids of those of the turn under way, which may not be stored as that yet
+	busy map[string]bool     // ids in the current turn, whose storing isn't confirmed yet
 	turn chan struct{}       // closed when the turn under way is over
 }
 
@@ -38,8 +38,8 @@ type admitted struct {
 	row store.Inbound
 	u   chat.Update
 	who who
-	cmd command // of those that wait for their place
-	// thread is the one whose result the message replies to, and which it goes on in.
+	cmd command // commands waiting for their turn
+	// thread is the thread whose result the message replies to and which it continues.
 	thread string
 }
 
@@ -159,7 +159,7 @@ func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 // look lets new messages in or refuses them.
 func (l *line) look(ctx context.Context) (err error) {
 	select {
-	case <-l.wakes: // for what is found now
+	case <-l.wakes: // for messages found now
 	default:
 	}
 	l.rows, err = l.b.h.cfg.DB.WaitingInbound(ctx, l.b.provider, l.at.chat, l.at.topic, lookAhead)

@@ -34,8 +34,8 @@ func (r *recording) Write(p []byte) (int, error) {
 	return r.Buffer.Write(p)
 }
 
-// listen is what is said in a voice message. Where that can't be found out the text says so, for the agent to tell; an error
-// means to try again.
+// listen transcribes a voice message. If that fails, the returned text says so for the agent to report; an error means
+// try again.
 func (t *turn) listen(ctx context.Context, u chat.Update) (string, error) {
 	name := path.Base(strings.ReplaceAll(u.Voice.Name, "\\", "/"))
 	if !strings.Contains(name, ".") {

@@ -16,14 +16,14 @@ type rateLimiter struct {
 	chats  map[string]*gate
 }
 
-// gate is a place in time: the theoretical arrival of the next call, as in the generic cell rate algorithm, and how
-// long the platform wants nothing at all.
+// gate limits calls with the generic cell rate algorithm: the theoretical arrival time of the next call, and until when
+// the platform wants no calls at all.
 type gate struct {
 	next  time.Time
 	until time.Time
 }
 
-// crowd is how many chats are remembered before idle ones are forgotten.
+// crowd limits the remembered chats before idle ones are forgotten.
 const crowd = 1024
 
 // newRateLimiter returns a rateLimiter without limits.
@@ -53,7 +53,7 @@ func (p *rateLimiter) Wait(ctx context.Context, to chat.Address) error {
 	}
 }
 
-// reserve books a call if it may be made now, and else tells how long to wait.
+// reserve books a call if it may be made now, or returns how long to wait.
 func (p *rateLimiter) reserve(now time.Time, to chat.Address) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *senderLimits) Allow(now time.Time, id string) bool {
 	return true
 }
 
-// Tell reports whether to tell a person something, which is once an hour.
+// Tell reports whether a person may be notified, at most once an hour.
 func (p *senderLimits) Tell(now time.Time, id, what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +213,7 @@ func (p *senderLimits) Tell(now time.Time, id, what string) bool {
 	return true
 }
 
-// Guess counts a wrong code; silent says that there were too many.
+// Guess counts a wrong code; silent means there were too many.
 func (p *senderLimits) Guess(now time.Time, id string) (silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,14 +225,14 @@ func (p *senderLimits) Guess(now time.Time, id string) (silent bool) {
 	return false
 }
 
-// Guessing says that a person sent too many wrong codes.
+// Guessing reports whether a person sent too many wrong codes.
 func (p *senderLimits) Guessing(now time.Time, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.of(now, id).wrong) >= codesHour
 }
 
-// Limited is until when the platform wants no calls of the bot at all.
+// Limited returns until when the platform wants no calls of the bot at all.
 func (p *rateLimiter) Limited() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"fawn/agent/runs"
 )
 
-// Status is how the bot of a platform does; ok says whether there is one.
+// Status returns the state of a platform's bot; ok reports whether it exists.
 func (h *Hub) Status(provider string) (s Status, ok bool) {
 	b := h.bot(provider)
 	if b == nil && h.cfg.Elsewhere != nil {

@@ -27,15 +27,15 @@ func key(provider, id string) string {
 	return uuid.NewSHA1(space, []byte(provider+"\x00"+id)).String()
 }
 
-// turn is a run that a line starts or goes on with.
+// turn is a run that a line starts or continues.
 type turn struct {
 	l     *line
 	run   string
 	batch []*admitted
-	kept  *reserved // what is stored of it, nil before anything is
+	kept  *reserved // the stored part, nil before it is stored
 }
 
-// reserved is where a turn goes on and its answer goes.
+// reserved holds the thread of a turn and the destination of its answer.
 type reserved struct {
 	chat  store.ChannelChat
 	first store.Outbound
@@ -48,7 +48,7 @@ func (l *line) answer(ctx context.Context, batch []*admitted) {
 	if !l.b.h.slots.Try() {
 		t.insist(ctx, func() error { return t.queue(ctx) })
 		if l.b.h.slots.Take(ctx) != nil {
-			return // the next server goes on
+			return // another server continues
 		}
 	}
 	defer l.b.h.slots.Give()
@@ -146,7 +146,7 @@ func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 	if r.chat, err = l.chat(ctx, last); err != nil {
 		return r, err
 	}
-	if to := t.batch[0].thread; to != "" { // and with it what was written right after
+	if to := t.batch[0].thread; to != "" { // together with messages written right after it
 		r.chat.Thread = to
 	}
 	if r.chat.Thread, err = t.thread(ctx, r.chat); err != nil {
@@ -208,7 +208,7 @@ func (t *turn) begin(ctx context.Context) error {
 	return err
 }
 
-// thread returns the thread a chat goes on in, or the id of a new one, when there is none or it was deleted.
+// thread returns the thread a chat continues, or a new id if there is none or it was deleted.
 func (t *turn) thread(ctx context.Context, c store.ChannelChat) (string, error) {
 	id := key("thread", t.run)
 	if c.Thread == "" {
@@ -242,7 +242,7 @@ func newThread(c store.ChannelChat, a *admitted, now time.Time) (store.Thread, e
 		StateUpdatedAt: now}, err
 }
 
-// request returns the run request of a turn: each message keeps an id of its own.
+// request returns the run request of a turn: each message keeps its id.
 func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, error) {
 	conf := t.l.b.conf()
 	last := t.batch[len(t.batch)-1]
@@ -325,7 +325,7 @@ func (t *turn) follow(ctx context.Context) error {
 		return t.end(ctx, store.InboundFailed, "the run was deleted")
 	case err != nil:
 		return err
-	case !runs.Done(run.Status): // the server stops; the run goes on with the next
+	case !runs.Done(run.Status): // the server stops; another one continues the run
 		return runs.ErrClosed
 	}
 	return t.end(ctx, store.InboundDone, "")
@@ -340,18 +340,18 @@ func (t *turn) end(ctx context.Context, state, reason string) error {
 	return err
 }
 
-// target says where an answer goes; the first row of each answer keeps it.
+// target is the destination of an answer, kept in its first row.
 type target struct {
 	To     chat.Address `json:"to"`
 	Reply  string       `json:"reply,omitempty"`
 	Thread string       `json:"thread"`
 	Owner  string       `json:"owner,omitempty"`
-	Asker  *chat.Person `json:"asker,omitempty"` // whose account is connected; without it the answer is sent in any case
+	Asker  *chat.Person `json:"asker,omitempty"` // the person who must be connected; empty sends the answer in any case
 
 	Whole  bool   `json:"whole,omitempty"`  // sent when it's complete, to a chat that did not ask
 	Title  string `json:"title,omitempty"`  // of a task
 	Failed string `json:"failed,omitempty"` // why there is no run
-	Lang   string `json:"lang,omitempty"`   // of the sender, where the app tells it
+	Lang   string `json:"lang,omitempty"`   // the sender's language, if the app reports it
 }
 
 // firstPiece returns the first message of an answer, not yet sent.

@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// awaitRun waits for the end of a run whose answer is sent in one piece, read from the store. The error says why there
-// is nothing to read.
+// awaitRun waits for the end of a run whose answer is sent in one piece, reading the store. The error explains why
+// there is nothing to read.
 func (d *delivery) awaitRun(ctx context.Context) error {
 	if d.to.Failed != "" {
 		d.mu.Lock()
@@ -98,7 +98,7 @@ func escape(text string) string {
 // remembered maps a message to a thread, so that a reply continues there.
 func (d *delivery) remembered(message string) []store.ChannelChat {
 	if l := d.b.channel().Limits(); message == "" || !l.CanEdit && !l.Keyed {
-		return nil // the other platforms don't tell what is replied to
+		return nil // other platforms don't report the message replied to
 	}
 	return []store.ChannelChat{{Provider: d.b.provider, Chat: d.at.chat, Topic: message, Alias: message,
 		Thread: d.to.Thread, Owner: d.to.Owner, Kind: kindResult}}

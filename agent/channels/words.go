@@ -10,7 +10,7 @@ import (
 // placeholder is the first text of a message that is edited later.
 const placeholder = "…"
 
-// What a model is told of a message besides its words.
+// Notes about a message for the model.
 const (
 	refusedFile = "(The file %s was not taken: %s)"
 	sentFile    = "(Sent a file: %s)"

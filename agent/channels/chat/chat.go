@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// A Channel is one bot on one platform. All methods are safe for concurrent use, and none of them retries: a call that
-// fails says how in the type of its error (Rate, Gone, Fatal; anything else may be tried again), and the caller
-// decides.
+// A Channel is one bot on one platform. All methods are safe for concurrent use, and none of them retries: the type of
+// an error tells how a call failed (Rate, Gone, Fatal; anything else may be tried again), and the caller decides.
 type Channel interface {
 	// Run connects, reads and reconnects until ctx ends or nothing can help without the owner (Fatal). It confirms an
 	// update to the platform only after in.Take returned nil for it, and stops reading while Take fails or blocks.
@@ -27,16 +26,16 @@ type Channel interface {
 	Upload(ctx context.Context, to Address, f File, key string) (Ref, error)
 	// Typing shows that an answer is being made, for some seconds or until it is there.
 	Typing(ctx context.Context, to Address) error
-	// Fetch writes the contents of a file someone sent. It ends with the error of w, which is how w sets a limit.
+	// Fetch writes the contents of a received file to w. It stops with w's error, which allows w to set a limit.
 	Fetch(ctx context.Context, f FileRef, w io.Writer) error
-	// Check signs in and says who the bot is.
+	// Check signs in and returns the bot's identity.
 	Check(ctx context.Context) (Me, error)
-	// Limits says what the platform allows. It needs no connection.
+	// Limits returns the platform's limits. It needs no connection.
 	Limits() Limits
 }
 
-// Known is a Channel that can say who its bot is without signing in. One of a platform that delivers once must be: what
-// came while Check is signed in would be lost.
+// Known is a Channel that knows its bot's identity without signing in. Platforms that deliver each message once need
+// it, because messages that arrive during Check would be lost.
 type Known interface {
 	Self() Me
 }
@@ -46,25 +45,25 @@ type Attacher interface {
 	Attach(ctx context.Context, at Ref, f File) error
 }
 
-// An Inbox keeps what a Channel read.
+// An Inbox stores received updates.
 type Inbox interface {
 	// Take stores updates in order, and the cursor's entries with them. They are durable when it returns nil. An update
 	// that was taken before is skipped, so an adapter may hand in whatever a platform delivers again.
 	Take(ctx context.Context, batch []Update, cursor map[string]string) error
 	// Cursor is the entry as last stored, empty if there is none. Keys are the adapter's own.
 	Cursor(key string) string
-	// Status says that the connection is up (nil), or why it is not and is being tried again.
+	// Status reports that the connection is up (nil), or the reason for retrying.
 	Status(err error)
 }
 
-// An Update is one message someone wrote to the bot, or where it can read it. Adapters leave out the bot's own
-// messages, those of other bots, edits, joins and the like. Of reactions they bring those that ask to stop.
+// An Update is a message written to the bot, or visible to it. Adapters omit messages of bots (including this one),
+// edits, joins and the like. Of reactions they report only those that ask to stop.
 type Update struct {
 	ID      string      `json:"id"` // unique on this platform and the same when delivered again
 	Address `json:"to"` // where an answer goes
 	Message string      `json:"message"` // the platform's id of the message, for ReplyTo
-	// Under are the messages this one answers, nearest first. In a group, if one of them belongs to a known topic, so
-	// does this message, whatever Topic says.
+	// Under are the messages this one replies to, nearest first. In a group, a message under one of a known topic
+	// belongs to that topic, whatever Topic says.
 	Under     []string  `json:"under,omitempty"`
 	Sender    Person    `json:"sender"`
 	ChatName  string    `json:"chat_name,omitempty"` // title of the group

@@ -37,7 +37,7 @@ type DingTalk struct {
 const (
 	dingTalkMax    = 6000 // bytes
 	dingTalkTopic  = "/v1.0/im/bot/messages/get"
-	dingTalkPerson = "person:" // before the id of who a private chat is with
+	dingTalkPerson = "person:" // prefix of the id of a private chat's person
 )
 
 // NewDingTalk returns a channel. It makes no call.
@@ -54,7 +54,7 @@ func NewDingTalk(cfg DingTalkConfig) (*DingTalk, error) {
 		media: cmp.Or(strings.TrimRight(cfg.BaseURL, "/"), "https://oapi.dingtalk.com")}, nil
 }
 
-// Limits are those of the open platform.
+// Limits returns the limits of the open platform.
 func (d *DingTalk) Limits() Limits {
 	l := Limits{Max: dingTalkMax, Count: d.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
 		MaxImage: 20 << 20, Chat: Bucket{20, time.Minute}, Group: Bucket{20, time.Minute}, Bot: Bucket{20, time.Second},
@@ -65,7 +65,7 @@ func (d *DingTalk) Limits() Limits {
 	return l
 }
 
-// do makes a call. Errors are what Channel promises.
+// do makes a call. Its errors are those that Channel promises.
 func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 	r.method = cmp.Or(r.method, http.MethodPost)
 	err := d.c.do(ctx, r, into)
@@ -212,7 +212,7 @@ type dingTalkFrame struct {
 	Data    string            `json:"data"`
 }
 
-// frame handles what came, and answers. again means that the server wants another connection.
+// frame handles and answers a frame. again means that the server wants another connection.
 func (d *DingTalk) frame(ctx context.Context, sock *socket, data []byte, in Inbox) (again bool, err error) {
 	var f dingTalkFrame
 	if json.Unmarshal(data, &f) != nil {
@@ -281,7 +281,7 @@ func (m *dingTalkMessage) quote() string {
 	return strings.TrimSpace(c.Text)
 }
 
-// update is false for what nobody wrote to the bot.
+// update returns false for messages not written to the bot.
 func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 	var m dingTalkMessage
 	var c dingTalkContent
@@ -335,7 +335,7 @@ func (d *DingTalk) update(f dingTalkFrame) (Update, bool) {
 	return u, !u.empty()
 }
 
-// render returns a text as the platform wants it.
+// render converts a text to the platform's format.
 func (d *DingTalk) render(p Post) string {
 	text := d.text.plain(p.Text)
 	if !p.Plain {

@@ -53,7 +53,7 @@ type discordLink struct {
 
 	seq   atomic.Int64 // of the last event that was taken
 	acked atomic.Bool  // the last heartbeat
-	busy  atomic.Bool  // what was read is being taken
+	busy  atomic.Bool  // set while received updates are being stored
 }
 
 // Run reads the gateway.
@@ -193,7 +193,7 @@ func (l *discordLink) next(ctx context.Context) (done bool, err error) {
 	}
 	l.busy.Store(true)
 	defer l.busy.Store(false)
-	l.acked.Store(true) // whatever it says, it lives
+	l.acked.Store(true) // any response proves that the connection works
 	var f discordFrame
 	if json.Unmarshal(data, &f) != nil {
 		return false, nil
@@ -302,7 +302,7 @@ func newer(a, b string) bool {
 	return len(a) > len(b) || len(a) == len(b) && a > b
 }
 
-// missed takes what was written since the last session, which could not be resumed.
+// missed fetches messages written since a session that couldn't be resumed.
 func (l *discordLink) missed(ctx context.Context) error {
 	last := map[string]string{}
 	if json.Unmarshal([]byte(l.in.Cursor(discordLast)), &last) != nil {

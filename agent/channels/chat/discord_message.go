@@ -68,7 +68,7 @@ const (
 	discordVoice   = 1 << 13 // flag of a message that was spoken
 )
 
-// files returns the attachments, also those of a message that was forwarded.
+// files returns the attachments, including those of a forwarded message.
 func (m *discordMessage) files() []discordAttachment {
 	all := m.Attachments
 	for _, s := range m.Snapshots {
@@ -130,7 +130,7 @@ func (l *discordLink) reaction(ctx context.Context, data []byte) (u Update, ok b
 	return u, true, nil
 }
 
-// update is what the message says, in place p.
+// update converts a message written in place p.
 func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 	u := Update{
 		ID: m.ID, Message: m.ID, At: m.At,
@@ -178,8 +178,8 @@ func (m *discordMessage) update(me Me, p discordPlace, threads bool) Update {
 	return u
 }
 
-// message returns the update of a message's JSON. Only a failed call is an error: what cannot be read is an update,
-// too.
+// message returns the update of a message's JSON. Only a failed call is an error: an unreadable message also becomes an
+// update.
 func (l *discordLink) message(ctx context.Context, data []byte) (u Update, channel string, ok bool, err error) {
 	var m discordMessage
 	if err := json.Unmarshal(data, &m); err != nil {

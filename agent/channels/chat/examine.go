@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An Examiner is a Channel that can find out what its bot may do, by calls that only read.
+// An Examiner is a Channel that can list its bot's permissions with read-only calls.
 type Examiner interface {
 	// Examine lists the permissions and switches that the bot lacks. Its errors are those of Check.
 	Examine(ctx context.Context) ([]Lack, error)
@@ -21,7 +21,7 @@ type Lack struct {
 	Loses Loss
 }
 
-// A Loss names the work that a bot can't do for want of a permission.
+// A Loss names the work a bot can't do without a permission.
 type Loss string
 
 // The losses.
@@ -109,7 +109,7 @@ func (s *Slack) Examine(ctx context.Context) ([]Lack, error) {
 	}
 	granted := resp.Header.Get("X-OAuth-Scopes")
 	if granted == "" {
-		return nil, nil // it does not say
+		return nil, nil // the response doesn't report it
 	}
 	var list []string
 	for name := range strings.SplitSeq(granted, ",") {

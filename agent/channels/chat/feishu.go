@@ -63,7 +63,7 @@ func NewFeishu(cfg FeishuConfig) (*Feishu, error) {
 	return &Feishu{cfg: cfg, c: c, text: feishuText()}, nil
 }
 
-// Limits are those of the open platform's documents.
+// Limits returns the limits documented by the open platform.
 func (f *Feishu) Limits() Limits {
 	return Limits{Max: feishuMax, Count: f.text.count(func(r rune) int { return len(string(r)) }),
 		EditEvery: 500 * time.Millisecond, GroupEditEvery: 500 * time.Millisecond, MaxFile: 30 << 20,
@@ -166,7 +166,7 @@ func (f *Feishu) call(ctx context.Context, r call) (feishuReply, error) {
 	return f.raw(ctx, r)
 }
 
-// Check asks who the bot is.
+// Check requests the bot's identity.
 func (f *Feishu) Check(ctx context.Context) (Me, error) {
 	r, err := f.call(ctx, call{op: "bot/v3/info", method: http.MethodGet, path: "/bot/v3/info"})
 	if err != nil {
@@ -199,7 +199,7 @@ func (f *Feishu) card(p Post) string {
 	return string(b)
 }
 
-// isFeishuID refuses what would become another path.
+// isFeishuID rejects values that would change the path.
 func isFeishuID(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-'
@@ -305,7 +305,7 @@ func (f *Feishu) Upload(ctx context.Context, to Address, file File, key string) 
 	return f.post(ctx, to, file.ReplyTo, kind, string(r.Data), key)
 }
 
-// Fetch downloads what a message holds.
+// Fetch downloads the file or image of a message.
 func (f *Feishu) Fetch(ctx context.Context, ref FileRef, w io.Writer) error {
 	ids := strings.Split(ref.ID, ":")
 	if len(ids) != 3 || !isFeishuID(ids[0]) || !isFeishuID(ids[2]) || ids[1] != "image" && ids[1] != "file" {

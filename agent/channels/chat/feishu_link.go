@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	maxParted = 16      // events whose parts are awaited at a time
+	maxParted = 16      // incomplete multi-part events kept at a time
 	maxParts  = 64      // of an event
 	maxEvent  = 4 << 20 // bytes of an event in parts
 )
@@ -30,7 +30,7 @@ type feishuLink struct {
 	sock    *socket
 	service int32
 	heard   atomic.Bool // something, since the last ping
-	busy    atomic.Bool // what was read is being taken
+	busy    atomic.Bool // set while received updates are being stored
 	parts   map[string]*parted
 }
 
@@ -120,7 +120,7 @@ func feishuHandshake(err error) error {
 	return err
 }
 
-// take handles what came. Only data is answered, once all of it is stored.
+// take handles a frame. Only data frames are answered, once all parts are stored.
 func (l *feishuLink) take(ctx context.Context, frames [][]byte) error {
 	l.busy.Store(true)
 	defer l.busy.Store(false)
@@ -232,7 +232,7 @@ type feishuMention struct {
 	Name string `json:"name"`
 }
 
-// event is false for what nobody wrote to the bot.
+// event returns false for messages not written to the bot.
 func (l *feishuLink) event(payload []byte, id string) (Update, bool) {
 	var e feishuEvent
 	problem := func(err error) (Update, bool) {

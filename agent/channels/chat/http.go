@@ -17,17 +17,17 @@ import (
 	"time"
 )
 
-// Options are what every adapter takes besides its credentials.
+// Options are the settings common to all adapters, apart from credentials.
 type Options struct {
-	// HTTP makes all calls, file transfers and WebSocket handshakes; what it may connect to is its own affair. Nil is
-	// http.DefaultTransport. Redirects are the adapter's business, whatever the client says.
+	// HTTP makes all calls, file transfers and WebSocket handshakes and decides which hosts may be reached. Nil is
+	// http.DefaultTransport. Adapters handle redirects themselves, whatever the client's policy.
 	HTTP *http.Client
 	// BaseURL replaces the address of the platform. It is https, or http to this machine.
 	BaseURL string
 	// FirstWait is the pause before connecting again; it doubles with each failure. 0 is one second.
 	FirstWait time.Duration
-	// Beat is between two signs of life, and how long a poll waits; 0 is the platform's own. What gives none for as
-	// long again, as when the machine has slept, is connected anew.
+	// Beat is the interval of heartbeats, and the time a poll waits; 0 is the platform's default. A connection that
+	// stays silent for another interval, for instance after the machine slept, is reopened.
 	Beat time.Duration
 }
 
@@ -63,7 +63,7 @@ func newClient(o Options, address string, hosts []string, secrets ...string) (*c
 	return c, nil
 }
 
-// hide adds secrets. It must not run beside calls.
+// hide adds secrets. It must not run concurrently with calls.
 func (c *client) hide(secrets ...string) {
 	for _, s := range secrets {
 		if s == "" {
@@ -186,7 +186,7 @@ func (c *client) open(ctx context.Context, r call) (*http.Response, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.op, err)
 		}
-		// A nil map is `null` in JSON, which Telegram and others refuse: they want an object or nothing at all.
+		// A nil map is `null` in JSON, which Telegram and others reject: they want an object or nothing.
 		if !bytes.Equal(b, []byte("null")) {
 			body, kind = bytes.NewReader(b), "application/json; charset=utf-8"
 		}
@@ -216,8 +216,8 @@ func (c *client) open(ctx context.Context, r call) (*http.Response, error) {
 	return resp, nil
 }
 
-// download writes what is at address to w. It follows redirects between the hosts where the platform keeps files;
-// header goes to the first of them only.
+// download writes the content of address to w. It follows redirects between the platform's file hosts; only the first
+// of them receives header.
 func (c *client) download(ctx context.Context, op, address string, header http.Header, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, transferFor)
 	defer cancel()
@@ -251,7 +251,7 @@ func (c *client) download(ctx context.Context, op, address string, header http.H
 	return fmt.Errorf("%s: too many redirects", op)
 }
 
-// copy ends with the writer's own error, which is how a caller sets a limit, or with one that is safe to be shown.
+// copy returns the writer's own error, which lets callers set a limit, or an error that is safe to show.
 func (c *client) copy(op string, w io.Writer, r io.Reader) error {
 	buf := make([]byte, 32<<10)
 	for {

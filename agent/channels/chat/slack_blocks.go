@@ -118,7 +118,7 @@ func (b *slackLayout) flush() {
 	}
 }
 
-// slackTable returns a table as such, nil for one that is too large.
+// slackTable returns a table block, or nil if the table is too large.
 func slackTable(n *extast.Table, src []byte) slackObject {
 	wide := len(n.Alignments)
 	if wide == 0 || wide > slackColumnsMost {

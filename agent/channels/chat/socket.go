@@ -18,8 +18,8 @@ const (
 	longestWait = time.Minute
 )
 
-// again runs sessions, one after the other, until ctx ends or one says that the owner must act. Between two it waits
-// twice as long each time, up to a minute; a session that was up begins again. up says that the connection stands.
+// again runs sessions one after the other, until ctx ends or an error requires the owner to act. The delay between two
+// doubles up to a minute and is reset by a session that was up. up reports that the connection stands.
 func again(ctx context.Context, o Options, in Inbox, session func(ctx context.Context, up func()) error) error {
 	first := o.FirstWait
 	if first == 0 {
@@ -78,17 +78,17 @@ type socket struct {
 	quit context.CancelFunc
 	work sync.WaitGroup
 
-	rest  [][]byte // what batch gives first
+	rest  [][]byte // returned by batch first
 	ahead *ahead   // nil before batch is called
 }
 
-// How much is read ahead, and handed out at once.
+// Limits of the read-ahead, and of one batch.
 const (
 	batchMost  = 512
 	batchBytes = 4 << 20
 )
 
-// ahead is what was read and not yet asked for.
+// ahead buffers received messages that weren't requested yet.
 type ahead struct {
 	mu     sync.Mutex
 	frames [][]byte
@@ -117,8 +117,8 @@ func (c *client) dial(ctx context.Context, op, address string, header http.Heade
 	return &socket{conn: conn, c: c, quit: func() {}}, nil
 }
 
-// keep asks for a sign of life every interval, beside read. A socket that gives none for as long again is cut, which
-// ends read.
+// keep sends a ping every interval, concurrently with read. A socket that stays silent for another interval is cut,
+// which ends read.
 func (s *socket) keep(ctx context.Context, interval time.Duration) {
 	s.every(ctx, interval, func(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, interval)
@@ -172,7 +172,7 @@ func (s *socket) batch(ctx context.Context) (all [][]byte, err error) {
 	}
 }
 
-// take gives what there is, and the error when there will be no more.
+// take returns the buffered messages, or the final error if no more will come.
 func (a *ahead) take() (all [][]byte, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +192,7 @@ func (a *ahead) put(data []byte) {
 	signal(a.more)
 }
 
-// full tells that nothing more should be put before take.
+// full reports whether the buffer must be emptied before more is put.
 func (a *ahead) full() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -258,7 +258,7 @@ func (s *socket) write(ctx context.Context, kind websocket.MessageType, b []byte
 	return nil
 }
 
-// close ends the socket and waits for what belongs to it.
+// close closes the socket and waits for its goroutines.
 func (s *socket) close(code websocket.StatusCode) {
 	s.quit()
 	if code == 0 {

@@ -7,9 +7,9 @@ import (
 
 // A Piece is a part of a text that fits into one message.
 type Piece struct {
-	Text  string // Markdown of its own: a code block that goes on in the next piece is closed here and opened there
+	Text  string // complete Markdown: a code block that continues in the next piece is closed here and reopened there
 	Bytes int    // how many of the text's bytes it stands for
-	Fence string // opens the code block that goes on; the next call of NextPiece needs it
+	Fence string // opening line of the code block that continues; the next call of NextPiece needs it
 }
 
 // Split cuts Markdown into messages.
@@ -23,10 +23,9 @@ func Split(text string, l Limits) []Piece {
 	return all
 }
 
-// NextPiece returns the first message of a text that begins inside the code block which fence opens, if any. Where it
-// ends depends only on what fits into it, so a text that still grows never moves an end once there is more than one
-// piece. It looks for the end of a block, a line, a sentence, a word, in this order, and keeps links and emphasis
-// whole.
+// NextPiece returns the first message of a text that begins inside the code block opened by fence, if any. Its end
+// depends only on its own content, so growing text never moves an end once there is more than one piece. It prefers the
+// end of a block, then of a line, a sentence and a word, and keeps links and emphasis whole.
 func NextPiece(text, fence string, l Limits) Piece {
 	s := splitter{Limits: l, text: text, begins: fence}
 	if fence != "" {
@@ -51,9 +50,9 @@ type splitter struct {
 	text   string
 	begins string // opens the code block the text begins in
 	at     int    // bytes of the text that fit
-	used   int    // and what they count
+	used   int    // and their size
 	fence  string // the line that opened the code block at at
-	table  int    // what the first line of the table at at counts, 0 if there is none
+	table  int    // size of the first line of the table at at, or 0 without a table
 
 	block, line boundary // the last ones
 }
@@ -155,7 +154,7 @@ func (s *splitter) end(b boundary) Piece {
 	return Piece{Text: s.close(s.text[:b.at]), Bytes: b.at, Fence: b.fence}
 }
 
-// close makes Markdown of its own of the first part of the text.
+// close completes the Markdown of the text's first part.
 func (s *splitter) close(part string) string {
 	if s.begins != "" {
 		part = s.begins + "\n" + part
@@ -166,7 +165,7 @@ func (s *splitter) close(part string) string {
 	return strings.TrimSuffix(part, "\n") + "\n" + fenceMark(s.fence)
 }
 
-// fenceMark is what a line that may open a code block begins with, or "".
+// fenceMark returns the characters that open a code block on this line, or "".
 func fenceMark(line string) string {
 	for _, c := range "`~" {
 		n := len(line) - len(strings.TrimLeft(line, string(c)))

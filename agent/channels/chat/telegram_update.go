@@ -32,7 +32,7 @@ type telegramChat struct {
 	Title string `json:"title"`
 }
 
-// telegramReaction is a change of somebody's reactions to a message.
+// telegramReaction is a change of a person's reactions to a message.
 type telegramReaction struct {
 	Chat telegramChat  `json:"chat"`
 	ID   int64         `json:"message_id"`
@@ -43,7 +43,7 @@ type telegramReaction struct {
 	} `json:"new_reaction"`
 }
 
-// update is false for reactions that don't ask to stop, and for those of nobody.
+// update returns false for reactions that don't ask to stop, and for anonymous ones.
 func (r *telegramReaction) update(id int64) (Update, bool) {
 	if r == nil || r.User == nil || r.User.IsBot {
 		return Update{}, false
@@ -64,7 +64,7 @@ func (r *telegramReaction) update(id int64) (Update, bool) {
 	return Update{}, false
 }
 
-// telegramOrigin tells where a forwarded message came from.
+// telegramOrigin is the origin of a forwarded message.
 type telegramOrigin struct {
 	User *telegramUser `json:"sender_user"`
 	Name string        `json:"sender_user_name"`
@@ -190,7 +190,7 @@ func (m *telegramMessage) unread() Content {
 	return "" // a join, a new title and the like
 }
 
-// update is false for what nobody wrote to the bot.
+// update returns false for messages not written to the bot.
 func (m *telegramMessage) update(me Me) (Update, bool) {
 	if m == nil || m.From == nil || m.From.IsBot {
 		return Update{}, false

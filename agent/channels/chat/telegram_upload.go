@@ -36,7 +36,7 @@ func (t *Telegram) Attach(ctx context.Context, at Ref, f File) error {
 	})
 }
 
-// asPhoto sends a picture as one, and as a document if Telegram refuses it: it is too wide, say, or no picture at all.
+// asPhoto sends an image as a photo, or as a document if Telegram refuses it, for instance because it is too wide.
 func (t *Telegram) asPhoto(f File, send func(kind string) error) error {
 	if !f.Image || f.Size > t.Limits().MaxImage {
 		return send("document")

@@ -53,7 +53,7 @@ func NewWeCom(cfg WeComConfig) (*WeCom, error) {
 	return &WeCom{cfg: cfg, c: c, text: simpleText(), changed: make(chan struct{})}, nil
 }
 
-// Limits are those of WeCom's documents.
+// Limits returns the limits documented by WeCom.
 func (w *WeCom) Limits() Limits {
 	return Limits{Max: weComMax, Count: w.text.count(func(r rune) int { return len(string(r)) }), MaxFile: 20 << 20,
 		MaxImage: 2 << 20, Chat: Bucket{30, time.Minute}, Group: Bucket{30, time.Minute}, Bot: Bucket{20, time.Second},

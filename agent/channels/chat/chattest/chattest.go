@@ -1,6 +1,6 @@
-// Package chattest has servers that stand in for chat platforms: they speak the real shapes, keep each chat as people
-// would see it, check the platform's limits themselves, and misbehave when told to. Suite has the cases that every
-// adapter must pass against its own. None of the platforms knows another.
+// Package chattest contains servers that simulate chat platforms: they use the real formats, keep each chat as people
+// would see it, enforce the platform's limits, and misbehave on demand. Suite contains the cases that every adapter
+// must pass. The platforms are independent of each other.
 package chattest
 
 import (
@@ -64,7 +64,7 @@ type Shown struct {
 	Topic   string
 	Edits   int
 	Rich    bool     // with formatting
-	HTML    string   // of a rich message, whose Text is what can be read of it
+	HTML    string   // of a rich message; Text is its readable form
 	Blocks  []string // kinds of its blocks, which people see instead of Text
 	Gone    bool
 }
@@ -81,7 +81,7 @@ const (
 	Unformatted Kind = "unformatted"  // refuses formatting
 	ChatGone    Kind = "chat gone"    // the bot was removed
 	MessageGone Kind = "message gone" // the message was deleted
-	Unknown     Kind = "unknown"      // does not know the token
+	Unknown     Kind = "unknown"      // the token is unknown
 	Elsewhere   Kind = "elsewhere"    // another program uses the bot
 	Forbidden   Kind = "forbidden"    // the app lacks a permission
 )
@@ -110,7 +110,7 @@ type Fake interface {
 type State struct {
 	T      testing.TB
 	URL    string
-	Secret string // what must never be seen
+	Secret string // must never be visible
 
 	mu        sync.Mutex
 	open      func() int    // counts sockets, under the lock; nil where there are none
@@ -145,7 +145,7 @@ func (s *State) serve(t testing.TB, secret string, h http.Handler) {
 	})
 }
 
-// strict refuses requests that differ from those of official SDKs or from descriptions of the platform.
+// strict refuses requests that differ from those of official SDKs or from the platform's reference.
 func (s *State) strict(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.rules == nil {
@@ -180,7 +180,7 @@ func (s *State) Unmade() (left []string) {
 	return left
 }
 
-// WaitMade waits until the bot has made all recorded calls, some of which come with time, and lists those it did not.
+// WaitMade waits until the bot has made all recorded calls, some of which are delayed, and lists the missing ones.
 func (s *State) WaitMade(t testing.TB) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), patience/4)
 	defer cancel()
@@ -239,7 +239,7 @@ func (s *State) event(name, kind string, v any, m Said) {
 	}
 }
 
-// Do runs f under the lock and wakes whoever waits.
+// Do runs f under the lock and wakes all waiters.
 func (s *State) do(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -378,7 +378,7 @@ func drop(w http.ResponseWriter) {
 	}
 }
 
-// slow waits as a fault says.
+// slow waits as long as a fault demands.
 func slow(ctx context.Context, f Fault) {
 	if f.Kind != Slow {
 		return
@@ -444,7 +444,7 @@ func (b *Inbox) Cursor(key string) string {
 	return b.cursor[key]
 }
 
-// Status keeps what it is told.
+// Status records the status.
 func (b *Inbox) Status(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

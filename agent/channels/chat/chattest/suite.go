@@ -25,11 +25,11 @@ type Setup struct {
 	Silent bool
 	// OneTopic: a group is one conversation.
 	OneTopic bool
-	// Unconfirmed: the platform delivers once and wants no answer.
+	// Unconfirmed: the platform delivers once and expects no confirmation.
 	Unconfirmed bool
 	// NoGroups: the platform has no groups with bots.
 	NoGroups bool
-	// NoAfter: the platform does not say how long to wait.
+	// NoAfter: the platform doesn't report how long to wait.
 	NoAfter bool
 	// NoFiles: files that people send cannot be read.
 	NoFiles bool
@@ -47,7 +47,7 @@ type suite struct {
 	in *Inbox
 }
 
-// Suite runs what every adapter must pass. setup is called for each case.
+// Suite runs the cases that every adapter must pass. setup is called for each case.
 func Suite(t *testing.T, setup func(t *testing.T) Setup) {
 	for _, c := range []struct {
 		name string
@@ -118,7 +118,7 @@ func (s *suite) hidden(err error) {
 	}
 }
 
-// confirmed waits until the bot confirmed a message, where platforms want that.
+// confirmed waits until the bot confirmed a message, on platforms with confirmations.
 func (s *suite) confirmed(text string) {
 	s.Helper()
 	if !s.Unconfirmed {
@@ -317,7 +317,7 @@ func (s *suite) restart() {
 	if err := stop(); !errors.Is(err, context.Canceled) {
 		s.Errorf("it stopped with %v", err)
 	}
-	s.Fake.State().WaitClosed() // what is written to a socket that ends is lost where nothing is confirmed
+	s.Fake.State().WaitClosed() // without confirmations, messages written to a closing socket are lost
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "meanwhile"})
 	s.ch = s.open()
 	s.run()

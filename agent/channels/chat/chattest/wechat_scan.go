@@ -46,7 +46,7 @@ func (f *WeChat) scan(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// scanned answers when there is news, or says that there is none.
+// scanned responds when there is progress, or that there is none.
 func (f *WeChat) scanned(ctx context.Context, code, digits string) map[string]any {
 	s := &f.state
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)

@@ -73,7 +73,7 @@ func (f *WeCom) Cut() { f.q.cut() }
 // Repeat sends all messages again.
 func (f *WeCom) Repeat() { f.q.repeat() }
 
-// Replace tells the bot that another connection took its place.
+// Replace tells the bot that another connection replaced it.
 func (f *WeCom) Replace() {
 	body := map[string]any{"msgid": "e1", "create_time": time.Now().Unix(), "aibotid": WeComBot, "from": map[string]any{"userid": ""},
 		"msgtype": "event", "event": map[string]any{"eventtype": "disconnected_event"}}

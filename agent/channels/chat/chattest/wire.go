@@ -100,8 +100,8 @@ func (w *Wire) connect(bot net.Conn, host string) {
 	w.work.Go(func() { forward(platform, bot, func([]byte) { p.asked.Store(false) }) })
 }
 
-// Freeze loses what is sent over sockets and in open requests from now on, in both directions, without a word to either
-// side, as when a machine has slept. New connections work.
+// Freeze silently drops all data of open sockets and requests from now on, in both directions, like a machine waking
+// from sleep. New connections work.
 func (w *Wire) Freeze() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
