@@ -8,14 +8,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Channel is one chat app as channels.<name> says, with the keys of DeerFlow and those of Fawn.
+// Channel is the section channels.<name> of one chat app, with DeerFlow's keys and Fawn's.
 type Channel struct {
 	Name    string
 	Enabled bool
 	Keys    Extra // all keys of its section
 }
 
-// Channel returns the section of a chat app; written says whether there is one.
+// Channel returns the section of a chat app; written reports whether it exists.
 func (f *File) Channel(name string) (c Channel, written bool) {
 	c.Name = name
 	section, written := f.Channels[name].(map[string]any)
@@ -27,7 +27,7 @@ func (f *File) Channel(name string) (c Channel, written bool) {
 	return c, true
 }
 
-// ChannelNumber returns a number that stands in channels itself, or what counts without it.
+// ChannelNumber returns a number set directly in channels, or the default.
 func (f *File) ChannelNumber(key string, otherwise int) int {
 	if n := whole(f.Channels[key]); n > 0 {
 		return n
@@ -81,7 +81,7 @@ func (c Channel) List(key string) (out []string) {
 	return out
 }
 
-// Switch returns a key that holds true or false, or what counts without it.
+// Switch returns a boolean key, or the default.
 func (c Channel) Switch(key string, otherwise bool) bool {
 	if on, ok := c.Keys[key].(bool); ok {
 		return on
@@ -137,8 +137,8 @@ func secretName(channel, key string) string {
 	return "FAWN_CHANNEL_" + strings.ToUpper(channel+"_"+key)
 }
 
-// SetChannel switches a chat app on in the settings. The secrets go to DIR/secrets.env, the other values
-// to DIR/settings.yaml. What is not named stays.
+// SetChannel enables a chat app in the settings. Secrets go to DIR/secrets.env, other values to DIR/settings.yaml. Keys
+// not given are unchanged.
 func (s *Store) SetChannel(name string, values map[string]string, secrets map[string]Secret) error {
 	return s.edit(func(d *draft) error {
 		section := d.channel(name)

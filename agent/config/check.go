@@ -13,8 +13,8 @@ import (
 	"fawn/sandbox/files"
 )
 
-// check looks at what single keys cannot show: values that must fit each other, names that must
-// exist, and choices that Fawn does not have.
+// check validates across keys: values that must fit each other, names that must exist, and choices that Fawn doesn't
+// support.
 func (s *Snapshot) check(d *syntax.Decoder) {
 	f := &s.File
 	at := func(path string) *syntax.Node {
@@ -166,7 +166,7 @@ func (s *Snapshot) checkSkillsPath(d *syntax.Decoder, at func(string) *syntax.No
 	}
 }
 
-// checkServers disables MCP servers which lack what their type needs.
+// checkServers disables MCP servers that lack a setting their type requires.
 func (s *Snapshot) checkServers() {
 	for _, name := range sorted(s.Extensions.MCPServers) {
 		m := s.Extensions.MCPServers[name]

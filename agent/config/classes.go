@@ -2,8 +2,8 @@ package config
 
 import "fawn/agent/config/syntax"
 
-// Classes judge the class paths of a configuration. Which there are, only those know who use them;
-// a nil function takes every path.
+// Classes validate the class paths of a configuration. The packages that use a class supply the function; a nil
+// function accepts every path.
 type Classes struct {
 	Model   func(Model) error // why a model cannot be made of its entry
 	Tool    func(Tool) error  // why there is no such tool
@@ -12,7 +12,7 @@ type Classes struct {
 	Roles   func(use string) error
 }
 
-// checkClasses disables models and tools whose class is not known, and warns of others.
+// checkClasses disables models and tools with an unknown class and warns about others.
 func (s *Snapshot) checkClasses(d *syntax.Decoder, at func(string) *syntax.Node) {
 	c, f := s.classes, &s.File
 	for i := range f.Models {

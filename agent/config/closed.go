@@ -7,7 +7,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// warnClosed tells of bots in the owner's file that name nobody who may write: DeerFlow lets in everybody then, Fawn
+// warnClosed warns about bots in the owner's file without a list of allowed people: DeerFlow then admits everyone, Fawn
 // only people who connected their account.
 func (s *Snapshot) warnClosed(d *syntax.Decoder) {
 	for _, at := range s.tree.Matching([]string{"channels", "*"}, "") {

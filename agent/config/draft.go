@@ -20,7 +20,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// draft is what DIR/settings.yaml and DIR/secrets.env shall say. Comments of the first are kept.
+// draft is the future content of DIR/settings.yaml and DIR/secrets.env. Comments of the first are kept.
 type draft struct {
 	root    *yaml.Node // a mapping
 	secrets map[string]string
@@ -54,7 +54,7 @@ func (s *Store) tried(change func(*draft) error, may func(next *Snapshot) error)
 	return d, err
 }
 
-// readDraft reads the two files as they are. What cannot be read is not written over.
+// readDraft reads the two files. A file that can't be parsed is not overwritten.
 func (s *Store) readDraft(cur *Snapshot) (*draft, error) {
 	d := &draft{secrets: map[string]string{}, env: cur.env}
 	data, err := s.document(settingsName, cur.SettingsPath())
@@ -82,7 +82,7 @@ func (s *Store) readDraft(cur *Snapshot) (*draft, error) {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
 	values, problems := ParseEnv(cur.SecretsPath(), data)
-	if len(problems) > 0 { // writing the file anew would lose the line
+	if len(problems) > 0 { // rewriting the file would lose the line
 		return nil, &Invalid{Problems: problems}
 	}
 	maps.Copy(d.secrets, values)

@@ -11,7 +11,7 @@ import (
 type Ignored struct {
 	Key    string   // keys joined with dots; a last * stands for each key of the section
 	Reason string   // why it has no effect
-	Fine   []string // values that ask for what happens anyway, of which nobody needs to be told; * for all of them
+	Fine   []string // values equal to Fawn's behavior, which need no warning; * for all
 }
 
 // Reasons that several keys share.
@@ -88,7 +88,7 @@ func IgnoredKeys() []Ignored {
 	}
 }
 
-// ignoredChannels are those below channels, whose keys are read by the adapters.
+// ignoredChannels returns the ignored keys below channels; the adapters read the others.
 func ignoredChannels() []Ignored {
 	return []Ignored{
 		{Key: "channels.buzz", Reason: "Fawn has no channel for Buzz; remove the section"},
@@ -98,7 +98,7 @@ func ignoredChannels() []Ignored {
 	}
 }
 
-// ignoredExtensions are those of extensions_config.json.
+// ignoredExtensions returns the ignored keys of extensions_config.json.
 func ignoredExtensions() []Ignored {
 	return []Ignored{
 		{Key: "mcpServers.*.task_toolsets", Reason: noTasks},
@@ -106,7 +106,7 @@ func ignoredExtensions() []Ignored {
 	}
 }
 
-// warnIgnored tells of what is set and has no effect, each key once.
+// warnIgnored warns about keys without effect, each once.
 func (s *Snapshot) warnIgnored(d *syntax.Decoder) {
 	told := map[*syntax.Node]bool{}
 	for _, part := range [...]struct {

@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Options say where to look for the configuration.
+// Options configure where the configuration is loaded from.
 type Options struct {
 	Config    string                      // value of the flag --config; empty = search as Find does
 	DataDir   string                      // from DataDir; required
@@ -32,7 +32,7 @@ func Load(o Options) (*Snapshot, error) {
 	return s, err
 }
 
-// load also returns the files it looked at, whether they exist or not; on failure those looked at so far.
+// load also returns the files it tried, existing or not; on failure, those tried so far.
 func load(o Options) (*Snapshot, []seen, error) {
 	r := reader{lookup: o.LookupEnv, instead: o.instead}
 	if r.lookup == nil {
@@ -80,8 +80,8 @@ func load(o Options) (*Snapshot, []seen, error) {
 	return s, r.seen, nil
 }
 
-// warnFolders tells of a folder where config.yaml is looked for: containers make one when the file
-// that is to be mounted there does not exist.
+// warnFolders warns about a folder in place of config.yaml: containers create one if the file to be mounted doesn't
+// exist.
 func (s *Snapshot) warnFolders() {
 	for _, path := range [...]string{configName, filepath.Join(s.DataDir, configName)} {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -124,7 +124,7 @@ func (r *reader) tree(label, path string, parse func(*syntax.Source) (*syntax.No
 	return parse(src)
 }
 
-// environment reads DIR/secrets.env and the .env beside config.yaml.
+// environment reads DIR/secrets.env and the .env file next to config.yaml.
 func (r *reader) environment(s *Snapshot) (*environment, error) {
 	env := &environment{real: r.lookup}
 	paths := []string{s.SecretsPath()}

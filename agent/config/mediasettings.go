@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Kinds of models beside chat, by their keys in the configuration.
+// Kinds of models other than chat, named by their configuration keys.
 const (
 	MediaImages        = "images"
 	MediaSpeech        = "speech"
@@ -36,7 +36,7 @@ type MediaEdit struct {
 	Key *Secret
 	// Like names a chat model to copy address and key from.
 	Like  string
-	Judge func(address string) error // says why a new address may not be used; nil judges none
+	Judge func(address string) error // rejects a new address with an error; nil accepts all
 }
 
 // Media returns the configuration of a kind.

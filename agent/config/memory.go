@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Memory is what Fawn remembers about people across threads.
+// Memory configures what Fawn remembers about people across threads.
 type Memory struct {
 	Enabled              bool          `yaml:"enabled"`
 	Mode                 string        `yaml:"mode" enum:"middleware|tool"` // learn after each turn, or only when the model calls the tools

@@ -2,10 +2,10 @@ package config
 
 import "time"
 
-// Sandbox says where and within which limits commands run. Lengths are characters, sizes bytes.
+// Sandbox configures where commands run and their limits. Lengths are characters, sizes bytes.
 type Sandbox struct {
 	Use               string        `yaml:"use" reload:"restart"`                                                              // DeerFlow's class path; Provider wins
-	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off" reload:"restart"` // auto takes the strongest one that works
+	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off" reload:"restart"` // auto takes the strongest available one
 	Strict            bool          `yaml:"strict" reload:"restart"`                                                           // refuse any weakened layer
 	RequireLayers     []string      `yaml:"require_layers" reload:"restart"`                                                   // auto passes over a provider without them
 	AllowHostBash     bool          `yaml:"allow_host_bash" reload:"restart"`
@@ -58,7 +58,7 @@ type SandboxLimits struct {
 	CPU       float64 `yaml:"cpu" min:"0"` // cores; 0 = all
 }
 
-// SandboxNetwork says what a sandbox can reach.
+// SandboxNetwork configures the network access of a sandbox.
 type SandboxNetwork struct {
 	Mode         string   `yaml:"mode" enum:"proxy|none|host"`
 	Packages     bool     `yaml:"packages"`      // the hosts of the owner's package managers

@@ -11,7 +11,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// seen is what is known of a file since it was looked at last.
+// seen is the last observed state of a file.
 type seen struct {
 	path   string
 	exists bool

@@ -8,8 +8,8 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Snapshot is the whole configuration at one moment. It never changes; nobody may write to the
-// slices and maps inside it. A run takes one at its start and keeps it.
+// Snapshot is an immutable view of the whole configuration; its slices and maps must not be modified. A run takes one
+// at its start and keeps it.
 type Snapshot struct {
 	File       File
 	Extensions Extensions
@@ -28,7 +28,7 @@ type Snapshot struct {
 	env     *environment
 	classes Classes
 
-	versions map[string]int64 // of what servers share
+	versions map[string]int64 // of the shared rows
 }
 
 // Disabled is an entry that was read but cannot be used.
@@ -80,9 +80,9 @@ func (s *Snapshot) Env(name string) (string, bool) {
 	return v, ok
 }
 
-// Origin reports where the value of a key was written. The path joins keys with dots and names entries of named lists
-// by their name: "title.max_words", "models.gpt-5.api_key". A name with dots in it works too. A path nobody wrote has
-// the source "default".
+// Origin returns the place where a key's value was written. The path joins keys with dots and names entries of named
+// lists by their name: "title.max_words", "models.gpt-5.api_key". Names may contain dots. The source of an unset path
+// is "default".
 func (s *Snapshot) Origin(path string) Origin {
 	if n := s.tree.Find(path); n != nil {
 		return n.Origin()

@@ -13,19 +13,19 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// WebEdit is what the settings page says about the web tools. What is nil stays as it is.
+// WebEdit is an edit of the web tools on the settings page. Nil fields are unchanged.
 type WebEdit struct {
 	Order    []string           // services to ask first
 	Fallback *bool              // ask the next service when one fails
 	SearXNG  *string            // address of an own search engine; empty has none
 	Keys     map[string]Secret  // by the variable that the service reads; an empty key is forgotten
-	Judge    func(string) error // says why a new address may not be used; nil judges none
+	Judge    func(string) error // rejects a new address with an error; nil accepts all
 	// PublicOnly marks a new address as searxng_public_only. Without it the mark goes: the owner has seen the address.
 	PublicOnly bool
 }
 
-// ChangeWeb writes what settings say about the web tools: keys to DIR/secrets.env, where a service finds them as it
-// would in the environment, and the rest to DIR/settings.yaml.
+// ChangeWeb saves settings of the web tools: keys to DIR/secrets.env, where services find them like environment
+// variables, the rest to DIR/settings.yaml.
 func (s *Store) ChangeWeb(e WebEdit) error {
 	if err := e.check(); err != nil {
 		return err

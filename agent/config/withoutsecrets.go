@@ -45,12 +45,12 @@ func WithoutSecrets(name string, data []byte) ([]byte, error) {
 	return yaml.Marshal(&doc)
 }
 
-// holdsSecrets tells of keys below which every text counts as a secret.
+// holdsSecrets reports whether every text below a key counts as a secret.
 func holdsSecrets(key string) bool {
 	return SecretKey(key) || key == "env" || key == "headers" || key == "environment"
 }
 
-// hidden is what stands for a text, and whether it is another.
+// hidden returns the replacement for a text, and whether it differs.
 func hidden(s string, secret bool) (string, bool) {
 	if secret && s != "" && !strings.HasPrefix(s, "$") {
 		return NotInBackup, true
@@ -97,7 +97,7 @@ func hideIn(n *yaml.Node, secret bool) (did bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			did = hideIn(n.Content[i+1], secret || holdsSecrets(n.Content[i].Value)) || did
 		}
-	default: // an alias has no content of its own
+	default: // an alias has no content
 		for _, c := range n.Content {
 			did = hideIn(c, secret) || did
 		}

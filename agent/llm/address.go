@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// endings are what people copy behind a provider's base URL.
+// endings are path suffixes that people copy along with a provider's base URL.
 func endings() []string {
 	return []string{"/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/models", "/chat",
 		"/generate", "/tags"}
 }
 
-// versioned returns a path that ends in a version, as those of most providers do.
+// versioned reports whether a path ends in a version, as those of most providers do.
 func versioned(p string) bool {
 	ok, err := regexp.MatchString(`(^|/)v\d+[a-z]*(/openai)?$`, p)
 	return ok && err == nil

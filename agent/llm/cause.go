@@ -10,7 +10,7 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// Cause is what is wrong with a model whose probe failed, as far as somebody can mend it.
+// Cause is the reason for a failed probe, as far as it can be fixed.
 type Cause string
 
 // The causes of a failed probe.
@@ -18,7 +18,7 @@ const (
 	CauseServer  Cause = "server"  // nothing answers at the address
 	CauseTrust   Cause = "trust"   // no secure connection can be made
 	CauseKey     Cause = "key"     // the key was refused
-	CauseNoKey   Cause = "no_key"  // there is no key, and the server wants one
+	CauseNoKey   Cause = "no_key"  // the server requires a key and none is set
 	CauseModel   Cause = "model"   // the server does not have the model
 	CauseAddress Cause = "address" // something answers, and it is no model
 	CauseCredit  Cause = "credit"  // the account has no credit left
@@ -33,7 +33,7 @@ func Causes() []Cause {
 		CauseSilent, CauseOther}
 }
 
-// Cause names what is wrong; "" when the model answered. cfg is what was probed.
+// Cause returns the reason for the failure; "" if the model answered. cfg is the probed configuration.
 func (p Probed) Cause(cfg Config) Cause {
 	if p.OK || p.Err == nil {
 		return ""

@@ -49,31 +49,30 @@ type Config struct {
 	Responses bool   // the model is spoken to at the Responses API
 	Dialect   string // name of the openai.Dialect; empty = found by address and class
 	ToolCalls *bool  // whether the model has tool calls; nil = its provider's refusal shows it
-	Known     *Known // what calls showed; nil = of this model alone
+	Known     *Known // lessons from earlier calls; nil = of this model alone
 
 	Client *http.Client // nil = the shared one
 }
 
-// Known is what calls to models showed about them, shared by all models of a program. The
-// zero value is ready.
+// Known holds what calls revealed about models, shared by all models of a program. The zero value is ready.
 type Known struct {
 	noTools texttools.Memory
 	lessons openai.Lessons
 }
 
-// class is what a class path stands for.
+// class is the implementation behind a class path.
 type class struct {
 	dialect string // name of an openai.Dialect
 	native  bool   // it speaks Anthropic's own API
 	offline bool
-	refused string // why it cannot be used, and what can
+	refused string // why it can't be used, and the alternative
 }
 
-// plainDialect is that of classes which say nothing about the provider; its address does.
+// plainDialect is the dialect of classes that don't imply a provider; the address does.
 const plainDialect = "openai"
 
-// classes returns the list of everything New knows, by class path. A path without a class stands for all classes of its
-// module; the name of a dialect is a class too.
+// classes returns all supported classes by path. A path without a class stands for all classes of its module; the name
+// of a dialect is a class too.
 func classes() map[string]class {
 	return map[string]class{
 		"":                                 {dialect: plainDialect},
@@ -137,8 +136,7 @@ func find(use string) (class, error) {
 	return c, nil
 }
 
-// New returns the model; it does not go to the network. An error says what to change, and wraps ErrClass when it is the
-// class.
+// New returns the model without network access. Its errors tell what to change; class errors wrap ErrClass.
 func New(cfg Config) (agent.Model, error) {
 	c, err := find(cfg.Use)
 	if err != nil {
@@ -270,7 +268,7 @@ func dialect(cfg Config, c class) (d openai.Dialect, base string, err error) {
 	if base == d.Base {
 		return d, base, nil
 	}
-	keys := d.Keys // those of the class, whatever its address turns out to be
+	keys := d.Keys // of the class, whatever the address
 	switch at, sure, found := openai.DialectAt(base); {
 	case found && (sure || c.dialect == plainDialect):
 		d = at
@@ -281,7 +279,7 @@ func dialect(cfg Config, c class) (d openai.Dialect, base string, err error) {
 	return d, base, nil
 }
 
-// address returns where the model is: as configured, as the environment says, or the provider's own.
+// address returns the model's address: from the configuration, the environment, or the provider's default.
 func address(configured string, d openai.Dialect) string {
 	if configured != "" {
 		return configured

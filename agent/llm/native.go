@@ -17,7 +17,7 @@ const (
 	anthropicAddress = "ANTHROPIC_BASE_URL"
 )
 
-// anthropicThoughts are the tokens a model of Anthropic may think when its entry does not say.
+// anthropicThoughts is the default thinking budget in tokens for Anthropic's models.
 const anthropicThoughts = 4096
 
 // newAnthropic returns a model behind Anthropic's own API.

@@ -8,10 +8,10 @@ import (
 	"fawn/agent/llm/openai"
 )
 
-// Preset is a provider that can be chosen by its name: what an entry of models[] needs to say.
+// Preset is a provider selectable by name: the defaults of a models[] entry.
 type Preset struct {
 	Name    string // also its use:
-	Label   string // what people call it
+	Label   string // display name
 	BaseURL string // empty for Other
 	Key     string // environment variable of its key; empty if it needs none
 	KeyPage string // where people get a key

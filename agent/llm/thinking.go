@@ -7,9 +7,8 @@ import (
 	"fawn/agent/llm/openai"
 )
 
-// overlays are what a call lays over the request body when it wants thinking and when it
-// does not. Without an entry for "on" the dialect has one; without one for "off", the
-// opposite of "on" is said in the words "on" was written in, else in those of the dialect.
+// overlays returns the body fields that switch thinking on and off. Without an entry for "on" the dialect's is used;
+// without one for "off", it is derived from "on" in the same form, else from the dialect.
 func overlays(cfg Config, d openai.Dialect) (on, off map[string]any) {
 	if cfg.SupportsThinking {
 		on = flatten(cfg.WhenThinkingEnabled)

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Object is a JSON object whose members keep their order and, unless they are put, their text.
+// Object is a JSON object that keeps the order of its members and the text of those that aren't changed.
 type Object []Member
 
 // Member is one key of an Object.
@@ -59,7 +59,7 @@ func (o Object) Get(key string) json.RawMessage {
 	return nil
 }
 
-// With has a value for a key, in the place of the one that it had.
+// With returns a copy with a value set, in the key's old position if it existed.
 func (o Object) With(key string, value json.RawMessage) Object {
 	if i := slices.IndexFunc(o, func(m Member) bool { return m.Key == key }); i >= 0 {
 		o = slices.Clone(o)

@@ -1,5 +1,5 @@
-// Package servers reads and writes lists of MCP servers in the formats of other programs, and knows which of their
-// values are secrets. Connecting to servers is package agent/mcp.
+// Package servers reads and writes lists of MCP servers in the formats of several programs and identifies their
+// secrets. Package agent/mcp connects to the servers.
 package servers
 
 import (
@@ -15,24 +15,24 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Keys are what the list of servers is called, the usual name first.
+// Keys are the possible names of the list of servers, the usual one first.
 func Keys() []string { return []string{"mcpServers", "mcp_servers", "servers"} }
 
-// List are the entries of mcpServers as they are written: references to variables are not
-// resolved, and keys that nobody knows are there too.
+// List holds the entries of mcpServers as written: references to variables are unresolved, and unknown keys are
+// included.
 type List map[string]map[string]any
 
 // Bad is why a change of the MCP servers is refused.
 type Bad struct {
 	Why   string
 	NoKey bool     // to seal secrets with that other servers are to have
-	Asks  *Command // what the owner has to agree to first; nil is nothing
+	Asks  *Command // command the owner must approve first; nil for none
 }
 
-// Command is what a server runs, as its owner is asked about it.
+// Command is the command that a server runs, as shown to its owner for approval.
 type Command struct{ Name, Line, Sum string }
 
-// CommandOf is that of an entry. Its sum changes with all that decides what runs.
+// CommandOf returns the command of an entry. Its sum changes with everything that affects the command.
 func CommandOf(name string, entry map[string]any) *Command {
 	var words []string
 	variables, _ := entry["env"].(map[string]any)
@@ -59,7 +59,7 @@ func CommandOf(name string, entry map[string]any) *Command {
 // Error gives the reason.
 func (e *Bad) Error() string { return e.Why }
 
-// Masked returns the servers without the values of secrets, with all keys that DeerFlow knows.
+// Masked returns the servers with masked secrets and with all keys that DeerFlow knows.
 func (s List) Masked() List {
 	out := List{}
 	for name, entry := range s {
@@ -108,7 +108,7 @@ func maskEntry(entry map[string]any) map[string]any {
 // maskAll hides every text.
 func maskAll(v any) any { return syntax.Masked(v, true) }
 
-// maskArgs hides what follows a flag that sounds like a secret.
+// maskArgs masks the value after a flag that sounds like a secret.
 func maskArgs(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -230,7 +230,7 @@ func (s List) Restored(stored List) (List, error) {
 	return out, nil
 }
 
-// restore puts what is stored in the place of a mask.
+// restore replaces a mask with the stored value.
 func restore(v, old, shown any, at string) (any, error) {
 	switch v := v.(type) {
 	case string:

@@ -43,7 +43,7 @@ func Secret(v any) bool {
 	return secret(v, false)
 }
 
-// SecretText reports whether a text is a secret: below a key that says so, or as part of an address.
+// SecretText reports whether a text is a secret: the value of a secret key, or a part of an address.
 func SecretText(text string, under bool) bool {
 	if _, ref := syntax.Reference(text); ref || text == "" {
 		return false

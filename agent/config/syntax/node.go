@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Shape is what a node holds.
+// Shape is the kind of a node.
 type Shape uint8
 
 // The shapes.
@@ -22,8 +22,8 @@ func (s Shape) String() string {
 	return [...]string{"nothing", "a single value", "a list", "a mapping"}[s]
 }
 
-// Node is a value of a configuration file that knows where it was written. YAML and JSON both become
-// trees of nodes, so that merging, environment variables and checks exist once.
+// Node is a configuration value with its place in the file. YAML and JSON both become trees of nodes, so merging,
+// environment variables and checks exist once.
 type Node struct {
 	Shape     Shape
 	Text      string // of a Text
@@ -79,7 +79,7 @@ func (n *Node) Remove(key string) {
 	}
 }
 
-// Problem returns a problem with what stands here.
+// Problem returns a problem located at this node.
 func (n *Node) Problem(format string, args ...any) Problem {
 	if n.Source == nil {
 		return Problem{Message: fmt.Sprintf(format, args...)}

@@ -16,7 +16,7 @@ import (
 const (
 	MaxBytes   = 1 << 20
 	maxValues  = 200_000 // after aliases are followed
-	maxAliased = 10_000  // of those, the values reached through aliases
+	maxAliased = 10_000  // limit of values reached through aliases
 	maxDepth   = 64
 )
 

@@ -54,7 +54,7 @@ type Invalid struct {
 	Problems []Problem // at least one, in the order found
 }
 
-// maxShown bounds the problems told at once; the rest is usually a consequence of the first.
+// maxShown limits the problems reported together; later ones usually follow from the first.
 const maxShown = 10
 
 // Error lists the problems, one after the other.

@@ -38,8 +38,8 @@ func (n *Node) All() []Field {
 	return n.Fields
 }
 
-// Matching is what stands at a path in which * is any key of a section or entry of a list. The
-// keys of the fields are whole paths.
+// Matching returns the nodes at a path in which * matches any key of a section or entry of a list. The keys of the
+// fields are whole paths.
 func (n *Node) Matching(path []string, at string) []Field {
 	if n == nil {
 		return nil
@@ -63,8 +63,7 @@ func (n *Node) Matching(path []string, at string) []Field {
 	return out
 }
 
-// Asks reports whether somebody set something here: a section that is switched off, an empty one or a value that is
-// fine asks for nothing.
+// Asks reports whether this node requests something: a disabled section, an empty one or an acceptable value doesn't.
 func (n *Node) Asks(fine []string) bool {
 	if n.Disabled != "" || n.Unset != "" {
 		return false // that is told already

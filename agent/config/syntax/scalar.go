@@ -221,5 +221,5 @@ func plainText(n *Node) any {
 // tagWord marks an unquoted yes, no, on or off.
 const tagWord = "!word"
 
-// TagVariable marks text from a variable: it has no type of its own and is read as what its key needs.
+// TagVariable marks text from a variable: it has no type and is parsed as its key requires.
 const TagVariable = "!variable"

@@ -104,8 +104,8 @@ func Masked(v any, secret bool) any {
 	return v
 }
 
-// SecretKey reports whether a key's name says that its value is a secret: api_key, accessToken,
-// X-Auth-Token, client_secret. Counts and settings about tokens, such as max_tokens, are none.
+// SecretKey reports whether a key's name denotes a secret: api_key, accessToken, X-Auth-Token, client_secret. Counts
+// and settings about tokens, such as max_tokens, are none.
 func SecretKey(name string) bool {
 	name = strings.ToLower(name)
 	words := strings.FieldsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })

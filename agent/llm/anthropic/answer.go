@@ -95,7 +95,7 @@ func finish(stop sdk.StopReason) string {
 	case sdk.StopReasonMaxTokens, "model_context_window_exceeded":
 		return "length"
 	}
-	return string(stop) // refusal, and what is to come
+	return string(stop) // refusal, and future reasons
 }
 
 // count takes the newest counts; later ones repeat earlier ones or leave them out.
@@ -106,7 +106,7 @@ func (a *answer) count(u sdk.MessageDeltaUsage) {
 	a.usage.CacheReadInputTokens = max(a.usage.CacheReadInputTokens, u.CacheReadInputTokens)
 }
 
-// show yields what there is to see.
+// show yields the visible content of an event.
 func (a *answer) show(k agent.Chunk) error {
 	if !k.Visible() {
 		return nil
@@ -208,7 +208,7 @@ func (a *answer) whole(body []byte) error {
 	return a.end()
 }
 
-// end yields what is known only at the end.
+// end yields data that is known only at the end.
 func (a *answer) end() error {
 	c := a.usage
 	if err := wire.Ended(a.finish); err != nil {

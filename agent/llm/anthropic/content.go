@@ -10,8 +10,8 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// keyThoughts holds, in additional_kwargs, what belongs to the thoughts in reasoning_content: for
-// each its length in bytes and its signature, or what the provider hid of it.
+// keyThoughts is the key in additional_kwargs for data about the thoughts in reasoning_content: each one's length in
+// bytes and its signature, or its redacted data.
 const keyThoughts = "thinking_blocks"
 
 // thought is one entry of keyThoughts.
@@ -21,8 +21,8 @@ type thought struct {
 	Hidden    string `json:"data,omitempty"` // of a thought that is only sent back
 }
 
-// thoughts returns the blocks of an answer's thinking as they came. Those of other providers have no signature and are
-// left out; one that was cut off or changed is none any more.
+// thoughts returns an answer's thinking blocks as received. Thoughts of other providers have no signature and are left
+// out, as are truncated or changed ones.
 func thoughts(m *agent.Message) []sdk.ContentBlockParamUnion {
 	raw, err := json.Marshal(m.Kwargs[keyThoughts])
 	if err != nil {
@@ -51,7 +51,7 @@ func thoughts(m *agent.Message) []sdk.ContentBlockParamUnion {
 	return out
 }
 
-// answerBlocks are what the model said: thoughts, words, calls.
+// answerBlocks returns the blocks of an answer: thoughts, text, calls.
 func answerBlocks(m *agent.Message) []sdk.ContentBlockParamUnion {
 	var out []sdk.ContentBlockParamUnion
 	words := m.Content.String()

@@ -23,7 +23,7 @@ const (
 	maxAnswer = 64 << 20 // bytes
 )
 
-// Config says which model and where it is.
+// Config selects the model and its address.
 type Config struct {
 	Model   string // required
 	BaseURL string // root, or root + /v1; empty is OpenAI's
@@ -98,7 +98,7 @@ func plain(ctx context.Context, err error) error {
 	return &llmerr.Error{Class: llmerr.ClassNetwork, Message: err.Error(), Err: err}
 }
 
-// transport bounds what comes back, and keeps what providers refuse with.
+// transport limits responses and keeps refusals of providers.
 type transport struct {
 	below   http.RoundTripper
 	query   string

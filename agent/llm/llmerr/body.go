@@ -13,7 +13,7 @@ import (
 // maxMessage bounds the provider's text, in bytes.
 const maxMessage = 4000
 
-// Detail is what a provider's error body says.
+// Detail is the parsed body of a provider's error.
 type Detail struct {
 	Message string
 	Code    string // its code, else its type or status name
@@ -21,8 +21,8 @@ type Detail struct {
 	Limit   int    // tokens the model reads, or 0
 }
 
-// keys returns the fields of an error: in words, providers and the gateways before them say what went wrong; in codes
-// they name it; deep are objects and lists which hold such fields.
+// keys returns the fields of an error: words hold messages of providers and gateways, codes name the error, deep are
+// objects and lists that contain such fields.
 func keys() (words [15]string, codes [8]string, deep [10]string) {
 	return [...]string{"message", "msg", "error_message", "error_msg", "errormessage", "errormsg", "errmsg",
 			"error_description", "status_msg", "faultstring", "reason", "title", "description", "text", "errmessage"},
@@ -52,13 +52,13 @@ func ParseBody(body []byte) Detail {
 	return d
 }
 
-// Failed reports whether a body at a status of success says that something went wrong.
+// Failed reports whether a successful response contains an error.
 func Failed(body []byte) bool {
 	var d Detail
 	return d.read(bytes.TrimSpace(body), maxDepth) && d.Message != ""
 }
 
-// read takes what a value says; false when it says nothing.
+// read takes the information from a value; false if there is none.
 func (d *Detail) read(raw json.RawMessage, depth int) bool {
 	if depth == 0 || len(raw) == 0 {
 		return false
@@ -148,7 +148,7 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 			d.Code = s
 		}
 	}
-	// a router repeats what the provider behind it said, which is what helps
+	// a router repeats the provider's message, which is the helpful one
 	var below struct {
 		Raw json.RawMessage `json:"raw"`
 	}
@@ -160,7 +160,7 @@ func (d *Detail) object(raw json.RawMessage, depth int) bool {
 	return true
 }
 
-// place returns where a field of the request is that FastAPI refuses, as in "messages.3.role"; "" for none.
+// place returns the field that FastAPI rejected, as in "messages.3.role"; "" for none.
 func place(raw json.RawMessage) string {
 	var parts []any
 	if len(raw) == 0 || json.Unmarshal(raw, &parts) != nil || len(parts) < 2 {
@@ -222,8 +222,8 @@ func FromStream(body []byte) *Error {
 		Class: Classify(d.Status, d.Code, d.Message, 0)}
 }
 
-// RetryAfter reads how long a response asks to wait, from Retry-After-Ms or Retry-After in
-// seconds or as a date; 0 when it does not say.
+// RetryAfter reads a response's delay from Retry-After-Ms or Retry-After in seconds or as a date; 0 when it does not
+// say.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))

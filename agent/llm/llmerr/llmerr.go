@@ -1,5 +1,4 @@
-// Package llmerr is the one shape of a failed model call, whichever provider failed. What to do about it is
-// decided by the stages and the pages.
+// Package llmerr defines the error of a failed model call for all providers. Stages and pages decide how to react.
 package llmerr
 
 import (
@@ -39,12 +38,12 @@ type Error struct {
 	Class      string        // one of the Class constants
 	Code       string        // the provider's own code or type, "" when it gave none
 	Message    string        // the provider's text, word for word, secrets replaced
-	RetryAfter time.Duration // how long the provider asks to wait; 0 when it did not say
+	RetryAfter time.Duration // delay requested by the provider; 0 for none
 	Limit      int           // tokens the model reads, in a field of the answer; see [Error.Window]
 	Err        error         // the cause below, or nil
 }
 
-// Error reports what happened in one line.
+// Error describes the failure in one line.
 func (e *Error) Error() string {
 	msg := e.Message
 	if msg == "" && e.Err != nil {
@@ -85,7 +84,8 @@ func (e *Error) Bursting() bool {
 	return e.Class == ClassBurst && strings.Contains(strings.ToLower(e.Code+" "+e.Message), "limit_burst_rate")
 }
 
-// RefusesTools reports whether the provider says that the model, or the way its server was started, has no tool calls.
+// RefusesTools reports whether the provider refused because the model, or the server's configuration, doesn't support
+// tool calls.
 func (e *Error) RefusesTools() bool {
 	if e.Status != 0 && e.Status < 400 || e.Retriable() && e.Status != http.StatusInternalServerError {
 		return false
@@ -113,8 +113,7 @@ func Of(err error) *Error {
 	return nil
 }
 
-// patientWait is the longest Retry-After which still speaks of a burst: who is out of
-// credit is not told to come back in a minute.
+// patientWait is the longest Retry-After that suggests a burst: an exhausted quota isn't worth a retry a minute later.
 const patientWait = 5 * time.Minute
 
 // Classify names the class of a failure from its status, the provider's code and its text.

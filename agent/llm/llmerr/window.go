@@ -24,8 +24,7 @@ var limits = sync.OnceValue(func() []*regexp.Regexp {
 	return all
 })
 
-// Window returns how many tokens the model reads, as the provider said when it refused a request that was too long; 0
-// when it did not say.
+// Window returns the context window in tokens, as stated in a refusal of a too long request; 0 if not stated.
 func (e *Error) Window() int {
 	if e.Class != ClassContext {
 		return 0

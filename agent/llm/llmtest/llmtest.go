@@ -1,5 +1,5 @@
-// Package llmtest is the conformance suite of model adapters: what providers really send,
-// the broken things included, and what must come out of it.
+// Package llmtest is the conformance suite of model adapters: real provider responses, including broken ones, with the
+// expected results.
 package llmtest
 
 import (
@@ -33,7 +33,7 @@ type answer struct {
 	hang    bool     // keep the connection open after the last piece
 }
 
-// want is what a consumer must see.
+// want is the expected result.
 type want struct {
 	text, reasoning string
 	calls           []agent.ToolCall // "" as ID: any id that is not empty

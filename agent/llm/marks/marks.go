@@ -1,5 +1,5 @@
-// Package marks finds the marks that models write into their text: it tells text from code, in which
-// a mark is only an example, and finds marks that a stream cut in two.
+// Package marks finds the marks that models write into their text: it ignores marks in code, which are only examples,
+// and finds marks split across chunks.
 package marks
 
 import "strings"
@@ -11,7 +11,7 @@ type Code struct {
 	run         int  // backticks just passed
 	kind        byte // of that run, a backtick or a tilde
 	fenced      byte // kind of the open fence
-	behind      bool // something beside the marks of lists and quotes stands on this line
+	behind      bool // other text than list and quote marks precedes on this line
 	some        bool // anything at all does
 }
 
@@ -36,7 +36,7 @@ func (c *Code) Next(b byte) {
 	}
 }
 
-// settle decides what the backticks just passed were, as another byte follows.
+// settle classifies the preceding backticks once another byte follows.
 func (c *Code) settle(next byte) {
 	n := c.run
 	if n == 0 {
@@ -84,7 +84,7 @@ func Partial(text string, marks []string) int {
 	return best
 }
 
-// Begins reports whether a text begins with a mark, whatever its case; maybe tells that it is too short to say.
+// Begins reports whether a text begins with a mark, ignoring case; maybe means that it is too short to decide.
 func Begins(text, mark string) (yes, maybe bool) {
 	if len(text) >= len(mark) {
 		return strings.EqualFold(text[:len(mark)], mark), false

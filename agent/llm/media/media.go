@@ -32,7 +32,7 @@ const (
 	maxAudio   = 64 << 20  // bytes of speech
 )
 
-// Config says which model and where it is.
+// Config selects the model and its address.
 type Config struct {
 	Model   string // required
 	BaseURL string // root, or root + /v1; empty is OpenAI's
@@ -88,12 +88,12 @@ type Request struct {
 	Mask       []byte // transparent where Image may change
 }
 
-// Picture is one that a model made.
+// Picture is a generated image.
 type Picture struct {
 	Data    []byte
 	Type    string // image/png, image/jpeg, image/webp or image/gif
 	Ext     string // with its dot
-	Revised string // the prompt as the model understood it; empty if it doesn't tell
+	Revised string // the prompt as rewritten by the model; empty if not reported
 }
 
 // Draw makes or edits pictures.
@@ -181,7 +181,7 @@ func (c *Client) picture(ctx context.Context, d client.ImageResponseDataInner) (
 	return bad("the answer holds %s instead of a picture", kind.String())
 }
 
-// fetch gets a picture from where an answer says it is. The provider's own host is trusted as its API is.
+// fetch downloads an image from the address in a response. The provider's own host is trusted like its API.
 func (c *Client) fetch(ctx context.Context, address string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -240,7 +240,7 @@ func (c *Client) Speak(ctx context.Context, text, voice string) ([]byte, error) 
 	return data, nil
 }
 
-// Transcribe writes down what is said in a recording. Its name tells the format; language is ISO 639-1 or empty.
+// Transcribe converts a recording to text. The file name implies the format; language is ISO 639-1 or empty.
 func (c *Client) Transcribe(ctx context.Context, name string, recording io.Reader, language string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -20,7 +20,7 @@ func with(ctx context.Context, fields map[string]any) context.Context {
 	return context.WithValue(ctx, extraKey{}, fields)
 }
 
-// transport mends what go-openai sends and bounds what comes back.
+// transport fixes requests of go-openai and limits the responses.
 type transport struct {
 	below   http.RoundTripper
 	query   string

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Suggest gives up to n things to say next that this model can do, by what the person said
-// last. said are their messages, oldest first.
+// Suggest returns up to n suggestions that this model can handle, based on the person's messages. said is ordered
+// oldest first.
 func Suggest(said []string, n int) []string {
 	if len(said) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// shape is how a chart draws its values.
+// shape is the form of a chart.
 type shape uint8
 
 const (
@@ -33,10 +33,10 @@ type chart struct {
 	values []float64
 }
 
-// maxBars is how many groups a bar chart shows.
+// maxBars limits the groups of a bar chart.
 const maxBars = 12
 
-// choose finds the chart that says most about a table, in the sense of the person's words.
+// choose selects the most informative chart of a table, guided by the person's words.
 func choose(c *conversation, cols []column) (chart, bool) {
 	words := strings.ToLower(c.text)
 	number := pickColumn(words, cols, func(k *column) bool { return k.kind == kindNumber && !k.serial && !k.year })
@@ -75,8 +75,7 @@ func mentioned(words string, k *column) bool {
 	return len(k.name) > 1 && strings.Contains(words, strings.ToLower(k.name))
 }
 
-// pickColumn prefers a column the person names, then one whose name speaks of amounts,
-// then the first.
+// pickColumn prefers a column named by the person, then one named like an amount, then the first.
 func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 	var best *column
 	score := -1
@@ -130,7 +129,7 @@ func (f fold) value(mean bool) float64 {
 	return f.sum
 }
 
-// measure names what fold gives.
+// measure names the result of fold.
 func measure(c *conversation, number *column) string {
 	switch {
 	case number == nil:
@@ -198,7 +197,7 @@ func histogram(c *conversation, number *column) chart {
 	ch := chart{shape: shapeHistogram, title: fmt.Sprintf(c.pick("Distribution of %s", "%s 的分布"), number.name),
 		xName: number.name, yName: c.pick("rows", "行数")}
 	low, high := number.min, number.max
-	// Values closer together than numbers of their size can tell apart get room around them.
+	// Values too close together for floating point get padding.
 	if size := max(math.Abs(low), math.Abs(high)); high-low <= size*1e-9 {
 		room := max(0.5, size*1e-6)
 		low, high = low-room, high+room

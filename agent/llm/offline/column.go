@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kind is what the values of a column are.
+// kind is the type of a column's values.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	kindEmpty
 )
 
-// column is what was computed of one column.
+// column holds the statistics of one column.
 type column struct {
 	name     string
 	kind     kind
@@ -31,7 +31,7 @@ type column struct {
 	min, max, mean, median, stddev float64   // stddev of the sample, NaN for one value
 	sum                            float64
 	whole                          bool // all numbers are whole
-	serial                         bool // numbers only tell rows apart
+	serial                         bool // numbers only identify rows
 	year                           bool // numbers are years
 
 	first, last time.Time
@@ -149,8 +149,7 @@ func (c *column) readNumbers(comma bool) bool {
 	return true
 }
 
-// describeNumbers computes the figures; leading tells that the column is the first, where
-// consecutive numbers only count the rows.
+// describeNumbers computes the statistics; leading means the first column, where consecutive numbers only count rows.
 func (c *column) describeNumbers(leading bool) {
 	sorted := make([]float64, 0, len(c.numbers))
 	var m2 float64
@@ -186,7 +185,7 @@ func (c *column) describeNumbers(leading bool) {
 		(strings.Contains(lower, "year") || lower == "jahr" || strings.Contains(c.name, "年"))
 }
 
-// namesRows reports whether a column's name says that it identifies rows.
+// namesRows reports whether a column's name suggests an identifier.
 func namesRows(name string) bool {
 	switch lower := strings.ToLower(name); lower {
 	case "id", "no", "nr", "index", "#":
@@ -243,7 +242,7 @@ func (c *column) readDates() bool {
 	return true
 }
 
-// maxTop is how many of the most frequent texts are kept.
+// maxTop limits the most frequent texts kept.
 const maxTop = 60
 
 func (c *column) countTexts() {
@@ -272,7 +271,7 @@ func (c *column) countTexts() {
 	c.countValues()
 }
 
-// countValues counts numbers and dates as what they are: 1,200 is 1200, and 3 May 2024 is 2024-05-03.
+// countValues normalizes numbers and dates before counting: 1,200 is 1200, and 3 May 2024 is 2024-05-03.
 func (c *column) countValues() {
 	switch c.kind {
 	case kindNumber:

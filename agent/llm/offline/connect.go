@@ -44,7 +44,7 @@ func (m *Model) introduce(ctx context.Context, c *conversation) string {
 	return b.String()
 }
 
-// example returns a models section that fits what was found.
+// example returns a models section for the discovered servers.
 func example(env Environment) string {
 	for _, s := range env.Servers {
 		if len(s.Models) > 0 {

@@ -15,8 +15,7 @@ const (
 	outputs = "/mnt/user-data/outputs"
 )
 
-// conversation is a request as the rules see it: what the person wants, which files there
-// are, and what was done about it so far.
+// conversation is a request from the rules' point of view: the person's request, the known files, and the steps so far.
 type conversation struct {
 	text    string         // the person's own words of the current turn
 	said    []string       // the person's own words of all turns, oldest first
@@ -72,7 +71,7 @@ func read(req *agent.Request) *conversation {
 			c.text = before + "\n" + c.text
 		}
 	}
-	for _, m := range req.Messages { // notes beside a message count like those inside it
+	for _, m := range req.Messages { // notes next to a message count like those inside it
 		if strings.HasPrefix(m.ID, "note:") {
 			c.split(m.Content.String())
 		}
@@ -178,8 +177,8 @@ func sizeIn(line string) int {
 	return 0
 }
 
-// wanted picks the files the person speaks of: those named in the message, else those
-// which came with it, else all when the message asks for work on files.
+// wanted selects the files of the request: those named in the message, else those attached to it, else all if the
+// request is about files.
 func (c *conversation) wanted() []string {
 	switch named := c.named(); {
 	case len(named) > 0:
@@ -192,7 +191,7 @@ func (c *conversation) wanted() []string {
 	return nil
 }
 
-// named returns the known files whose names stand in the message.
+// named returns the known files whose names occur in the message.
 func (c *conversation) named() (named []string) {
 	lower := strings.ToLower(c.text)
 	for _, p := range c.known {

@@ -41,7 +41,7 @@ func (c *conversation) lookup() *action {
 	return nil
 }
 
-// asksQuestion tells a question from a wish for a summary or a chart.
+// asksQuestion reports whether the message is a question rather than a request for a summary or chart.
 func (c *conversation) asksQuestion() bool {
 	text := strings.TrimSpace(c.text)
 	if c.mentions("summar", "outline", "analy", "chart", "plot", "histogram", "describe", "概括", "总结", "摘要", "分析", "大纲",
@@ -105,7 +105,7 @@ func (c *conversation) page(file string, n int) *action {
 	return a
 }
 
-// passages searches documents for the words of the question and repeats what fits best.
+// passages searches documents for the words of the question and quotes the best matches.
 func (c *conversation) passages(files []string) *action {
 	a := &action{}
 	at := slices.IndexFunc(c.done, func(s step) bool { return s.tool == searchTool })
@@ -180,7 +180,7 @@ func about(passage, question string) string {
 	return strings.Join(text, " … ")
 }
 
-// closing says below an answer who gives it.
+// closing ends an answer with the sentence naming its author.
 func (c *conversation) closing(text string) string {
 	return text + "\n\n" + c.pick("*Found with fixed rules by the offline model, which isn't an AI. For an answer in its own words, connect a model.*",
 		"*以上由离线模型按固定规则查找，它不是 AI。如需用自己的话作答，请接入一个模型。*")

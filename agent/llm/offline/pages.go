@@ -19,7 +19,7 @@ func mark(line string) (kind string, n int, ok bool) {
 	return kind, n, err == nil && slices.Contains([]string{"page", "slide", "sheet", "chapter"}, kind)
 }
 
-// places says of lines of a text where they are, as a reader looks it up.
+// places converts line numbers of a text to positions that a reader can look up.
 type places struct {
 	from []int // lines that begin pages
 	kind []string
@@ -65,7 +65,7 @@ func citable(file string) string {
 	return strings.NewReplacer("<", "&lt;", "[", `\[`, "]", `\]`, "`", "'").Replace(path.Base(file))
 }
 
-// isSheets tells of a workbook, whose sheets are described as tables are.
+// isSheets reports whether a file is a workbook, whose sheets are described like tables.
 func isSheets(p string) bool {
 	switch strings.ToLower(path.Ext(p)) {
 	case ".xlsx", ".xlsm", ".xltx", ".xls", ".ods":
@@ -74,10 +74,10 @@ func isSheets(p string) bool {
 	return false
 }
 
-// maxSheets is how many sheets of a workbook are described.
+// maxSheets limits the described sheets of a workbook.
 const maxSheets = 5
 
-// sheets returns the tables in the text of a workbook, each as a file of its own.
+// sheets splits the text of a workbook into one file per sheet.
 func sheets(d document) (list []document, left int) {
 	name, n := "", 0
 	var rows strings.Builder

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// outlierReach is how many times the spread of the middle half a value must lie beyond that half
-// to be called an outlier. Three is the usual fence for extreme values.
+// outlierReach is the factor of the interquartile range beyond which a value is an outlier. Three is the usual fence
+// for extreme values.
 const outlierReach = 3
 
 const (
@@ -19,7 +19,7 @@ const (
 	briefly     = 6    // findings an answer lists
 )
 
-// findings is what an analyst would say about the data before any figure, the gravest first.
+// findings lists problems of the data before its figures, the most serious first.
 func (a *analysis) findings(c *conversation) []string {
 	var out []string
 	if n := copies(a.table.rows); n > 0 && 10*n <= len(a.table.rows) { // more of them are how the table is
@@ -52,8 +52,7 @@ func copies(rows [][]string) (n int) {
 	return n
 }
 
-// duplicateIDs speaks of ids that should be unique: a column named so, nearly all of whose values
-// are different.
+// duplicateIDs reports duplicates among ids: in a column named like an id with nearly unique values.
 func (k *column) duplicateIDs(c *conversation) string {
 	if !namesRows(k.name) || k.values < 3 || k.values == len(k.repeated) || k.distinct == k.values ||
 		10*k.distinct < 8*k.values {
@@ -80,7 +79,7 @@ func (k *column) nearEqual(c *conversation) string {
 		}))
 }
 
-// mixedDates speaks of a column whose dates are written in more than one way.
+// mixedDates reports a column with several date formats.
 func (k *column) mixedDates(c *conversation) string {
 	if k.kind != kindDate {
 		return ""
@@ -165,7 +164,7 @@ func (k *column) negatives(c *conversation) string {
 		c.number(n, "negative value", "个负值"), figure(k.min))
 }
 
-// countsThings reports whether a column's name says that it holds quantities or money, which are rarely below zero.
+// countsThings reports whether a column's name suggests quantities or money, which are rarely negative.
 func (k *column) countsThings() bool {
 	lower := strings.ToLower(k.name)
 	return slices.ContainsFunc([]string{"amount", "price", "unit", "quantity", "qty", "count", "revenue", "sales",
@@ -202,7 +201,7 @@ func forms(texts []string, of func(int, string) string) (out []form) {
 	return out
 }
 
-// dateForm reports what a date looks like, whatever its numbers are.
+// dateForm returns the format of a date, regardless of its numbers.
 func dateForm(s string) string {
 	switch {
 	case strings.Contains(s, "年"):
@@ -218,8 +217,8 @@ func dateForm(s string) string {
 
 const plainForm = "plain"
 
-// numberForm reports which signs are around the digits of a number. Groups of thousands count as plain beside a
-// currency sign, as not every amount is long enough to have them.
+// numberForm returns the signs around a number's digits. With a currency sign, grouped thousands count as plain, since
+// short amounts have no groups.
 func numberForm(s string) string {
 	sign := ""
 	for _, r := range s {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// maxDetailed is how many columns a report describes one by one.
+// maxDetailed limits the columns that a report describes individually.
 const maxDetailed = 60
 
-// maxReport keeps a report below what one write_file takes, in bytes.
+// maxReport limits a report to the size of one write_file call, in bytes.
 const maxReport = 76_000
 
 // analysis is one table with everything computed of it.
@@ -181,7 +181,7 @@ func (a *analysis) writeTexts(b *strings.Builder, c *conversation) {
 	}
 }
 
-// writeGroups tells the numbers behind the chart, when they fit.
+// writeGroups lists the numbers of the chart if they fit.
 func (a *analysis) writeGroups(b *strings.Builder, c *conversation) {
 	if !a.drawn || a.chart.shape == shapeHistogram {
 		return
@@ -321,7 +321,7 @@ func (a *analysis) briefQuality(b *strings.Builder, c *conversation) {
 	b.WriteString(figuresHead(c))
 }
 
-// figuresHead parts the figures of a summary from what was found about their quality.
+// figuresHead separates a summary's figures from the findings about data quality.
 func figuresHead(c *conversation) string { return "\n\n**" + c.pick("Figures", "统计") + "**\n" }
 
 // number counts things: 1 row, 2 rows.

@@ -16,7 +16,7 @@ const (
 	plotBottom          = 64.0
 )
 
-// style fits light and dark surroundings by itself.
+// style adapts to light and dark backgrounds.
 const svgStyle = `<style>
 svg{--paper:#fcfbf8;--ink:#2b2a27;--soft:#77736a;--grid:#e6e2d8;--mark:#3f7d58;--fill:#3f7d5822}
 @media (prefers-color-scheme:dark){svg{--paper:#1c1b19;--ink:#ece8df;--soft:#a39d91;--grid:#35332f;--mark:#7fc29b;--fill:#7fc29b22}}
@@ -107,7 +107,7 @@ func (c *canvas) y(v float64) float64 {
 	return svgHeight - plotBottom - (svgHeight-plotBottom-plotTop)*(v-c.low)/(c.high-c.low)
 }
 
-// axes draws the value axis of charts whose other axis lies at the bottom.
+// axes draws the vertical value axis.
 func (c *canvas) axes(ch chart) {
 	c.scale(ch.values)
 	step := niceStep((c.high - c.low) / 6)

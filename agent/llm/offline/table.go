@@ -25,7 +25,7 @@ func parseTable(text, extension string) table {
 	t := table{damaged: strings.Count(text, "\ufffd")}
 	if line, rest, ok := strings.Cut(text, "\n"); ok && len(strings.TrimSpace(line)) == 5 &&
 		strings.HasPrefix(strings.ToLower(line), "sep=") {
-		t.delimiter, text = line[4], rest // what Excel writes
+		t.delimiter, text = line[4], rest // written by Excel
 	} else {
 		t.delimiter = delimiter(text, extension)
 	}

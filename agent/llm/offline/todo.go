@@ -27,7 +27,7 @@ func (c *conversation) planned(a action, files []string) action {
 	}, stage, 1)
 }
 
-// plan adds to an action that the plan comes so far: done items, and those worked on next.
+// plan adds the current plan to an action: completed items, and those started next.
 func (c *conversation) plan(a action, items []string, done, working int) action {
 	if !c.tools[todoTool] || c.stage() == done {
 		return a

@@ -44,7 +44,7 @@ func (c *calls) add(w wireCall) (agent.CallDelta, string) {
 		open := c.list[place]
 		fresh := id != "" && open.id != "" && id != open.id
 		if !w.Index.set && !fresh {
-			// without an index a name starts a call too, unless the id says otherwise
+			// without an index a name also starts a call, unless the id contradicts
 			fresh = name != "" && open.named && (id == "" || id != open.id)
 		}
 		known = !fresh
@@ -84,8 +84,7 @@ func (c *calls) taken(id string) bool {
 	return false
 }
 
-// details collects the pieces of reasoning_details into whole entries, which the provider
-// wants back as they were.
+// details assembles the pieces of reasoning_details into whole entries, which the provider expects back unchanged.
 type details struct {
 	list    []map[string]any
 	growing *growing // nil where pieces are never repeated

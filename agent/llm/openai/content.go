@@ -8,8 +8,8 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// userContent returns a person's message as text when it is only text, which every server understands, else as blocks:
-// those that the dialect knows, the others told as text.
+// userContent returns a person's message as plain text if possible, which every server accepts, else as blocks; blocks
+// unknown to the dialect become text.
 func (d *Dialect) userContent(c agent.Content) (blocks []any, text string) {
 	if c.Blocks == nil {
 		return nil, c.Text

@@ -11,8 +11,7 @@ import (
 // encoded is JSON that is sent as it is. A json.RawMessage would be gone through once more.
 type encoded []byte
 
-// plain is a message of go-openai without its own encoder, whose output encoding/json would
-// read again from end to end.
+// plain is a go-openai message without its custom encoder, whose output encoding/json would scan again.
 type plain struct {
 	Role             string                   `json:"role"`
 	Content          string                   `json:"content,omitempty"`
@@ -51,8 +50,7 @@ func (o *opening) encode(m *client.ChatCompletionMessage) (encoded, error) {
 	return b, nil
 }
 
-// encodeMessages writes the list; fields stand in place of what go-openai's type says of the
-// message with that index.
+// encodeMessages encodes the list; fields override those of go-openai's type for the message with that index.
 func encodeMessages(list []client.ChatCompletionMessage, fields map[int]map[string]any,
 	first *opening) (encoded, error) {
 	n := 2

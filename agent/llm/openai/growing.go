@@ -2,9 +2,8 @@ package openai
 
 import "strings"
 
-// growing takes what is new out of pieces which each hold everything before them. The
-// second piece shows whether a provider writes that way; if it does not, pieces pass. A nil
-// growing lets all pass.
+// growing extracts the new part of pieces that each repeat everything before them. The second piece shows whether a
+// provider writes that way; otherwise pieces pass unchanged. A nil growing passes everything.
 type growing struct {
 	all   strings.Builder
 	plain bool // pieces are new as a whole

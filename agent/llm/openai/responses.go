@@ -9,8 +9,8 @@ import (
 	"fawn/agent"
 )
 
-// keyItems is where the order of an answer's parts and its sealed reasoning are kept, in
-// additional_kwargs: the Responses API wants them back as they were.
+// keyItems is the key in additional_kwargs for the order of an answer's parts and its encrypted reasoning, which the
+// Responses API expects back unchanged.
 const keyItems = "output_items"
 
 // useResponses reports whether the call goes to the Responses API.
@@ -54,7 +54,7 @@ func (m *Model) respond(ctx context.Context, req *agent.Request, c *call) (*http
 	return c.response, nil
 }
 
-// responsesBody says the options in the words of this API.
+// responsesBody converts the options to this API.
 func (m *Model) responsesBody(req *agent.Request) object {
 	body := object{}
 	m.options(body, req.Options)
@@ -95,7 +95,7 @@ func (m *Model) responsesBody(req *agent.Request) object {
 	return body
 }
 
-// item appends what one message becomes.
+// item appends the items of one message.
 func (m *Model) item(input []any, msg *agent.Message) []any {
 	switch msg.Type {
 	case agent.TypeSystem:
@@ -139,8 +139,8 @@ func inputPart(v any) any {
 	return b
 }
 
-// answerItems returns the parts of an earlier answer, in the order in which they came. What another model or API said
-// has no order of its own: words first, then calls.
+// answerItems returns the parts of an earlier answer in their original order. Answers of another model or API have no
+// such order: text first, then calls.
 func (m *Model) answerItems(input []any, msg *agent.Message) []any {
 	said, called := false, map[string]bool{}
 	var thought []any // refused without the part that followed it

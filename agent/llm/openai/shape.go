@@ -8,10 +8,10 @@ import (
 	"fawn/agent"
 )
 
-// nothing stands in messages without text, where servers refuse those.
+// nothing is the placeholder for empty messages on servers that refuse them.
 const nothing = "(no text)"
 
-// shapes are what a server takes of a conversation. The zero value takes all that the API has.
+// shapes describe the conversations a server accepts. The zero value accepts the full API.
 type shapes struct {
 	noSystem  bool // no system message: its text begins the first one of the user
 	noTools   bool // no message of a tool: calls and results are text

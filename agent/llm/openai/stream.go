@@ -36,8 +36,8 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 	}
 }
 
-// begin sends the request to the API the model is spoken to at, and says how its answer is
-// read. What the provider refuses is left out and kept for later calls.
+// begin sends the request to the chosen API and returns the decoder of its answer. Refused fields are omitted, also in
+// later calls.
 func (m *Model) begin(ctx context.Context, req *agent.Request,
 	read *func(*answer, *http.Response, func()) error) (*http.Response, error) {
 	for try := 0; ; try++ {
@@ -61,7 +61,7 @@ func (m *Model) begin(ctx context.Context, req *agent.Request,
 	}
 }
 
-// goodbye is how long a stream may stay open in silence after its answer is complete.
+// goodbye is the time a stream may stay open without data after its answer is complete.
 const goodbye = 10 * time.Second
 
 // answer is one stream being read.
@@ -154,7 +154,7 @@ func (a *answer) event(ev sse.Event) error {
 	return a.show(text, reasoning, nil)
 }
 
-// show yields what there is to see. It is called for every token.
+// show yields the visible content. It is called for every token.
 func (a *answer) show(text, reasoning string, deltas []agent.CallDelta) error {
 	if text != "" && a.think.state != thinkDone {
 		var thought string
@@ -164,7 +164,7 @@ func (a *answer) show(text, reasoning string, deltas []agent.CallDelta) error {
 	return a.put(text, reasoning, deltas)
 }
 
-// put yields what there is to see and was told apart.
+// put yields visible content that was separated.
 func (a *answer) put(text, reasoning string, deltas []agent.CallDelta) error {
 	late := a.think.late
 	a.think.late = false
@@ -240,7 +240,7 @@ func (a *answer) general(data []byte, failed bool) error {
 	return nil
 }
 
-// isSet reports whether a field is there and says something.
+// isSet reports whether a field is present and meaningful.
 func isSet(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "{}", "[]", "false":
@@ -307,15 +307,14 @@ func (a *answer) keep(id string, extra any) {
 	a.extra[id] = extra
 }
 
-// isThoughtMark reports whether provider data only says that a piece is a thought of Gemini's, which is nothing to send
-// back.
+// isThoughtMark reports whether provider data only marks a piece as a Gemini thought, which isn't sent back.
 func isThoughtMark(extra any) bool {
 	all, _ := extra.(object)
 	google, _ := all["google"].(object)
 	return len(all) == 1 && len(google) == 1 && google["thought"] != nil
 }
 
-// end yields what is known only at the end. done reports whether the provider said that the stream is complete.
+// end yields data that is known only at the end. done means that the provider marked the stream as complete.
 func (a *answer) end(done bool) error {
 	text, thought := a.think.flush()
 	text, thought = text+a.cutText.join("", true), thought+a.cutThought.join("", true)

@@ -8,17 +8,16 @@ import (
 	"fawn/agent/llm/marks"
 )
 
-// thinkSplitter moves a block of thinking at the start of an answer into the reasoning. Tags
-// further in are left alone: there they are what the answer talks about. Some templates open
-// the block in the prompt, so that only its end is in the answer: it shows that everything
-// before was a thought, unless it is quoted, stands in code or is a word of a sentence.
+// thinkSplitter moves a block of thinking at the start of an answer into the reasoning. Later tags are part of the
+// answer and stay. Some templates open the block in the prompt, so the answer contains only its end: everything before
+// is then a thought, unless the tag is quoted, in code or part of a sentence.
 type thinkSplitter struct {
 	state   thinkState
 	pending string // may be the start of a tag
 	late    bool   // an end without a beginning was just found
 
-	code marks.Code // what was said without a block
-	last byte       // its last byte, and the last one that is no blank
+	code marks.Code // text outside of a block
+	last byte       // its last byte, and its last non-blank
 	word byte
 }
 
@@ -32,8 +31,7 @@ const (
 	thinkDone // the rest is answer
 )
 
-// thinkTags are the forms open models use, in any case: the tags that open a block, those that
-// close it, and both.
+// thinkTags match the tags of open models in any case: opening, closing, and both.
 var thinkTags = sync.OnceValue(func() (t struct{ opening, closing, all []string }) {
 	for _, name := range []string{"think", "thinking", "thought", "thoughts", "reasoning", "reflection", "seed:think",
 		"mm:think", "longcat_think", "ernie_think", "internal_reasoning"} {
@@ -52,7 +50,7 @@ var thinkTags = sync.OnceValue(func() (t struct{ opening, closing, all []string 
 // mayTag reports whether a byte can begin a tag.
 func mayTag(b byte) bool { return b == '<' || b == '[' || b == "◁"[0] || b == "《"[0] }
 
-// feed takes a piece of content and splits what can be told apart so far.
+// feed splits a piece of content as far as it is unambiguous.
 func (s *thinkSplitter) feed(piece string) (text, reasoning string) {
 	if s.state == thinkDone || piece == "" {
 		return piece, ""
@@ -180,7 +178,7 @@ func (s *thinkSplitter) inside(in string, thought *strings.Builder) string {
 	return ""
 }
 
-// flush returns what was held back when the answer ends.
+// flush returns the text held back when the answer ends.
 func (s *thinkSplitter) flush() (text, reasoning string) {
 	p := s.pending
 	s.pending = ""

@@ -33,7 +33,7 @@ func (l *toolList) encoded(list []*agent.Tool, without []string) any {
 	said := functions(list, without)
 	b, err := json.Marshal(said)
 	if err != nil {
-		return said // the writer of the request finds the same error and tells it
+		return said // encoding the request reports the same error
 	}
 	l.tools, l.without, l.json = make([]agent.Tool, len(list)), slices.Clone(without), b
 	for i, t := range list {

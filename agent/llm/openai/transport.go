@@ -12,8 +12,7 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// call is what one Stream call and its round trip tell each other, by way of the context,
-// because go-openai stands between them.
+// call connects one Stream call and its round trip through the context, because go-openai is between them.
 type call struct {
 	body     map[string]any  // laid over the request body; nil values remove fields
 	response *http.Response  // a success; the reader of the stream closes its body
@@ -23,8 +22,8 @@ type call struct {
 
 type callKey struct{}
 
-// transport says what go-openai's request types cannot, keeps what its error types drop,
-// and hands the body of a success to the call.
+// transport adds fields that go-openai's request types lack, keeps error details that it drops, and passes the body of
+// a successful response to the call.
 type transport struct {
 	below   http.RoundTripper
 	headers map[string]string

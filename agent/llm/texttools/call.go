@@ -25,7 +25,7 @@ func objects(body string) []string {
 	for dec.More() {
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
-			return []string{body} // one that needs mending
+			return []string{body} // needs mending
 		}
 		out = append(out, string(raw))
 	}
@@ -87,7 +87,7 @@ func (r *reader) split(text string, whole bool) (name, args string, ok bool) {
 	for _, key := range []string{"id", "type", "tool_call_id"} {
 		delete(c, key)
 	}
-	flat, err := json.Marshal(c) // the arguments beside the name
+	flat, err := json.Marshal(c) // arguments next to the name
 	return name, string(flat), err == nil
 }
 
@@ -95,8 +95,8 @@ var nameInside = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`["'](?:name|tool|tool_name)["']\s*:\s*["']([^"'\n]{1,128})["']`)
 })
 
-// mayBeCall tells of the beginning of an answer without marks whether it can still become a
-// call: an object with the name of a tool or, where tools stand in the prompt, a fence around one.
+// mayBeCall reports whether an unmarked beginning of an answer can still become a call: an object with a tool's name
+// or, if tools are in the prompt, a fence around one.
 func (r *reader) mayBeCall(text string) bool {
 	if inner, fenced := strings.CutPrefix(text, "```"); fenced && !r.native {
 		word, rest, more := strings.Cut(inner, "\n")

@@ -29,8 +29,8 @@ var shapes = sync.OnceValue(func() (s struct{ begin, end, sep, invoke, param, fu
 	return s
 })
 
-// block reads what stands between the marks of a call; open is the mark before it. Nil means that nothing
-// in it looks like a call. Text that was cut off is not whole.
+// block parses the text between the marks of a call; open is the opening mark. It returns nil if nothing looks like a
+// call. whole is false for truncated text.
 func (r *reader) block(open, body string, whole bool) []writtenCall {
 	s := shapes()
 	body = strings.TrimSpace(body)
@@ -105,8 +105,8 @@ func (r *reader) objects(body string, whole bool) []writtenCall {
 	return out
 }
 
-// sections are calls between marks of their own, with a mark between name and arguments: those of Kimi,
-// DeepSeek and Solar.
+// sections parses calls with separate marks around them and between name and arguments: those of Kimi, DeepSeek and
+// Solar.
 func (r *reader) sections(body string, whole bool) []writtenCall {
 	s := shapes()
 	var out []writtenCall
@@ -334,7 +334,7 @@ func (r *reader) typed(tool, key, value, attributes string) json.RawMessage {
 	return text
 }
 
-// types are those that the schema of a tool allows for an argument; none if it does not say.
+// types returns the types a tool's schema allows for an argument; none if unspecified.
 func (r *reader) types(tool, key string) []string {
 	t := r.tools[tool]
 	if t == nil {

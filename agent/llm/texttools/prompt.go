@@ -51,7 +51,7 @@ func written(req *agent.Request) *agent.Request {
 	return &out
 }
 
-// describe lists the tools. JSON keeps what their authors wrote from closing anything.
+// describe lists the tools. JSON encoding keeps their descriptions from closing anything.
 func describe(tools []*agent.Tool) string {
 	if len(tools) == 0 {
 		return ""
@@ -122,8 +122,8 @@ func answered(list []*agent.Message, m *agent.Message) []*agent.Message {
 	return append(list, &agent.Message{ID: "results:" + m.ID, Type: agent.TypeHuman, Content: agent.Text(text)})
 }
 
-// harmless takes the brackets off what looks like a tag of this protocol; all else stays as
-// it is, since tools read files of every kind.
+// harmless removes the brackets of text that looks like a tag of this protocol; everything else stays, since tools read
+// files of every kind.
 func harmless(s string) string {
 	var b strings.Builder
 	for {

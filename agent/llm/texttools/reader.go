@@ -11,11 +11,11 @@ import (
 	"fawn/agent/llm/marks"
 )
 
-// Bounds in bytes: of the text of one call, and of the head of a channel. More than that is neither. The last is how
-// far a call without marks has its name from its beginning.
+// Limits in bytes: of one call's text, and of a channel's head. Longer text is neither. The last limits how far from
+// the start of an unmarked call its name may be.
 const (
 	maxHeld = 4 << 20
-	// maxUnproved is how much of an answer that may begin with an unmarked channel is held until a second one proves it.
+	// maxUnproved limits the part of an answer held until a second channel confirms an unmarked first one.
 	maxUnproved = 16 << 10
 	maxHead     = 300
 	maxNamed    = 1 << 10
@@ -25,13 +25,13 @@ const (
 // code, and text that cannot be a call, is passed on as it is.
 type reader struct {
 	tools  map[string]*agent.Tool
-	native bool   // the model has calls of its own, which count if there are any
-	asked  string // the question, whose marks are left alone
+	native bool   // the model supports calls natively; they take precedence
+	asked  string // the question; marks it mentions are left alone
 
 	bare    unmarked // the text before it is read
 	state   state
 	code    marks.Code
-	held    string // may become a mark, or what its state is about
+	held    string // a possible mark, or the content of the current state
 	gap     string // white space that may stand before a call
 	open    string // the mark that opened a call; "" in a channel
 	to      string // the tool that a channel calls
@@ -42,14 +42,14 @@ type reader struct {
 	quoted  bool            // there it is in a string
 	plain   bool            // the answer begins with no value that is a call
 
-	text, thought strings.Builder // to be passed on
+	text, thought strings.Builder // ready to be passed on
 	deltas        []agent.CallDelta
 	found         []agent.CallDelta // calls in the text of a model that has others
-	own           bool              // calls of its own came
+	own           bool              // native calls arrived
 	thoughts      strings.Builder   // all of them, while nothing else was said
 
 	calls   int
-	headed  bool // a mark said who speaks
+	headed  bool // a mark named the speaker
 	started bool // some text was passed on
 	spoke   bool // words came behind a call
 	stopped bool
@@ -77,7 +77,7 @@ func newReader(req *agent.Request, native bool) *reader {
 	return r
 }
 
-// pass takes the next chunk and yields what is known then. False means to stop.
+// pass handles the next chunk and yields the parsed content. False means stop.
 func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) bool) bool {
 	if err != nil {
 		if text := r.rest(); text != "" && !yield(agent.Chunk{Text: text}, nil) {
@@ -102,7 +102,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 		r.flush(k.Finish)
 	}
 	if !r.native {
-		for i := range k.Calls { // the model's own, behind those found
+		for i := range k.Calls { // native calls come after those found in text
 			k.Calls[i].Index += r.calls
 		}
 	}
@@ -132,7 +132,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 	return true
 }
 
-// quick reports whether a chunk goes on as it is, as nearly every piece of an answer does.
+// quick reports whether a chunk passes unchanged, as nearly every piece of an answer does.
 func (r *reader) quick(k *agent.Chunk) bool {
 	if !r.native || !r.started || r.state != outside || r.held != "" || r.bare.held != "" ||
 		r.bare.in == inWords || r.calls > 0 || k.Finish != "" || k.Thought ||
@@ -151,7 +151,7 @@ func (r *reader) quick(k *agent.Chunk) bool {
 	return true
 }
 
-// end yields what was held back when the answer ended without a reason.
+// end yields the text held back when the answer ended without a reason.
 func (r *reader) end(yield func(agent.Chunk, error) bool) {
 	if r.stopped {
 		return
@@ -205,7 +205,7 @@ func (r *reader) write(text string) {
 	r.text.WriteString(text)
 }
 
-// outside looks for a mark, and returns what is behind it.
+// outside looks for a mark and returns the text after it.
 func (r *reader) outside(piece string) string {
 	in := r.held + piece
 	r.held = ""
@@ -312,7 +312,7 @@ func (r *reader) counts(mark string) bool {
 	return r.asked == "" || !strings.Contains(r.asked, mark)
 }
 
-// meet takes a mark that counts, and returns what is behind it.
+// meet handles a mark and returns the text after it.
 func (r *reader) meet(mark, behind string) string {
 	v := words()
 	switch {
@@ -336,7 +336,7 @@ func (r *reader) begin(open, to string, closers []string) {
 	r.body.Reset()
 }
 
-// head reads who speaks, and to whom.
+// head parses the speaker and the recipient.
 func (r *reader) head(piece string) string {
 	in := r.held + piece
 	at, mark := first(in, r.closers)
@@ -462,7 +462,7 @@ func (r *reader) read(inside string, whole bool) []writtenCall {
 	return r.block(r.open, inside, whole)
 }
 
-// unfinished reports whether a closing mark stands in the middle of a call, as a part of what it says.
+// unfinished reports whether a closing mark is inside a call, as a part of its arguments.
 func (r *reader) unfinished(inside string) bool {
 	s := strings.TrimSpace(inside)
 	if r.open == asked {
@@ -531,7 +531,7 @@ func (r *reader) value(piece string) string {
 	return ""
 }
 
-// rest is what was held back and is no call.
+// rest returns held text that isn't a call.
 func (r *reader) rest() string {
 	text := ""
 	switch {
@@ -547,8 +547,7 @@ func (r *reader) rest() string {
 	return text
 }
 
-// flush decides about what is held when the answer is over. A call without its end counts,
-// unless the answer was cut off.
+// flush resolves held text at the end of the answer. An unclosed call counts, unless the answer was truncated.
 func (r *reader) flush(finish string) {
 	whole := finish != "length"
 	r.feed(r.bare.rest())
@@ -569,7 +568,7 @@ func (r *reader) flush(finish string) {
 	r.found = nil
 }
 
-// settle passes on what the reader's state is about.
+// settle passes on the content of the reader's state.
 func (r *reader) settle(whole bool) {
 	before := r.state
 	body := r.body.String()

@@ -7,9 +7,9 @@ import (
 	"fawn/agent/llm/marks"
 )
 
-// unmarked reads the channels of gpt-oss from which a server has taken the marks, so that their words run into the text:
-// "analysisThey want a list.assistantcommentary to=functions.ls json{}". It puts the marks back. An answer that begins
-// with such a word is held until a second one proves the form, since "analysisResult" may be any name in code.
+// unmarked restores the marks of gpt-oss channels that a server removed, leaving their words in the text: "analysisThey
+// want a list.assistantcommentary to=functions.ls json{}". It puts the marks back. An answer that begins with such a
+// word is held until a second one proves the form, since "analysisResult" may be any name in code.
 type unmarked struct {
 	in    channelState
 	held  string
@@ -22,7 +22,7 @@ type channelState uint8
 
 const (
 	unproved  channelState = iota
-	marked                 // no such answer: all goes on as it is
+	marked                 // not such an answer: pass everything unchanged
 	inWords                // in a thought, or in words before a call
 	inObject               // in the arguments of a call
 	behindOne              // behind a call
@@ -107,7 +107,7 @@ func (u *unmarked) prove(r *reader) string {
 	return none()
 }
 
-// mark puts marks into what is held, as far as it is known.
+// mark inserts marks into the held text, as far as it is known.
 func (u *unmarked) mark(r *reader) string {
 	var out strings.Builder
 	for u.held != "" {
@@ -154,7 +154,7 @@ func (u *unmarked) mark(r *reader) string {
 	return out.String()
 }
 
-// turn reads the head of a turn. Without all of it, rest is what is to be kept.
+// turn parses the head of a turn. If it is incomplete, rest is the text to keep.
 func (u *unmarked) turn(r *reader, in, turn string) (head, rest string, whole bool) {
 	const start = "<|end|>" + channelStart + "assistant"
 	behind := in[len(turn):]
@@ -207,7 +207,7 @@ func (u *unmarked) object(in string) int {
 	return len(in)
 }
 
-// rest is what is held when the answer is over.
+// rest returns the held text when the answer is over.
 func (u *unmarked) rest() string {
 	out := u.held
 	u.held = ""

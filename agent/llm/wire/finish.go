@@ -49,8 +49,7 @@ func Unset(reason string) bool {
 	return false
 }
 
-// Ended judges the reason an answer ended for: an error says that it is not whole. Such a call may
-// be made again.
+// Ended checks the finish reason of an answer: an error means that it is incomplete. Such a call may be repeated.
 func Ended(reason string) error {
 	if clean(reason) || Limited(reason) || Blocked(reason) {
 		return nil

@@ -22,7 +22,7 @@ type Block struct {
 	Cache json.RawMessage `json:"cache_control"`
 }
 
-// Image is a picture: where it is, or what kind it is and its data in base64, and how closely the model is to look.
+// Image is an image: its address, or its type and base64 data, and the level of detail.
 type Image struct{ URL, Kind, Data, Detail string }
 
 // Image returns the picture of a block; ok is false for blocks of other kinds and for pictures that are somewhere else

@@ -24,7 +24,7 @@ type File struct{ Name, Kind, Data, URL string }
 // maxInline bounds the text of a file that a model is shown in its place, in bytes.
 const maxInline = 128 << 10
 
-// source is where clients put the data of a block, in the shapes of several APIs.
+// source is a block's data in the formats of several APIs.
 type source struct {
 	Type      string `json:"type"`
 	URL       string `json:"url"`
@@ -42,7 +42,7 @@ type source struct {
 	MimeType  string `json:"mimeType"`
 }
 
-// ReadPart reads a block in the shape of any client. A block of a kind that no model knows becomes text that says so.
+// ReadPart parses a block in any client's format. An unknown kind of block becomes text that mentions it.
 func ReadPart(raw json.RawMessage) Part {
 	var b Block
 	if json.Unmarshal(raw, &b) != nil {
@@ -73,7 +73,7 @@ func ReadPart(raw json.RawMessage) Part {
 	return p
 }
 
-// readOdd reads a block whose fields have other types than a block's.
+// readOdd parses a block whose fields have unexpected types.
 func readOdd(raw json.RawMessage) Part {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -165,8 +165,7 @@ func readFile(raw json.RawMessage, kind string) *File {
 	return f
 }
 
-// Told returns the file as text, for models that cannot read it: its own text if it is one, else words that say which
-// file stands there.
+// Told describes the file as text for models that can't read it: its own text if it has one, else its name and type.
 func (f *File) Told() string {
 	kind, _, _ := mime.ParseMediaType(f.Kind)
 	if strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml" || kind == "application/yaml" {

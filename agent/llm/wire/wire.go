@@ -1,6 +1,5 @@
-// Package wire is what calls to every provider have in common, whichever API they speak: the connections,
-// the watch for silence, what a refusal or a broken answer says, and the shapes of images.
-// What only one API has is in its adapter.
+// Package wire holds the parts common to all providers' APIs: connections, the watch for silence, errors of refusals
+// and broken answers, and image formats. Parts of a single API are in its adapter.
 package wire
 
 import (
@@ -59,7 +58,7 @@ func CloseIdle() {
 	}
 }
 
-// longHeader is how long a header's value is that counts as a secret whatever its name.
+// longHeader is the length from which a header's value counts as a secret whatever its name.
 const longHeader = 16
 
 // Secrets returns the values that must not show in an error.
@@ -78,10 +77,10 @@ func Secrets(key string, headers map[string]string) []string {
 	return out
 }
 
-// ErrStopped means that the reader of an answer wants no more of it.
+// ErrStopped means that the answer's reader stopped.
 var ErrStopped = errors.New("stopped")
 
-// Yield hands a piece of an answer on; false means that nobody reads any more.
+// Yield passes on a piece of an answer; false means that the reader stopped.
 type Yield = func(agent.Chunk, error) bool
 
 // Call is one call to a model.
@@ -92,7 +91,7 @@ type Call struct {
 	Secrets     []string      // replaced in every message of an error
 }
 
-// Patience is how long a call still waits for its provider.
+// Patience limits how long a call waits for its provider.
 type Patience struct {
 	timer *time.Timer
 	limit time.Duration
