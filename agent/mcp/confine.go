@@ -18,8 +18,8 @@ type Folder struct {
 // Job is a server that is to run in a sandbox.
 type Job struct {
 	Server   Server
-	Thread   string    // "" for one that only lists its tools
-	In, Out  *os.File  // its standard input and output; whoever runs it closes them
+	Thread   string    // "" for a server that only lists its tools
+	In, Out  *os.File  // standard input and output of the server; the function running it closes them
 	Complain io.Writer // takes its standard error
 }
 

@@ -12,7 +12,7 @@ import (
 	"fawn/agent/mcp/process"
 )
 
-// explain words why a server did not work, with the last of what it said itself.
+// explain describes a server's failure, with the last lines of its output.
 func (s *server) explain(err error, began time.Time) error {
 	if errors.As(err, &process.NotFoundError{}) {
 		return err
@@ -25,7 +25,7 @@ func (s *server) explain(err error, began time.Time) error {
 	case tooLarge(err):
 		err = fmt.Errorf("it sent a message of more than %d MiB, which is refused", s.pool.o.MaxMessage>>20)
 	case errors.As(err, &u):
-		err = u.Err // what is around it repeats the address
+		err = u.Err // its wrapper repeats the address
 	case errors.Is(err, io.EOF):
 		err = errors.New("it has ended")
 	}

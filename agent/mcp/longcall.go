@@ -10,8 +10,8 @@ import (
 	"fawn/agent/mcp/tasks"
 )
 
-// The library knows nothing of tasks. What servers say of them is moved to fields that it keeps (see healer), and
-// what we say is put into requests of our own types.
+// The library doesn't support tasks. Task data of servers is moved to fields that it keeps (see healer), and ours is
+// put into custom request types.
 const (
 	taskField   = "fawn/task"        // in _meta of results: the task that was made instead
 	longField   = "fawn/taskSupport" // in _meta of tools: whether calls may become tasks
@@ -44,7 +44,7 @@ type ofTask struct {
 	ID string `json:"taskId"`
 }
 
-// taskState is what a server says of a task.
+// taskState is the state of a task as reported by a server.
 type taskState struct {
 	sdk.ResultBase
 	ID      string  `json:"taskId"`
@@ -53,7 +53,7 @@ type taskState struct {
 	Every   float64 `json:"pollInterval"` // milliseconds
 }
 
-// every returns how often the server wants to be asked, 0 if it does not say.
+// every returns the server's polling interval, 0 if unspecified.
 func (s *taskState) every() time.Duration {
 	if s.Every <= 0 || s.Every > 1e9 {
 		return 0
@@ -133,7 +133,7 @@ func (h *healer) moveTask(r fields) {
 	}
 }
 
-// moveSupport does the same with what a tool says about tasks.
+// moveSupport moves a tool's task support likewise.
 func (h *healer) moveSupport(m fields) {
 	if s, ok := str(object(m["execution"])["taskSupport"]); ok && s != "forbidden" {
 		meta := object(m["_meta"])
@@ -145,7 +145,7 @@ func (h *healer) moveSupport(m fields) {
 	}
 }
 
-// moveFeature does the same with what a server can do about tasks.
+// moveFeature moves a server's task capabilities likewise.
 func (h *healer) moveFeature(caps fields) {
 	if object(object(object(caps["tasks"])["requests"])["tools"])["call"] == nil {
 		return
@@ -158,7 +158,7 @@ func (h *healer) moveFeature(caps fields) {
 	h.set(caps, "experimental", more)
 }
 
-// statusOf returns a status as we know it; one that nobody knows counts as work.
+// statusOf converts a status; unknown ones count as working.
 func statusOf(s string) string {
 	switch s {
 	case tasks.Input, tasks.Completed, tasks.Failed, tasks.Cancelled:

@@ -17,7 +17,7 @@ type veil struct {
 	mask  func(string) string
 }
 
-// maxVeiled is how many values a server's veil hides at most; tokens beyond it replace older ones.
+// maxVeiled limits the secrets a server's veil hides; newer tokens replace older ones beyond it.
 const maxVeiled = 256
 
 func newVeil(s Server) *veil {

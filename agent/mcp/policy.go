@@ -10,12 +10,12 @@ import (
 	"fawn/agent"
 )
 
-// launchers are what servers that come over the API may be started with, unless the owner allows more.
+// launchers are the commands allowed for servers added through the API, unless the owner allows more.
 func launchers() []string { return []string{"npx", "uvx"} }
 
-// CheckCommand explains why a stdio server may not be added over the API: its command must be one of the launchers of
-// packages or of those allowed, without options that run something else, and without variables that make programs load
-// code. Servers in the file are their owner's matter.
+// CheckCommand returns the reason why a stdio server may not be added through the API: its command must be a package
+// launcher or allowed, without options that run something else and without variables that make programs load code.
+// Servers in the file are up to their owner.
 func CheckCommand(command string, args []string, env []string, allowed []string) error {
 	if !slices.Contains(launchers(), command) && !slices.Contains(allowed, command) {
 		return fmt.Errorf("the command %q is not allowed here: use npx or uvx, name it in "+
@@ -43,7 +43,7 @@ func CheckCommand(command string, args []string, env []string, allowed []string)
 	return nil
 }
 
-// harmless returns the options that launchers may get; of the others nobody knows what they run.
+// harmless returns the options allowed for launchers; the effect of others is unknown.
 func harmless(command string) []string {
 	switch command {
 	case "npx":

@@ -48,10 +48,10 @@ type Server struct {
 	Sampling     bool          // it may ask for model calls
 	StartTimeout time.Duration // 0 = ten seconds without progress, a minute for launchers that download
 
-	Secrets []string // values that nobody may see
+	Secrets []string // values that must not be shown
 }
 
-// Routing says whether a tool is preferred, and for what.
+// Routing configures whether and for which requests a tool is preferred.
 type Routing struct {
 	Prefer   bool
 	Priority int
@@ -64,7 +64,7 @@ func (s Server) startTime() (quiet, most time.Duration) {
 	case s.StartTimeout > 0:
 		return s.StartTimeout, s.StartTimeout
 	case s.Type == Stdio && downloads(s.Command):
-		return time.Minute, 5 * time.Minute // what comes over the network may be slow and silent
+		return time.Minute, 5 * time.Minute // network servers may be slow and silent
 	case s.Type == Stdio:
 		return 10 * time.Second, 2 * time.Minute
 	}
@@ -80,12 +80,11 @@ func downloads(command string) bool {
 
 // same reports whether two configurations of a server reach the same thing in the same way.
 func (s Server) same(o Server) bool {
-	s.Routing, s.ToolRouting, s.NoPrefix = o.Routing, o.ToolRouting, o.NoPrefix // these are of what is offered
+	s.Routing, s.ToolRouting, s.NoPrefix = o.Routing, o.ToolRouting, o.NoPrefix // these only affect the offer
 	return reflect.DeepEqual(s, o)
 }
 
-// signature is what the tools of a server are remembered by. It has no values of variables
-// or headers.
+// signature identifies a server's configuration in the stored state. It excludes values of variables and headers.
 func (s Server) signature() string {
 	b, err := json.Marshal([]any{s.Type, s.Command, s.Args, s.URL, slices.Sorted(maps.Keys(s.Env)),
 		slices.Sorted(maps.Keys(s.Headers))})
@@ -96,7 +95,7 @@ func (s Server) signature() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// routing is that of a tool.
+// routing returns the routing of a tool.
 func (s Server) routing(tool string) Routing {
 	if r, ok := s.ToolRouting[tool]; ok {
 		return r

@@ -8,7 +8,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what a server writes about itself.
+// Limits of a server's error output.
 const (
 	tailLines = 200
 	lineBytes = 2000

@@ -54,7 +54,7 @@ func callable(name string) string {
 	return out
 }
 
-// offeredName is what models call a tool: with its server's name before it, and not too long.
+// offeredName returns a tool's name for models: prefixed with its server's name, and shortened.
 func offeredName(s Server, tool string) string {
 	name := callable(tool)
 	if !s.NoPrefix {
@@ -73,7 +73,7 @@ func offeredName(s Server, tool string) string {
 	return name
 }
 
-// offer makes the tools of all servers anew, when they have changed.
+// offer rebuilds the tools of all servers after a change.
 func (p *Pool) offer() {
 	list := p.all()
 	p.mu.Lock()
@@ -132,7 +132,7 @@ func samePreference(a, b *agent.Preference) bool {
 	return a.Priority == b.Priority && slices.Equal(a.Keywords, b.Keywords)
 }
 
-// tool is what models call.
+// tool converts a server's tool to one that models call.
 func (s *server) tool(name string, l listed, r Routing) *agent.Tool {
 	t := &agent.Tool{Name: name, Description: cmp.Or(agent.Visible(l.Description), l.Name), Deferred: true, Server: s.name, MCP: true,
 		Native: l.Name}

@@ -43,7 +43,7 @@ func (s *server) watch(conf Server, late func(waited time.Duration)) *watch {
 	return w
 }
 
-// follow says whose progress counts; nil has none that can be seen.
+// follow sets whose progress counts; nil for invisible progress.
 func (w *watch) follow(p *process.Process) { w.proc.Store(p) }
 
 func (w *watch) end() { close(w.done) }

@@ -16,8 +16,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// Bounds of the pictures that are shown without being asked for: those of one message, and
-// those of one request, newest first.
+// Limits of automatically shown images: per message, and per request, newest first.
 const (
 	maxAttached = 8
 	maxShown    = 20
@@ -44,8 +43,8 @@ func attached(anchor *agent.Message, list []agent.ToldFile) []agent.ToldFile {
 	return out
 }
 
-// pictureNotes show the pictures of a message behind it, or behind what a model has read of
-// the conversation already. They hold the paths; the files are read for each request.
+// pictureNotes attach a message's images after it, or after the part of the conversation the model has read already.
+// They hold paths; the files are read for each request.
 func pictureNotes(s *agent.State, anchor *agent.Message, list []agent.ToldFile) []agent.Note {
 	behind := anchor.ID
 	if last := s.Messages[len(s.Messages)-1]; last.ID != behind {
@@ -126,7 +125,7 @@ func readAttached(ctx context.Context, f *files.Files, at string, room int64) ([
 
 var errNoImage = errors.New("its content doesn't match its name")
 
-// pictureContent returns a picture with what there is to say of it.
+// pictureContent returns an image with its description.
 func pictureContent(text, kind string, data []byte) (c agent.Content, err error) {
 	c.Blocks = make([]json.RawMessage, 2)
 	if c.Blocks[0], err = agent.Encode(textBlock(text)); err != nil {

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// askTool is the tool whose calls this stage answers.
+// askTool is the tool handled by this stage.
 const askTool = "ask_clarification"
 
 // clarificationIcon shows at a glance why the agent asks.
@@ -66,8 +66,8 @@ func (q question) ask(t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 	return agent.Result{Content: agent.Text(q.text()), Artifact: artifact, MessageID: id, End: true}, nil
 }
 
-// questionID names the tool message after its call, so that a client can tell which
-// question an answer is for. A model may use an id twice; a message id never is.
+// questionID derives the tool message's id from its call, so that clients can match answers to questions. Models may
+// repeat call ids; message ids are unique.
 func questionID(t *agent.Turn, call string) string {
 	if call == "" || len(call) > 200 || strings.ContainsFunc(call, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		sum := sha256.Sum256([]byte(call))

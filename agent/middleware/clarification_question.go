@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what a model may ask at once, in pieces, characters and bytes of JSON.
+// Limits of one question: items, characters and bytes of JSON.
 const (
 	maxFormFields   = 16
 	maxChoices      = 24
@@ -42,7 +42,7 @@ type choice struct {
 	Value string `json:"value"`
 }
 
-// humanInput is what clients draw a question from.
+// humanInput is the data from which clients render a question.
 type humanInput struct {
 	Version   int         `json:"version"`
 	Kind      string      `json:"kind"`
@@ -181,8 +181,8 @@ func withoutTags(s string) string {
 
 func isTagStart(c byte) bool { return c == '/' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// formFields reads a form. One broken field drops the whole form: half of one would lose
-// what the model wanted to know.
+// formFields parses a form. One invalid field rejects the whole form, because a partial form would lose part of the
+// question.
 func formFields(v any) ([]formField, bool) {
 	if s, ok := v.(string); ok {
 		var inner any

@@ -9,12 +9,11 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// CompactionRules say when the older part of a conversation is hidden from the model, and
-// how much stays.
+// CompactionRules configure when the older part of a conversation is hidden from the model, and how much stays.
 type CompactionRules struct {
 	CompactionOptions
 	Window int        // tokens the model reads; 0 is unknown and counts as 128,000
-	Fixed  int        // tokens of each request beside the messages
+	Fixed  int        // tokens of each request besides the messages
 	Front  func() int // Fixed where it changes while a run works; nil does not
 	Ask    Ask        // makes the summary; nil makes it by rule
 
@@ -28,18 +27,18 @@ const (
 	fullWindow    = 0.95 // part of the window at which something must happen in any case
 	roomy         = 0.8  // part of the room for messages that they may fill after a forced compaction
 	worthwhile    = 0.3  // of the conversation must go for a compaction to be worth it
-	negligible    = 0.1  // of the conversation does not help one that must become shorter
-	freshResults  = 4    // newest tool results whose output stays
+	negligible    = 0.1  // share of the conversation; saving less isn't worthwhile
+	freshResults  = 4    // newest tool results with unabridged output
 	patience      = 10   // messages more until a summary that failed is tried again
 )
 
-// Compaction keeps requests within what the model can read. The log stays whole: a view of
-// it hides the older part behind a summary, leaves tool output out, or both. The newest
-// words of the person stay to the letter, and no call is parted from its results.
+// Compaction keeps requests within the model's context window. The log stays complete: a view of it replaces the older
+// part by a summary, omits tool output, or both. The person's newest words stay verbatim, and calls stay together with
+// their results.
 func Compaction(rules CompactionRules) agent.Middleware {
 	overflow := false   // the last request was refused as too long
 	var smaller Smaller // the front of requests, once a window was learned to be small
-	var other *Reading  // what the model reads that took over; nil is the run's own
+	var other *Reading  // limits of the backup model; nil is the run's own
 	whole := rules.Fixed
 	return agent.Middleware{
 		Name: "compaction",
@@ -101,7 +100,7 @@ func Compaction(rules CompactionRules) agent.Middleware {
 	}
 }
 
-// CutKey is the remark on a run of whose request something was left out.
+// CutKey is the remark on a run with a shortened request.
 const CutKey = "context_cut"
 
 // run compacts the state of a turn. A summary that failed is remembered in the thread, so
@@ -161,7 +160,7 @@ func (r CompactionRules) sizeAs(s *agent.State, v *agent.View) int {
 	return r.size(&c)
 }
 
-// fixed is what stands in front of the messages now.
+// fixed returns the current parts of a request before the messages.
 func (r CompactionRules) fixed() int {
 	if r.Front != nil {
 		return r.Front()
@@ -169,7 +168,7 @@ func (r CompactionRules) fixed() int {
 	return r.Fixed
 }
 
-// room is what the window has for messages beside prompt and tools.
+// room returns the part of the window left for messages.
 func (r CompactionRules) room() float64 {
 	return float64(max(r.window()-r.fixed(), r.window()/4))
 }
@@ -196,7 +195,7 @@ func (r CompactionRules) manyMessages(s *agent.State) bool {
 	})
 }
 
-// shownMessages are those of the log which a request still has.
+// shownMessages returns the messages of the log that requests still contain.
 func shownMessages(s *agent.State) []*agent.Message {
 	if s.View == nil || s.View.From == "" {
 		return s.Messages
@@ -204,9 +203,9 @@ func shownMessages(s *agent.State) []*agent.Message {
 	return s.Messages[max(slices.IndexFunc(s.Messages, func(m *agent.Message) bool { return m.ID == s.View.From }), 0):]
 }
 
-// Compact returns the view that makes the conversation shorter: behind a summary, with what the rules keep. It is empty
-// when that takes away too little. With must, old tool output and more of the newest turns go too while the rest has
-// too little room, and the summary is made by rule when no model makes one. No summary is asked for that is not used.
+// Compact returns the view that shortens the conversation by a summary, keeping the parts that the rules protect. It is
+// empty if that saves too little. With must, old tool output and more of the newest turns are dropped while space is
+// short, and a rule-based summary is used if no model makes one. Unused summaries aren't requested.
 func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool) (agent.State, error) {
 	shown, before := shownMessages(s), r.size(s)
 	at := cutPoint(shown, r.keepFrom(shown))
@@ -230,8 +229,7 @@ func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool)
 	return r.written(view), nil
 }
 
-// tight is what must go when room is needed: what the rules let go, then old tool output,
-// then the oldest of what they keep.
+// tight lists the parts to drop under pressure: unprotected ones, then old tool output, then the oldest protected ones.
 func (r CompactionRules) tight(s *agent.State, shown []*agent.Message, at, before int) (int, *agent.View) {
 	target := roomy * r.room()
 	if float64(before) <= target { // by hand, or the window is smaller than was known
@@ -261,7 +259,7 @@ func (r CompactionRules) written(v *agent.View) agent.State {
 	return patch
 }
 
-// keepFrom returns where the part begins that the rules want to keep.
+// keepFrom returns the start of the part that the rules protect.
 func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
 	budget := r.Keep.Value
 	switch r.Keep.Type {
@@ -311,8 +309,8 @@ func oldOutputs(s *agent.State, v agent.View) []string {
 	return cut
 }
 
-// squeeze returns a request with about half of what it had: the older messages go, the person's newest words, the notes
-// at the end and whole groups of calls stay.
+// squeeze halves a request: older messages are dropped; the person's newest words, the notes at the end and whole
+// groups of calls stay.
 func squeeze(msgs []*agent.Message) []*agent.Message {
 	total, left := tokensOf(msgs), 0
 	at := len(msgs)
@@ -342,7 +340,7 @@ func squeeze(msgs []*agent.Message) []*agent.Message {
 	return agent.PairToolCalls(out)
 }
 
-// Hidden counts the messages of a log that requests leave out, and those they have.
+// Hidden counts the log's messages omitted from requests, and those included.
 func Hidden(s *agent.State) (hidden, shown int) {
 	shown = len(shownMessages(s))
 	return len(s.Messages) - shown, shown

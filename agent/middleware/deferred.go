@@ -30,9 +30,8 @@ func (h *Deferred) hides(t *agent.Turn, name string) bool {
 	return h.names[name] && (p == nil || p.Catalog != h.catalog || !slices.Contains(p.Names, name))
 }
 
-// DeferredTools hides the schemas of tools until the model has found them with
-// tool_search; now are those of the step. A call of one that was not found is answered with
-// how to find it.
+// DeferredTools hides the schemas of tools until the model finds them with tool_search; now returns the tools of the
+// step. A call of a hidden tool returns instructions to search for it.
 func DeferredTools(now func() *Deferred) agent.Middleware {
 	return agent.Middleware{
 		Name: "deferred_tools",

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// Bounds of what a judge reads of a conversation.
+// Limits of a judge's input.
 const (
 	judgedMessages = 30
 	judgedChars    = 12_000
@@ -29,7 +29,7 @@ Use goal_not_met_yet when the assistant can go on by itself, needs_user_input wh
 {conversation}
 </conversation>`
 
-// verdict is what a judge says.
+// verdict is a judge's decision.
 type verdict struct {
 	Satisfied bool   `json:"satisfied"`
 	Blocker   string `json:"blocker"`
@@ -133,7 +133,7 @@ func spokenWords(msgs []*agent.Message, answer *agent.Message) string {
 
 var errNoVerdict = errors.New("the judge did not answer with a JSON object")
 
-// readVerdict reads a verdict out of what a model says around it.
+// readVerdict extracts a verdict from the model's text.
 func readVerdict(text string) (verdict, error) {
 	text = head(agent.WithoutThoughts(text), judgedChars)
 	for at := strings.IndexByte(text, '{'); at >= 0; {

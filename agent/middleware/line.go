@@ -10,7 +10,7 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// LineRules say when calls to one model are held back.
+// LineRules configure when calls to a model are suspended.
 type LineRules struct {
 	Failures int           `yaml:"failure_threshold" min:"1"`    // calls that fail one behind the other until it is left alone
 	Rest     time.Duration `yaml:"recovery_timeout_sec" min:"1"` // for how long
@@ -19,9 +19,8 @@ type LineRules struct {
 // DefaultLine leaves a model alone for a minute after five failures.
 func DefaultLine() LineRules { return LineRules{Failures: 5, Rest: time.Minute} }
 
-// Line is what all runs of the server that call one model share: after several failures
-// the model is left alone for a while, then one call tries whether it works again. slots
-// bounds the calls which are under way; nil has no bound.
+// Line is a circuit breaker shared by all runs that call one model: after several failures calls are suspended for a
+// while, then a single call tests the model. slots limits concurrent calls; nil means no limit.
 type Line struct {
 	model string
 	rules LineRules
@@ -44,7 +43,7 @@ type circuitOpen struct {
 	left  time.Duration
 }
 
-// Error says it to people.
+// Error words it for people.
 func (c *circuitOpen) Error() string {
 	return fmt.Sprintf("The model %s has failed several times in a row and is left alone for another %s.", c.model,
 		max(c.left, time.Second).Round(time.Second))
@@ -77,7 +76,7 @@ func (l *Line) call(ctx context.Context, f func() (*agent.Message, error)) (*age
 	return m, err
 }
 
-// enter reports whether a call may be made, and whether it is the one that tries.
+// enter reports whether a call may be made, and whether it is the test call.
 func (l *Line) enter() (trial bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

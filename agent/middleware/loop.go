@@ -9,7 +9,7 @@ import (
 	"fawn/agent"
 )
 
-// LoopOptions say when a run goes round in circles.
+// LoopOptions configure the detection of loops.
 type LoopOptions struct {
 	Enabled           bool                 `yaml:"enabled"`
 	Warn              int                  `yaml:"warn_threshold" min:"1"` // answers with the same calls
@@ -34,7 +34,7 @@ func DefaultLoop() LoopOptions {
 	}
 }
 
-// Check tells of limits that contradict each other. entry is the key of the tool, if it is one's own.
+// Check reports contradictory limits. entry is the tool's key if it has its own.
 func (o LoopOptions) Check(fail func(entry, problem string)) {
 	if o.Hard < o.Warn {
 		fail("", fmt.Sprintf("hard_limit (%d) must not be below warn_threshold (%d)", o.Hard, o.Warn))
@@ -92,7 +92,7 @@ func LoopDetection(o LoopOptions) agent.Middleware {
 	}
 }
 
-// loopDetector is what one run has called.
+// loopDetector records the calls of one run.
 type loopDetector struct {
 	limits  LoopOptions
 	hashes  []string // of the newest answers with calls

@@ -17,21 +17,18 @@ import (
 	"fawn/sandbox/files"
 )
 
-// readMark is the key in a tool message's kwargs that tells which version of a file its
-// call has read.
+// readMark is the key in a tool message's kwargs for the version of the file that its call read.
 const readMark = "deerflow_read_mark"
 
-// maxHashed is how large a file can be, in bytes, for its version to be known.
+// maxHashed limits the size of files with a known version, in bytes.
 const maxHashed = 64 << 20
 
-// Lock waits until nobody else holds a thread's path and returns what frees it, or the
-// context's error.
+// Lock acquires a thread's path and returns its release, or the context's error.
 type Lock func(ctx context.Context, thread, path string) (unlock func(), err error)
 
-// ReadGate lets a model change a file only after it has read the version that is there now
-// and still sees what it read. New files pass, and so do files that cannot be read: their
-// tools tell what is wrong. lock is shared by all runs, and is not the one that the tools
-// themselves take.
+// ReadGate lets a model change a file only after it read the current version and while that is still in its context.
+// New and unreadable files pass: their tools report errors. lock is shared by all runs and differs from the tools' own
+// lock.
 func ReadGate(open Files, lock Lock) agent.Middleware {
 	g := readGate{open, lock, &ownChanges{last: map[string]ownChange{}}}
 	return agent.Middleware{
@@ -65,7 +62,7 @@ type ownChanges struct {
 
 type ownChange struct{ answer, hash string }
 
-// maxOwnChanges bounds how many files are known; one that is forgotten is read again before the next change.
+// maxOwnChanges limits the tracked files; a forgotten one must be read again before the next change.
 const maxOwnChanges = 4096
 
 func (o *ownChanges) made(thread, path string, by ownChange) bool {
@@ -93,7 +90,7 @@ func answerOf(t *agent.Turn, c agent.ToolCall) string {
 	return ""
 }
 
-// keeps reports whether a call keeps what it doesn't name: such calls of one answer don't undo each other.
+// keeps reports whether a call preserves the content it doesn't name: such calls of one answer don't undo each other.
 func keeps(c agent.ToolCall) bool {
 	var args struct {
 		Append bool `json:"append"`

@@ -21,8 +21,8 @@ const maxRefusals = 16
 // WithdrawnKey is the remark on a run that does without a tool, as the provider refuses it.
 const WithdrawnKey = "tools_withdrawn"
 
-// Refusals makes a call once more without what the provider refused it for: a tool that it names, or pictures and
-// files in messages, which are told as text then. withdraw hears of each tool, with the provider's reason.
+// Refusals repeats a call without the part the provider refused: a named tool, or images and files, which are then
+// described in text. withdraw is called for each removed tool with the provider's reason.
 func Refusals(withdraw func(t *agent.Tool, why string)) agent.Middleware {
 	gone := map[string]bool{} // tools, by name
 	told := map[string]bool{} // messages, by id
@@ -108,7 +108,7 @@ func inWords(list []*agent.Message, which func(*agent.Message) bool) []*agent.Me
 	return out
 }
 
-// places are the ways in which providers say which tool of the list they mean.
+// places are the patterns by which providers point to a tool in the list.
 var places = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:tools|functions|function_?declarations)(?:\[|\.)(\d+)`)
 })

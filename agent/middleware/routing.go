@@ -9,8 +9,8 @@ import (
 	"fawn/agent"
 )
 
-// ToolRouting finds hidden tools for the model: those that their owner wants to be used for what
-// the person has just asked for, the most important first, at most top at a time.
+// ToolRouting finds hidden tools for the model: tools preferred by their owner for the person's request, most important
+// first, at most top at a time.
 func ToolRouting(now func() *Deferred, top int) agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_routing",

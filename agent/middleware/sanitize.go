@@ -25,8 +25,8 @@ var ownTags = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// neutral makes tags with names of ours into plain text; everything else stays byte for
-// byte, also broken markup and code.
+// neutral turns tags with our names into plain text; everything else stays byte for byte, including broken markup and
+// code.
 func neutral(s string) string {
 	at := strings.IndexByte(s, '<')
 	if at < 0 {
@@ -111,9 +111,9 @@ func reworded(raw json.RawMessage, text string) json.RawMessage {
 	return raw
 }
 
-// InputSanitize makes what people write unable to pass for a block of the server: it stands between
-// lines that say so, and tags with the server's names lose their brackets. Only the request changes,
-// and it does so for all messages alike, so that a later request begins with the same bytes.
+// InputSanitize prevents people's text from posing as a block of the server: marker lines surround it, and tags with
+// the server's names lose their brackets. Only the request changes, in the same way for all messages, so later requests
+// begin with the same bytes.
 func InputSanitize() agent.Middleware {
 	return agent.Middleware{
 		Name: "input_sanitize",
@@ -136,7 +136,7 @@ func InputSanitize() agent.Middleware {
 	}
 }
 
-// sanitized returns a person's message with marked and neutral words, behind what the server has put in front of them.
+// sanitized returns a person's message with marked and neutralized text after the parts added by the server.
 func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 	stored := t.State.Message(m.ID)
 	if stored == nil || stored == m {
@@ -145,7 +145,7 @@ func sanitized(t *agent.Turn, m *agent.Message) *agent.Message {
 	return fenced(m, stored)
 }
 
-// copies are those of all threads.
+// copies caches the copies of all threads.
 var copies markedCopies
 
 // fenced returns the copy of a message that a person wrote as stored.
@@ -190,8 +190,7 @@ func markedBlocks(blocks []json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// ToolResultSanitize does the same to what comes from the network through tools, and from those
-// that are foreign.
+// ToolResultSanitize does the same for results from the network and from foreign tools.
 func ToolResultSanitize(foreign func(tool string) bool) agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_result_sanitize",

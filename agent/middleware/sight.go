@@ -11,7 +11,7 @@ import (
 // unseen stands in a request where an image was that the model cannot see.
 const unseen = "[An image stands here, which this model cannot see.]"
 
-// BlindKey is the remark on a run whose model was given pictures and cannot see any.
+// BlindKey is the remark on a run with images for a model that can't see them.
 const BlindKey = "vision_warning"
 
 // Sight keeps images from models that cannot see, which would refuse the whole request. Where

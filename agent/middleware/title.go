@@ -14,31 +14,30 @@ const (
 	titleSample   = 500 // characters of message and answer a model reads to find one
 )
 
-// Ask makes one call of a helper model, whose answer is not part of the conversation: no
-// reader of the run sees it.
+// Ask makes one call of a helper model. Its answer isn't part of the conversation, and the run's readers don't see it.
 type Ask func(ctx context.Context, prompt string) (string, error)
 
-// TitleOptions say how a thread is named.
+// TitleOptions configure the titles of threads.
 type TitleOptions struct {
 	Enabled        bool   `yaml:"enabled"`
 	MaxWords       int    `yaml:"max_words" min:"1" max:"20"`
 	MaxChars       int    `yaml:"max_chars" min:"10" max:"200"`
 	ModelName      string `yaml:"model_name"`      // empty = the run's model
-	PromptTemplate string `yaml:"prompt_template"` // knows {max_words}, {user_msg}, {assistant_msg}; empty = built in
+	PromptTemplate string `yaml:"prompt_template"` // supports {max_words}, {user_msg}, {assistant_msg}; empty = built in
 }
 
 // DefaultTitle is at most eight words.
 func DefaultTitle() TitleOptions { return TitleOptions{Enabled: true, MaxWords: 8, MaxChars: 80} }
 
-// TitleRules say how a thread gets its name. Without Ask it is made of the first words.
+// TitleRules configure how a thread gets its title. Without Ask it is made of the first words.
 type TitleRules struct {
 	TitleOptions
 	Ask Ask
-	// Go runs f beside the run; whoever made the rules waits for it.
+	// Go runs f concurrently with the run; the creator of the rules waits for it.
 	Go func(f func(ctx context.Context))
 	// Late takes a title which came after the run's end. from is the title it replaces.
 	Late func(ctx context.Context, thread, from, to string)
-	// Kept returns the title that an earlier start of the run was given, "" for none. A nil one asks anew.
+	// Kept returns the title from an earlier start of the run, "" for none. Nil always asks again.
 	Kept func(ctx context.Context) string
 	// Keep stores a title that was found before the first answer was whole, for a further start; "" removes it.
 	Keep func(ctx context.Context, title string)
@@ -153,8 +152,8 @@ func (n *naming) start(t *agent.Turn, answer string) {
 	})
 }
 
-// title asks the model, unless an earlier start of the run has: what a crash cuts off is not paid for again. It is
-// from where the model has none.
+// title asks the model, unless an earlier start of the run did: a crash doesn't cost a second call. fallback applies
+// without a model.
 func (n *naming) title(ctx context.Context, prompt, from string) (string, error) {
 	if n.rules.Kept != nil {
 		if title := n.rules.Kept(ctx); title != "" {
@@ -202,8 +201,7 @@ func (r TitleRules) prompt(user, answer string) string {
 		"{assistant_msg}", agent.Escape(head(answer, titleSample))).Replace(template)
 }
 
-// clean makes one line of what a model says: no thinking, no quotes, no full stop, within
-// the limits.
+// clean reduces a model's answer to one line: no thinking, no quotes, no full stop, within the limits.
 func (r TitleRules) clean(text string) string {
 	words := strings.Fields(agent.Escape(agent.WithoutThoughts(text)))
 	title := strings.Join(words[:min(len(words), max(r.MaxWords, 1)*2)], " ")

@@ -13,8 +13,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// OutputBudget bounds what a model reads of a tool's result. Lengths are characters; 0
-// switches a limit off.
+// OutputBudget limits the part of a tool's result that a model reads. Lengths are characters; 0 disables a limit.
 type OutputBudget struct {
 	Enabled   bool           `yaml:"enabled"`
 	FileChars int            `yaml:"externalize_min_chars" min:"0"` // longer results become a file and a preview
@@ -24,7 +23,7 @@ type OutputBudget struct {
 	CutHead   int            `yaml:"fallback_head_chars" min:"0"`
 	CutTail   int            `yaml:"fallback_tail_chars" min:"0"`
 	Folder    string         `yaml:"storage_subdir"`         // one name, below the thread's outputs
-	Exempt    []string       `yaml:"exempt_tools"`           // tools whose results stay as they are
+	Exempt    []string       `yaml:"exempt_tools"`           // tools with unlimited results
 	Tools     map[string]int `yaml:"tool_overrides" min:"0"` // FileChars of single tools
 }
 
@@ -36,9 +35,8 @@ func DefaultOutputBudget() OutputBudget {
 		Folder: ".tool-results", Exempt: []string{"read_file", "read_file_tool"}}
 }
 
-// ToolBudget moves long results into files of the thread and leaves the model a preview
-// that says where the rest is. Results that came to the thread in another way are cut in
-// requests only.
+// ToolBudget moves long results into files of the thread and leaves a preview with the file's path. Results added to
+// the thread in other ways are only shortened in requests.
 func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 	b.Folder = ResultFolder(b.Folder)
 	return agent.Middleware{
@@ -119,7 +117,7 @@ func (b OutputBudget) store(ctx context.Context, thread string, open Files, tool
 	return at, nil
 }
 
-// fileName keeps what is safe in a file's name.
+// fileName drops unsafe characters of a file name.
 func fileName(tool string) string {
 	tool = tool[strings.LastIndexAny(tool, `/\`)+1:]
 	name := strings.Map(func(r rune) rune {

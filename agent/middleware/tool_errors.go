@@ -8,7 +8,7 @@ import (
 	"fawn/agent"
 )
 
-// maxErrorDetail bounds what a model reads of a tool's failure, in bytes.
+// maxErrorDetail limits a tool's error message for the model, in bytes.
 const maxErrorDetail = 500
 
 // ToolErrors turns a tool's failure, panics included, into an error result, so that the

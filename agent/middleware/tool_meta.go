@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// ToolMetaKey is where a tool message says how its call went.
+// ToolMetaKey is the key in a tool message for the outcome of its call.
 const ToolMetaKey = "deerflow_tool_meta"
 
 // Statuses of a call.
@@ -27,7 +27,7 @@ const (
 	fromContent   = "content_analysis"
 )
 
-// toolMeta tells clients how a call went and what a model can do about it.
+// toolMeta reports a call's outcome to clients, and how a model can react.
 type toolMeta struct {
 	Status      string  `json:"status"`
 	ErrorType   *string `json:"error_type"`
@@ -98,7 +98,7 @@ func carriesAnything(name string) bool {
 		strings.HasPrefix(name, "browser_")
 }
 
-// failure finds out what kind of failure a text, in lower case, tells of.
+// failure classifies the failure described by a lower-case text.
 func failure(lower, source string) toolMeta {
 	for _, k := range []struct {
 		kind        string

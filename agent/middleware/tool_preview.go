@@ -73,7 +73,7 @@ func list(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// shape is what a glance at a text tells.
+// shape is a text's structure at a glance.
 type shape struct {
 	kind         string
 	longest      int // characters of the longest line
@@ -122,7 +122,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// kindOf names what a text is and describes how it is built.
+// kindOf names a text's type and describes its structure.
 func kindOf(text string) (kind string, structure []string) {
 	top := text[:min(len(text), 8<<10)]
 	if strings.IndexByte(top, 0) >= 0 || strings.Count(strings.ToValidUTF8(top, "\uFFFD"), "\uFFFD") > len(top)/10 {
@@ -202,7 +202,7 @@ func names(all []string) string {
 	return strings.Join(out, ", ")
 }
 
-// table gives the first row of text whose lines have the same number of columns, or nil.
+// table returns the first row of a text whose lines have equal columns, or nil.
 func table(lines []string) []string {
 	lines = lines[:min(len(lines), 10)]
 	if len(lines) < 3 {

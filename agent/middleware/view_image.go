@@ -77,8 +77,8 @@ func afterImageCalls(msgs []*agent.Message) int {
 	return i
 }
 
-// imageBlocks returns the images of the state with a line of text each. One that cannot be shown is explained; the
-// error is the end of the run.
+// imageBlocks returns the images of the state with a line of text each. An image that can't be shown is explained; an
+// error means the end of the run.
 func imageBlocks(ctx context.Context, t *agent.Turn, open Files) ([]json.RawMessage, error) {
 	f, err := open(t.ThreadID)
 	if err != nil {
@@ -121,7 +121,7 @@ var (
 	errImageGone    = errors.New("it can no longer be read")
 )
 
-// readImage gives the bytes of an image that still is what the state says.
+// readImage returns the bytes of an image if the file is unchanged.
 func readImage(ctx context.Context, f *files.Files, img agent.Image, room int64) ([]byte, error) {
 	if max(img.Size, int64(base64.StdEncoding.DecodedLen(len(img.Base64)))) > min(room, maxImage) {
 		return nil, errImageRoom

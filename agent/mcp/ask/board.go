@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	lookEvery = time.Second      // for answers whose wake-up was lost
+	lookEvery = time.Second      // for answers with a lost wake-up
 	noteTime  = 5 * time.Second  // for a question or an answer to be written
 	told      = 10 * time.Minute // for how long a second answer is told of the first
 )
@@ -46,7 +46,7 @@ type note struct {
 	Node  int64     `json:"node"` // the server that has the call
 }
 
-// questions begins the names of a thread's questions. Ids of threads may be what clients like.
+// questions returns the name prefix of a thread's questions. Clients choose thread ids freely.
 func questions(thread string) string {
 	sum := sha256.Sum256([]byte(thread))
 	return "mcp/question/" + hex.EncodeToString(sum[:16]) + "/"
@@ -55,7 +55,7 @@ func questions(thread string) string {
 func (q *Question) note() string   { return questions(q.Thread) + q.ID }
 func (q *Question) answer() string { return answers(q.Thread) + q.ID }
 
-// answers begins the names of answers. Those that were taken are null.
+// answers returns the name prefix of answers. Consumed answers are null.
 func answers(thread string) string {
 	return strings.Replace(questions(thread), "question", "answer", 1)
 }
@@ -91,7 +91,7 @@ func (b *Board) Open(ctx context.Context, thread string) ([]*Question, error) {
 	return out, nil
 }
 
-// Answer ends a question: the call goes on. A content that does not fit leaves it open.
+// Answer answers a question, and the call continues. Content that doesn't fit leaves it open.
 func (b *Board) Answer(ctx context.Context, thread, id string, r Reply) error {
 	open, err := b.Open(ctx, thread)
 	if err != nil {

@@ -34,12 +34,12 @@ type Field struct {
 	Required    bool
 }
 
-// Option is one that can be chosen.
+// Option is one choice.
 type Option struct{ Value, Title string }
 
-// form is what the schema of a question says.
+// form is the parsed schema of a question.
 type form struct {
-	fields []Field // those that are required first
+	fields []Field // required ones first
 	schema *jsonschema.Resolved
 }
 

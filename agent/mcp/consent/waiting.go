@@ -19,7 +19,7 @@ const most = 32 // requests at a time
 
 var errMany = errors.New("too many logins are under way")
 
-// Login is a request with what it is for.
+// Login is a pending authorization with its server.
 type Login struct {
 	Server  string    `json:"server"`
 	For     string    `json:"for"` // its address
@@ -58,7 +58,7 @@ func (w *Waiting) Room(ctx context.Context) error {
 	n := 0
 	if w.rows != nil {
 		if !w.rows.Sealing() {
-			return clusterstate.ErrNoKey // neither what is under way nor its token could be stored
+			return clusterstate.ErrNoKey // neither the pending login nor its token could be stored
 		}
 		list, err := w.rows.Notes(ctx, note)
 		if err != nil {

@@ -5,7 +5,7 @@ import "bytes"
 // maxLine bounds a line in bytes.
 const maxLine = 2000
 
-// lineWriter cuts a stream into lines. What is too long for one is dropped.
+// lineWriter splits a stream into lines. Overlong lines are dropped.
 type lineWriter struct {
 	take func(string)
 	buf  []byte

@@ -24,10 +24,10 @@ type group struct {
 
 const guardShell = "/bin/sh"
 
-// guardScript outlives the signals that tell servers to leave.
+// guardScript survives the signals that ask servers to exit.
 const guardScript = `trap "" TERM INT HUP; read x; kill -9 0`
 
-// newGroup prepares a command to be started in a group of its own.
+// newGroup configures a command to start in its own process group.
 func newGroup(cmd *exec.Cmd) (*group, error) {
 	g := &group{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -47,7 +47,7 @@ func newGroup(cmd *exec.Cmd) (*group, error) {
 	return g, nil
 }
 
-// leave tells the group to go.
+// leave asks the group to exit.
 func (g *group) leave(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +78,7 @@ func (g *group) signal(cmd *exec.Cmd, s syscall.Signal) error {
 		err = syscall.Kill(-cmd.Process.Pid, s)
 	}
 	if errors.Is(err, syscall.ESRCH) {
-		return nil // nobody is left
+		return nil // the group is empty
 	}
 	return err
 }
