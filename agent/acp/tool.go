@@ -31,7 +31,7 @@ const (
 	defaultEnd = 30 * time.Minute
 )
 
-// Agent is one that can be asked.
+// Agent is a configured agent.
 type Agent struct {
 	Command     string
 	Args        []string
@@ -42,7 +42,7 @@ type Agent struct {
 	Timeout     time.Duration // of a call
 }
 
-// Options are what the tool works with.
+// Options configure the tool.
 type Options struct {
 	Agents map[string]Agent
 	Dirs   files.Dirs
@@ -103,7 +103,7 @@ func read(c agent.ToolCall) (a arguments, err error) {
 	return a, nil
 }
 
-// folder returns where an agent works: beside the files of the thread, where commands of its sandbox reach nothing.
+// folder returns an agent's working folder: next to the thread's files, out of reach of its sandbox.
 func (o Options) folder(thread, name string) (string, error) {
 	base, err := o.Dirs.Folder(thread)
 	if err != nil {
@@ -170,7 +170,7 @@ func (o Options) ask(ctx context.Context, t *agent.Turn, c agent.ToolCall, name 
 	return agent.ErrorResult(out), nil
 }
 
-// bring copies what an agent has made since into the workspace of the thread, and gives the paths there.
+// bring copies files the agent created since into the thread's workspace and returns their paths.
 func (o Options) bring(ctx context.Context, thread, name string, root *os.Root, since time.Time) (made []string, err error) {
 	var tree *files.Files
 	defer func() {

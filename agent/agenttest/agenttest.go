@@ -1,5 +1,4 @@
-// Package agenttest holds what tests of agents need: a scripted model, a sink which keeps
-// everything it was told, and short builders.
+// Package agenttest contains helpers for tests of agents: a scripted model, a recording sink, and short builders.
 package agenttest
 
 import (
@@ -44,7 +43,7 @@ func Call(parts ...string) Reply {
 	return r
 }
 
-// Script is a model that answers its calls in order; past the last reply it says "done.".
+// Script is a model with scripted answers; after the last one it answers "done.".
 type Script struct {
 	Replies []Reply
 
@@ -99,7 +98,7 @@ func (s *Script) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent
 	}
 }
 
-// Step is a copy of what a sink was told, safe to keep.
+// Step is a copy of a recorded step, safe to keep.
 type Step struct {
 	Node  string
 	Patch agent.State
@@ -152,7 +151,7 @@ func (s *Sink) Steps() []Step {
 	return append([]Step(nil), s.steps...)
 }
 
-// Turn builds a turn whose state holds one human message, with counting ids.
+// Turn returns a turn with one human message and counting ids.
 func Turn(text string, sink agent.Sink) *agent.Turn {
 	var n atomic.Int64
 	t := &agent.Turn{Owner: "ann", ThreadID: "t1", RunID: "r1", Sink: sink, Log: slog.New(slog.DiscardHandler),

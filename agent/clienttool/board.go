@@ -29,7 +29,7 @@ const MaxResult = 1 << 20
 const (
 	maxCalls  = 32               // of a thread at a time
 	patience  = 10 * time.Minute // for a result
-	lookEvery = time.Second      // for results whose wake-up was lost
+	lookEvery = time.Second      // for results with a lost wake-up
 	noteTime  = 5 * time.Second  // for a call or a result to be written
 	told      = 10 * time.Minute // for how long a second result is told of the first
 )
@@ -46,7 +46,7 @@ var (
 	errLate = errors.New("the client did not answer in time")
 )
 
-// Result is what the client has made of a call.
+// Result is the client's result of a call.
 type Result struct {
 	Text    string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
@@ -67,7 +67,7 @@ func New(notes clusterstate.Notes, announce func(thread string, event json.RawMe
 	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
 }
 
-// Tool makes a tool of what a client says about it. Calls that name the same path keep their order.
+// Tool converts a client's tool definition. Calls that name the same path keep their order.
 func (b *Board) Tool(d agent.ClientTool) *agent.Tool {
 	return &agent.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema, Server: "client", Native: d.Name,
 		Access: func(c agent.ToolCall) agent.Access {
@@ -79,7 +79,7 @@ func (b *Board) Tool(d agent.ClientTool) *agent.Tool {
 			}
 			return agent.Access{Writes: []string{"client:" + args.Path}}
 		},
-		Resumes: true, // the client knows the call by its id
+		Resumes: true, // the client identifies the call by its id
 		Run: func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 			r, err := b.call(ctx, t.ThreadID, c)
 			switch {
@@ -96,7 +96,7 @@ func (b *Board) Tool(d agent.ClientTool) *agent.Tool {
 		}}
 }
 
-// names gives the notes of a call and of its result. Ids of threads may be what clients like.
+// names returns the notes' names of a call and its result. Clients choose thread ids freely.
 func names(thread, id string) (call, result string) {
 	sum := sha256.Sum256([]byte(thread))
 	at := hex.EncodeToString(sum[:16]) + "/" + id
@@ -228,7 +228,7 @@ func (b *Board) withdraw(ctx context.Context, thread, id string) (Result, bool) 
 	return Result{}, false
 }
 
-// Answer gives a call its result: the run goes on, at whichever server it is. Errors: ErrNoCall, ErrOver, ErrLarge.
+// Answer delivers the result of a call, and the run continues on its server. Errors: ErrNoCall, ErrOver, ErrLarge.
 func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
 	if len(r.Text) > MaxResult {
 		return ErrLarge

@@ -17,24 +17,23 @@ import (
 
 const folderTime = time.Minute // for bringing one change to or from the others
 
-// Folder keeps units, which are files or folders, below a folder of this server as all servers have them: what is in
-// rows counts, and the folder is a copy of it. Whoever changes units sees to it that Pull and Push are not called at
-// the same time as that.
+// Folder mirrors units, which are files or folders, between rows and a folder of this server; the rows are
+// authoritative. The caller must not change units during Pull and Push.
 type Folder struct {
 	Rows  *Rows
 	Name  string          // begins the names of its documents
 	Root  func() string   // the folder
-	Units func() []string // those that are there, with slashes
+	Units func() []string // existing ones, with slashes
 	Log   *slog.Logger
 
 	mu   sync.Mutex
-	have map[string]int64 // versions of what is in the folder, by unit
+	have map[string]int64 // versions of the folder's content, by unit
 }
 
 func (f *Folder) doc(unit string) string { return f.Name + "/" + unit }
 
-// Start brings what is in the folder to the others if no server has yet, and makes the folder as the others have it.
-// What was there and is not with them is put aside.
+// Start uploads the folder's content if no server has yet, and makes the folder equal to the rows. Content missing from
+// the rows is moved aside.
 func (f *Folder) Start(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,8 +156,8 @@ func (f *Folder) take(ctx context.Context, name string, d Doc) error {
 	return err
 }
 
-// Push brings units as they are in the folder to the other servers. One that another server has changed meanwhile, or
-// that cannot be written, is put back, and the error says so; ErrChanged for the first.
+// Push uploads units from the folder. A unit that another server changed meanwhile, or that can't be written, is
+// reverted, and the error reports it; ErrChanged for the former.
 func (f *Folder) Push(units ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), folderTime)
 	defer cancel()
@@ -206,7 +205,7 @@ func (f *Folder) bodies(units []string) (list [][]byte) {
 	return list
 }
 
-// dropParts deletes parts of what was replaced, unless something else has them.
+// dropParts deletes the parts of replaced content unless they are still in use.
 func (f *Folder) dropParts(ctx context.Context, old [][]byte) error {
 	gone := map[string]bool{}
 	for _, body := range old {

@@ -29,10 +29,10 @@ const (
 	idLen   = 4
 )
 
-// Kinds of bodies: the first byte of each says how the rest is to be read.
+// Kinds of bodies: the first byte selects the encoding of the rest.
 const (
 	plainBody  = 'p'
-	sealedBody = 's' // then the id of the key, the nonce, and what is sealed
+	sealedBody = 's' // followed by the key's id, the nonce, and the ciphertext
 )
 
 // Keys seal bodies. The first one does, each of them opens.
@@ -93,7 +93,7 @@ func (k Keys) older(use string) (out [][]byte) {
 	return out
 }
 
-// seal makes the body of a row, sealed if there is a key. What is sealed opens under its own name only.
+// seal encodes the body of a row, encrypted if there is a key. A sealed body is bound to its name.
 func (k Keys) seal(name string, plain []byte) []byte {
 	if len(k) == 0 {
 		return append([]byte{plainBody}, plain...)
@@ -130,7 +130,7 @@ func (k Keys) open(name string, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("open setting %s: %w than this server has", name, ErrSealed)
 }
 
-// current says that a body is as seal would make it now.
+// current reports whether a body has the encoding that seal would use now.
 func (k Keys) current(body []byte) bool {
 	if len(k) == 0 {
 		return true

@@ -8,8 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call is a simple command as it will run: what stands around the program's name is
-// taken off.
+// call is a simple command as it will run, without wrappers around the program.
 type call struct {
 	assigned []word // assignments in front
 	through  []string
@@ -112,7 +111,7 @@ func resolve(assigned, words []word) call {
 	return c
 }
 
-// splitString resolves "env -S", whose value becomes many arguments.
+// splitString expands "env -S", whose value becomes several arguments.
 func splitString(words []word) []word {
 	for i := 1; i < len(words) && strings.HasPrefix(words[i].text, "-"); i++ {
 		text, ok := strings.CutPrefix(words[i].text, "--split-string=")
@@ -222,7 +221,7 @@ func fetches(name string) bool {
 	return isPython(name)
 }
 
-// readsScript reports whether a command runs what comes on its standard input.
+// readsScript reports whether a command executes its standard input.
 func (c call) readsScript() bool {
 	operands := c.operands()
 	input := func(file string) bool {
@@ -237,8 +236,8 @@ func (c call) readsScript() bool {
 	return len(operands) == 0 || operands[0] == "-" || input(operands[0]) || c.flag("s", "")
 }
 
-// code lists the words that an interpreter runs as programs: those behind -c, -e, -p and
-// -r, also when the letter stands among others (-lc) or the program follows at once.
+// code lists the arguments that an interpreter executes: those after -c, -e, -p and -r, also if the letter is combined
+// with others (-lc) or directly followed by the program.
 func (c call) code() []word {
 	var out []word
 	for i := 0; i < len(c.args); i++ {
@@ -298,7 +297,7 @@ func codeLetters(name string) string {
 	return "c"
 }
 
-// valuedLetters are its options whose value is the next argument.
+// valuedLetters are the options that take the next argument as value.
 func valuedLetters(name string) string {
 	switch name {
 	case "perl":

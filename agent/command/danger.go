@@ -14,7 +14,7 @@ const (
 	multiplies  = "it starts copies of itself without end"
 )
 
-// destructive names what a program would ruin or lay open, by its name and arguments.
+// destructive describes the damage a program would do, given its name and arguments.
 func destructive(c call) string {
 	switch {
 	case c.name == "rm" && c.flag("rR", "--recursive") && slices.ContainsFunc(c.operands(), wholeFolder):
@@ -42,7 +42,7 @@ func readsFiles(name string) bool {
 	return false
 }
 
-// home takes off what stands for the home folder.
+// home strips a reference to the home folder.
 func home(p string) (rest string, ok bool) {
 	for _, h := range []string{"~", "$HOME", "${HOME}", "/root"} {
 		if rest, found := strings.CutPrefix(p, h); found && (rest == "" || rest[0] == '/') {
@@ -57,7 +57,7 @@ func home(p string) (rest string, ok bool) {
 	return "", false
 }
 
-// wholeFolder reports whether a path is the root, a home folder or all of what they hold.
+// wholeFolder reports whether a path is the root, a home folder or all of their content.
 func wholeFolder(p string) bool {
 	if p == "" {
 		return false
@@ -76,7 +76,7 @@ func wholeFolder(p string) bool {
 	return false
 }
 
-// protected reports whether writing to a path changes the system or what every shell runs.
+// protected reports whether writing to a path changes the system or the startup of shells.
 func protected(p string) bool {
 	if strings.HasPrefix(p, "/") {
 		p = path.Clean(p)
@@ -115,7 +115,7 @@ func environment(text string) bool {
 	}
 }
 
-// preloads reports whether a text sets what the loader puts into every program.
+// preloads reports whether a text sets a variable that makes the loader inject code.
 func preloads(text string) bool {
 	for _, name := range []string{"LD_PRELOAD=", "LD_LIBRARY_PATH="} {
 		if i := strings.Index(text, name); i == 0 || i > 0 && !letter(text[i-1]) {

@@ -10,11 +10,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxAttempts is how often a text with mistakes is read.
+// maxAttempts limits the parsing attempts of a text with errors.
 const maxAttempts = 8
 
-// script judges the text of a shell script. What the parser refuses is judged by [unread],
-// and reading goes on behind it: the shell, too, runs the lines around a mistake.
+// script judges the text of a shell script. Text the parser rejects is judged by [unread], and parsing continues after
+// it, as the shell also runs the lines around an error.
 func (j *judge) script(text string) {
 	defer func() { j.depth-- }()
 	if j.depth++; j.depth > maxDepth {
@@ -65,8 +65,7 @@ func parse(text string) (stmts []*syntax.Stmt, at int, err error) {
 	return stmts, min(at, len(text)), err
 }
 
-// mend changes what the parser refuses and the shell takes: a here-document without its
-// end, and "((" that opens two groups of commands.
+// mend fixes text that only the parser rejects: a here-document without its end, and "((" that opens two subshells.
 func mend(text string, at int) (string, bool) {
 	if rest, ok := strings.CutPrefix(text[at:], "<<"); ok {
 		rest = strings.TrimLeft(rest, "- \t")
@@ -95,7 +94,7 @@ func (j *judge) node(top syntax.Node) {
 			}
 		case *syntax.Redirect:
 			j.node(n.Word)
-			if n.Hdoc != nil { // its text is data, what it has replaced is not
+			if n.Hdoc != nil { // its text is data, its expansions are not
 				for _, part := range n.Hdoc.Parts {
 					j.node(part)
 				}
@@ -149,7 +148,7 @@ func (j *judge) computed(top syntax.Node) {
 	})
 }
 
-// text judges a word, or a program of another language, by what it contains.
+// text judges a word, or a program in another language, by its content.
 func (j *judge) text(s string) {
 	if strings.Contains(s, "/dev/tcp/") || strings.Contains(s, "/dev/udp/") {
 		j.no("a network connection opened by the shell")
@@ -162,7 +161,7 @@ func (j *judge) text(s string) {
 	}
 }
 
-// pipe judges what two commands hand over.
+// pipe judges the data flow between two commands.
 func (j *judge) pipe(b *syntax.BinaryCmd) {
 	from := b.X
 	for in, ok := from.Cmd.(*syntax.BinaryCmd); ok && (in.Op == syntax.Pipe || in.Op == syntax.PipeAll); in,
@@ -193,7 +192,7 @@ func (j *judge) feeds(n syntax.Node) {
 	}
 }
 
-// calls returns the simple commands of a statement without those in its words and functions.
+// calls returns the simple commands of a statement, except those in words and functions.
 func (j *judge) calls(top syntax.Node) iter.Seq[call] {
 	return func(yield func(call) bool) {
 		more := true

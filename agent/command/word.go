@@ -11,9 +11,9 @@ import (
 
 // word is one word of a command.
 type word struct {
-	text  string        // quotes and escapes resolved; what the shell replaces stands in short: $NAME, $(), <()
+	text  string        // quotes and escapes resolved; expansions are abbreviated: $NAME, $(), <()
 	leads syntax.Node   // the substitution it begins with
-	subst []syntax.Node // what it has replaced
+	subst []syntax.Node // its expansions
 }
 
 // brings reports whether the output of other programs becomes part of a word that should not be run unseen.
@@ -31,7 +31,7 @@ func (j *judge) risky(top syntax.Node) bool {
 }
 
 const (
-	maxBraces   = 16   // in one word, each of which multiplies what the ones before it made
+	maxBraces   = 16   // brace expressions per word; each one multiplies the expansions
 	maxExpanded = 1000 // words that one is looked at as
 )
 
@@ -128,9 +128,8 @@ func (r *renderer) literal(text string, quoted bool) {
 	}
 }
 
-// parameter writes a variable as "$NAME", and one that is changed on the way as "${#NAME}":
-// another text, of which nothing is known. The home folder with a default, or with its end
-// taken off, is still worth keeping.
+// parameter writes a variable as "$NAME", and a transformed one as "${#NAME}", whose value is unknown. The home folder
+// with a default or a stripped suffix still counts as such.
 func parameter(p *syntax.ParamExp) string {
 	if p.Param == nil {
 		return "${#}"

@@ -21,7 +21,7 @@ const (
 	maxAnswer = 4 << 20          // bytes of a service's answer
 )
 
-// agentName is how requests introduce themselves.
+// agentName is the user agent of requests.
 const agentName = "Mozilla/5.0 (compatible; Fawn/1.0)"
 
 // call is the way to one service.
@@ -33,7 +33,7 @@ type call struct {
 	key      string
 }
 
-// PrivateNetworks are those that an address set by the owner may be in.
+// PrivateNetworks are the private networks that an owner's address may be in.
 func PrivateNetworks() []netip.Prefix {
 	var out []netip.Prefix
 	for _, p := range []string{"127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10",
@@ -43,8 +43,8 @@ func PrivateNetworks() []netip.Prefix {
 	return out
 }
 
-// to prepares a call. A base that the owner set may be near, one of an administrator's where the owner says; nothing a model says can change it,
-// and redirects, which could, are not followed: they would also carry keys elsewhere.
+// to prepares a call. A base set by the owner may be local, one set by an administrator only if the owner allows it;
+// models can't change it. Redirects, which could and would carry keys elsewhere, are not followed.
 func (s *Service) to(p *provider, c Choice, set Settings) (*call, error) {
 	out := &call{provider: p, choice: c, key: c.Key}
 	if out.key == "" && set.Env != nil {

@@ -27,7 +27,7 @@ func duckduckgo() *provider {
 	}
 }
 
-// duckAsks reports whether a page wants to know whether a person is there.
+// duckAsks reports whether a page is a challenge for humans.
 func duckAsks(page []byte) bool { return bytes.Contains(page, []byte("anomaly-modal")) }
 
 func duckForm(c *call, query string) url.Values {
@@ -89,8 +89,7 @@ func duckHit(result *html.Node) (h Hit) {
 	return h
 }
 
-// duckTarget returns where a link leads: some go over a page of DuckDuckGo's that counts them, and those of
-// advertisements nowhere.
+// duckTarget returns the target of a link: some pass through DuckDuckGo's click counter; advertisements have no target.
 func duckTarget(href string) string {
 	u, err := url.Parse(href)
 	if err != nil {
@@ -108,7 +107,7 @@ func duckTarget(href string) string {
 	return href
 }
 
-// duckToken is what a search for images must show; the page has it.
+// duckToken is required for image searches and taken from the page.
 var duckToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`vqd=["']?([0-9-]{10,80})`) })
 
 func duckImages(ctx context.Context, c *call, q imageQuery) ([]Image, error) {

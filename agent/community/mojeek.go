@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// mojeek reads the results of a search engine with an index of its own, as its page shows them.
+// mojeek parses the results page of a search engine with its own index.
 func mojeek() *provider {
 	return &provider{name: "mojeek", base: "https://www.mojeek.com", keyless: true, search: mojeekSearch,
 		classify: func(status int, _ []byte) Class {

@@ -19,19 +19,18 @@ type provider struct {
 	images func(ctx context.Context, c *call, q imageQuery) ([]Image, error)
 	read   func(ctx context.Context, c *call, address string) (reading, error)
 
-	// classify knows statuses with a meaning of the service's own; "" is the usual one.
+	// classify interprets statuses with a special meaning at this service; "" is the default.
 	classify func(status int, body []byte) Class
 }
 
-// providers returns the list of all services, in the order in which they are asked when nothing else is said: those
-// with a key first.
+// providers returns all services in default order: those with a key first.
 func providers() []*provider {
 	return []*provider{
 		tavily(), brave(), serper(), exa(), firecrawl(), infoquest(), jina(), searxng(), duckduckgo(), mojeek(), wikipedia(),
 	}
 }
 
-// Direct is the name of our own fetcher, which asks nobody else.
+// Direct is the name of the built-in fetcher, which uses no service.
 const Direct = "direct"
 
 // InBrowser is the name of our own fetcher where it showed the page in a browser.
@@ -83,7 +82,7 @@ func Resolve(tool, use string) (name string, err error) {
 	return "", fmt.Errorf("unknown service %q for %s; supported are %s", module, tool, strings.Join(good, ", "))
 }
 
-// line returns the services to ask for a tool, first the one that was chosen.
+// line returns the services to try for a tool, the selected one first.
 func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 	var chosen, rest []candidate
 	for _, p := range providers() {
@@ -129,7 +128,7 @@ func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 	return all
 }
 
-// candidate is a service and how it is to be asked.
+// candidate is a service with its settings.
 type candidate struct {
 	provider *provider
 	choice   Choice

@@ -37,7 +37,7 @@ type Image struct {
 	Page      string `json:"source_url,omitempty"`
 }
 
-// imageQuery is what a search for pictures asks.
+// imageQuery is an image search.
 type imageQuery struct {
 	text               string
 	most               int
@@ -60,7 +60,7 @@ func pictures[R any](list []R, of func(R) Image) []Image {
 	return out
 }
 
-// outcome is what became of asking one service after the other.
+// outcome is the result of trying services in order.
 type outcome[T any] struct {
 	found    T
 	provider string
@@ -128,7 +128,7 @@ func (s *Service) searchImages(ctx context.Context, q imageQuery) (outcome[[]Ima
 	})
 }
 
-// bounded returns how many results are wanted: what the owner says wins over the model.
+// bounded returns the number of results: the owner's limit overrides the model's wish.
 func bounded(asked, configured int) int {
 	if configured > 0 {
 		asked = configured
@@ -192,7 +192,7 @@ func address(s string) string {
 	return u.String()
 }
 
-// pageKey is what two addresses of one page have in common.
+// pageKey normalizes addresses of the same page.
 func pageKey(s string) string {
 	s, _, _ = strings.Cut(s, "#")
 	return strings.TrimSuffix(s, "/")

@@ -45,7 +45,7 @@ func (s *Service) Asked() []string {
 	return names
 }
 
-// Trial is what a call to one service brought.
+// Trial is the result of a test call to one service.
 type Trial struct {
 	Titles []string // of pages that it found or read
 	Took   time.Duration

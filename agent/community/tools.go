@@ -40,7 +40,7 @@ type imageArgs struct {
 	Layout string `json:"layout,omitempty" jsonschema:"Square, Tall or Wide"`
 }
 
-// Tools are those that models call.
+// Tools returns the web tools for models.
 func (s *Service) Tools() []*agent.Tool {
 	return []*agent.Tool{
 		tools.New(WebSearch, Group, webSearchText, s.webSearch),

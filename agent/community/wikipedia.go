@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// wikipedia asks the interface for programs that MediaWiki has. It is the last of all: it knows no pages but its own.
+// wikipedia uses MediaWiki's API. It comes last because it only finds its own pages.
 func wikipedia() *provider {
 	type result struct {
 		Title, Snippet string

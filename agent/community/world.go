@@ -18,7 +18,7 @@ type World struct {
 	Pages http.RoundTripper
 }
 
-// maxRedirects is how many redirects of a page are followed.
+// maxRedirects limits the redirects of a page.
 const maxRedirects = 5
 
 // find searches the world.

@@ -13,7 +13,7 @@ import (
 const (
 	smallWindow = 8192 // tokens; models that read less get a short prompt and few tools
 	briefTokens = 900  // of that prompt with its tools
-	toolTokens  = 14   // of a tool, beside its texts
+	toolTokens  = 14   // per tool, besides its texts
 )
 
 // small reports whether a window, in tokens, is too small for the whole prompt.
@@ -66,7 +66,7 @@ func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	return prompt, chosen
 }
 
-// shortened returns the prompt and the tools of what has this equipment, for a model that turns out to read little.
+// shortened returns a shortened prompt and tools for a model with a small window.
 func (e equipment) shortened(all []*agent.Tool) (string, []*agent.Tool) {
 	prompt, chosen := brief(all)
 	if e.who.making {
@@ -76,7 +76,7 @@ func (e equipment) shortened(all []*agent.Tool) (string, []*agent.Tool) {
 	return string(join(append([]safe{safe(prompt)}, e.about()...))), chosen
 }
 
-// bare returns a schema without its explanations, and without the argument that says why a tool is called.
+// bare returns a schema without descriptions and without the argument that gives a call's reason.
 func bare(schema json.RawMessage) json.RawMessage {
 	var s map[string]any
 	if json.Unmarshal(schema, &s) != nil {
@@ -98,7 +98,7 @@ func bare(schema json.RawMessage) json.RawMessage {
 	return b
 }
 
-// unexplained takes the descriptions out of a schema and those in it.
+// unexplained removes the descriptions from a schema, recursively.
 func unexplained(s map[string]any) {
 	delete(s, "description")
 	if properties, ok := s["properties"].(map[string]any); ok {

@@ -14,7 +14,7 @@ import (
 	"fawn/sandbox"
 )
 
-// Classes tell the configuration which of the class paths it names there are.
+// Classes lets the configuration validate class paths.
 func Classes() config.Classes {
 	return config.Classes{
 		Model:   func(m config.Model) error { return llm.Check(ModelConfig(m)) },
@@ -108,7 +108,7 @@ func sandboxClass(use string) (string, error) {
 		use, sandbox.ProviderAuto)
 }
 
-// checkRoles explains why nobody can be authorized.
+// checkRoles returns the reason why nobody can be authorized.
 func checkRoles(use string) error {
 	if isRoles(use) {
 		return nil

@@ -16,10 +16,10 @@ import (
 	"fawn/agent/tools"
 )
 
-// shortSoul is how many characters of a soul and of a profile a model is told that reads little.
+// shortSoul limits the characters of a soul and of a profile for models with a small window.
 const shortSoul = 1500
 
-// custom is what makes a run's agent another one than the lead agent, or adds to that one.
+// custom holds a run's settings of a custom agent, or additions to the lead agent.
 type custom struct {
 	profile.Agent          // without a name it is the lead agent
 	user          string   // USER.md
@@ -28,13 +28,13 @@ type custom struct {
 	collections   []Collection
 }
 
-// BrokenAgentError ends a run whose agent has files that cannot be read.
+// BrokenAgentError ends a run of an agent with unreadable files.
 type BrokenAgentError struct {
 	Name string
 	Err  error
 }
 
-// Error reports which one, and what is wrong.
+// Error names the agent and the problem.
 func (e *BrokenAgentError) Error() string {
 	var bad *profile.Invalid
 	why := e.Err.Error()
@@ -81,8 +81,8 @@ func chosenAgent(l *profile.Library, owner string, o agent.Options) (profile.Age
 	return a, err
 }
 
-// who reads the agent of a run, afresh for each: files are edited by hand too. What it prefers
-// goes into the options where the caller says nothing.
+// who reads the agent of a run, again for each run, because files may be edited by hand. Its preferences fill options
+// that the caller leaves open.
 func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 	o := s.Options
 	if id := s.AssistantID; o.AgentName == "" && b.agents != nil {
@@ -166,7 +166,7 @@ func unread(s runs.Spec, err error) {
 	}
 }
 
-// settle returns a model's entry with the settings that the agent has of its own.
+// settle returns a model's entry with the agent's own settings applied.
 func (c custom) settle(m config.Model) config.Model {
 	if c.Temperature != nil {
 		m.Temperature = c.Temperature
@@ -177,8 +177,7 @@ func (c custom) settle(m config.Model) config.Model {
 	return m
 }
 
-// about is what the agent is told of itself and of the user, in full or as much as a model takes
-// that reads little.
+// about describes the agent and the user for the prompt, in full or shortened for models with a small window.
 func (c custom) about(short bool) []safe {
 	soul, user := strings.TrimSpace(c.Soul), strings.TrimSpace(c.user)
 	if short {
@@ -200,7 +199,7 @@ func (c custom) about(short bool) []safe {
 	return parts
 }
 
-// called is how a conversation about making an agent speaks of it.
+// called is the name used in a conversation about creating an agent.
 func (c custom) called() string {
 	if c.Name == "" {
 		return "Fawn"
@@ -222,7 +221,7 @@ func (c custom) has(group string) bool {
 	return group == "" || c.ToolGroups == nil || slices.Contains(c.ToolGroups, group)
 }
 
-// equip adds the tools that only this agent has, and takes those away that it may not use.
+// equip adds the agent's own tools and removes those it may not use.
 func (c custom) equip(b *Builder, e *equipment) {
 	known := func(name string) bool {
 		_, ok := b.config().Model(name)
@@ -247,7 +246,7 @@ func (c custom) equip(b *Builder, e *equipment) {
 	}
 }
 
-// modelKey tells a model's entry from the same one with an agent's settings.
+// modelKey distinguishes a model's entry with an agent's settings from the plain one.
 func modelKey(m config.Model) string {
 	key := m.Name + "\x00" + strconv.Itoa(m.MaxTokens)
 	if m.Temperature != nil {

@@ -10,14 +10,14 @@ import (
 	"fawn/agent/tools"
 )
 
-// kit is what a run has in hand: it is made again when tools have come or gone, before the next model call. Only the
-// run's loop changes it, while no tool works.
+// kit holds a run's current tools and prompt: it is rebuilt before a model call when tools were added or removed. Only
+// the run's loop changes it, while no tool runs.
 type kit struct {
 	builder *Builder
 	file    config.File
 	now     equipment
 	set     *agent.Toolset
-	prompt  unique.Handle[string] // of set: runs whose prompts are the same share it
+	prompt  unique.Handle[string] // of set; runs with equal prompts share it
 	hidden  *middleware.Deferred
 	tokens  int // of prompt and tools
 }
@@ -51,14 +51,14 @@ func (k *kit) step() *agent.Toolset {
 
 func (k *kit) deferred() *middleware.Deferred { return k.hidden }
 
-// foreign reports whether a tool is of a server that nobody vouches for.
+// foreign reports whether a tool belongs to an untrusted server.
 func (k *kit) foreign(name string) bool {
 	return slices.ContainsFunc(k.now.tools, func(t *agent.Tool) bool { return t.Name == name && t.Server != "" })
 }
 
 func (k *kit) front() int { return k.tokens }
 
-// beside returns the tools of all runs and those of this moment, without the ones whose names are taken.
+// beside returns the tools of all runs and the current additional ones, except those whose names are taken.
 func (b *Builder) beside(guests []*agent.Tool) []*agent.Tool {
 	all := slices.Clone(b.tools)
 	for _, t := range guests {

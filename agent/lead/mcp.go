@@ -60,7 +60,7 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 	return s
 }
 
-// mcpFolders reads what a server in a sandbox sees of this machine.
+// mcpFolders returns the folders of this machine visible to a sandboxed server.
 func mcpFolders(list []string) ([]mcp.Folder, error) {
 	var out []mcp.Folder
 	for _, text := range list {

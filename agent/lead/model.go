@@ -16,11 +16,10 @@ import (
 	"fawn/agent/runs"
 )
 
-// CapabilityError ends a run whose model cannot do what was asked, when degrading is not
-// allowed.
+// CapabilityError ends a run whose model lacks a required capability when degrading isn't allowed.
 type CapabilityError struct{ Model, What string }
 
-// Error reports which model cannot do what, and what to do.
+// Error names the model, the missing capability and the remedy.
 func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("the model %s cannot %s; ask for a model that can, or allow runs.allow_degradation", e.Model,
 		e.What)
@@ -29,9 +28,8 @@ func (e *CapabilityError) Error() string {
 // ErrorName names the kind of failure for clients.
 func (e *CapabilityError) ErrorName() string { return "ModelCapability" }
 
-// model resolves the run's model: the one asked for, else the first usable one, else the
-// built-in one. A request whose own choice is unknown does not get here; a choice of its
-// agent that cannot be used is a warning in the run's metadata.
+// model resolves the run's model: the requested one, else the first usable one, else the built-in one. Requests for
+// unknown models are rejected earlier; an unusable choice of the agent becomes a warning in the run's metadata.
 func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access.Rights) (agent.Model, config.Model, error) {
 	usable, err := models(snap, may, s.Options.ModelName)
 	if err != nil {
@@ -102,8 +100,8 @@ func remark(s runs.Spec, key, text string) {
 	}
 }
 
-// fit turns off what the model cannot do, or refuses to. Only what a caller asked for is
-// missed; the offline model is never asked for anything.
+// fit turns off options that the model doesn't support. Only those requested by the caller are reported as missing; the
+// offline model is never asked for any.
 func fit(s runs.Spec, m config.Model, degrade bool) error {
 	o := s.Options
 	var missing []string
@@ -147,7 +145,7 @@ func TakesEffort(m config.Model, effort string) error {
 // UnknownAgentError ends a run which asks for an agent that is not there.
 type UnknownAgentError struct{ Name string }
 
-// Error reports which one, and what to do.
+// Error names it and the remedy.
 func (e *UnknownAgentError) Error() string {
 	return fmt.Sprintf("there is no agent %q; leave agent_name out for the lead agent", agent.Head(e.Name, 80))
 }
@@ -155,9 +153,9 @@ func (e *UnknownAgentError) Error() string {
 // ErrorName names the kind of failure for clients.
 func (e *UnknownAgentError) ErrorName() string { return "UnknownAgent" }
 
-// sideModel returns the name of the model for titles and summaries: the one the configuration names for them, else the
-// cheapest of those marked as lightweight, those without a price last. "" is the run's own, which it always is for the
-// built-in model: such a run asks nobody.
+// sideModel returns the name of the model for titles and summaries: the configured one, else the cheapest lightweight
+// one, those without a price last. "" is the run's own, always used with the built-in model: such a run makes no side
+// calls.
 func sideModel(snap *config.Snapshot, named string, own config.Model) string {
 	if named != "" || own.Name == OfflineModel {
 		return named

@@ -20,8 +20,8 @@ import (
 //go:embed prompt
 var prompts embed.FS
 
-// safe is text that can stand in a prompt: our own, or what quote made of others'. Sections
-// take nothing else, so that nobody outside can open or close a block.
+// safe is text that is safe in a prompt: our own, or quoted text of others. Sections accept nothing else, so outside
+// text can't open or close a block.
 type safe string
 
 // quote returns the one way from untrusted text into the system prompt.
@@ -88,7 +88,7 @@ func system(f config.File, e equipment) string {
 	return string(join(parts))
 }
 
-// about is what an agent or a helper is told of itself.
+// about describes an agent or helper to itself.
 func (e equipment) about() []safe {
 	if e.helper == nil {
 		return e.who.about(e.brief != "")
@@ -129,7 +129,7 @@ func join(parts []safe) safe {
 	return safe(b.String())
 }
 
-// deferred names the tools whose parameters must be looked for first.
+// deferred names the tools whose parameters must be searched first.
 func deferred(hidden []*agent.Tool) safe {
 	var b strings.Builder
 	b.WriteString("<available-deferred-tools>\nThese tools exist too. Find their parameters with `tool_search` before you call one.")
@@ -143,7 +143,7 @@ func deferred(hidden []*agent.Tool) safe {
 // mostHints bounds how many tools a prompt gives hints on.
 const mostHints = 50
 
-// routed reports which tools their owner wants to be used before others.
+// routed lists the tools their owner prefers over others.
 func routed(all []*agent.Tool) safe {
 	var preferred []*agent.Tool
 	for _, t := range all {

@@ -39,7 +39,7 @@ func guard(c config.Guardrails) middleware.Guard {
 	return middleware.AllowList(allowed, denied)
 }
 
-// errNoRules means that the configuration says nothing about a role that everybody has.
+// errNoRules means that the configuration has no rules for a default role.
 var errNoRules = errors.New("the role has no rules")
 
 // authorizer returns the guard of authorization: the lists of tools of one role, DeerFlow's roles.<role>.tools.allow
@@ -144,8 +144,8 @@ func (b *Builder) learned(e equipment, m config.Model) func(*agent.Turn, int) mi
 	}
 }
 
-// smaller is what stands in front of the messages for a model that reads so little; nothing
-// when it reads enough, or prompt and tools are short already.
+// smaller returns a shortened front of the request for a model with a small window; nothing if the window suffices or
+// the front is short already.
 func (e equipment) smaller(window int) (s middleware.Smaller) {
 	if small(window) && e.brief == "" {
 		s.System, s.Tools = e.shortened(e.tools)
@@ -154,7 +154,7 @@ func (e equipment) smaller(window int) (s middleware.Smaller) {
 	return s
 }
 
-// reading is what a model reads that takes over from the one a run is equipped for.
+// reading returns the limits of a model that takes over from the run's.
 func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *agent.Turn) middleware.Reading {
 	return func(ctx context.Context, t *agent.Turn) middleware.Reading {
 		r := middleware.Reading{Window: b.window(ctx, m), Learned: b.learned(e, m)}
@@ -165,7 +165,7 @@ func (b *Builder) reading(e equipment, m config.Model) func(context.Context, *ag
 	}
 }
 
-// smallNote returns the remark that a model works with a short prompt; it begins with what it reads.
+// smallNote returns the remark that a model works with a shortened prompt; it begins with the window size.
 func smallNote(model string, window int) string {
 	return fmt.Sprintf("%d tokens are all that the model %s reads; it works with a short prompt and few tools", window,
 		model)
@@ -174,7 +174,7 @@ func smallNote(model string, window int) string {
 // front is about how many tokens stand in front of the messages of each request.
 func front(system string, tools []*agent.Tool) int { return weights(nil).front(system, tools) }
 
-// weights are what tools weigh that are the same in all runs, in tokens.
+// weights caches the token sizes of tools common to all runs.
 type weights map[*agent.Tool]int
 
 func (w weights) front(system string, tools []*agent.Tool) int {

@@ -13,8 +13,8 @@ import (
 	"fawn/agent/mcp"
 )
 
-// EditServers changes the servers as somebody who is not at the file may, and puts them in force. agreed are the sums of
-// commands that their owner has seen and agreed to.
+// EditServers applies a change of the servers by a person without access to the file. agreed are the checksums of
+// commands approved by their owner.
 func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (config.Servers, error), agreed ...string) error {
 	var gone []string
 	err := s.EditServers(func(stored config.Servers) (config.Servers, error) {

@@ -27,12 +27,12 @@ const (
 	promptBash    = "helper_bash"
 )
 
-// Turns of built-in kinds of helpers, and tokens of any kind, where the owner says nothing.
+// Default turns of built-in helper kinds, and default tokens of any kind.
 const (
 	generalTurns = 150
 	bashTurns    = 60
 	helperTokens = 1_000_000
-	wholeTokens  = 2_000_000 // of one whose conversation is not summarised
+	wholeTokens  = 2_000_000 // without summarization
 )
 
 // errNoEnd means that a helper came back without having ended.
@@ -90,7 +90,7 @@ func tweaked(k subagent.Kind, f config.File, t config.SubagentTweak) subagent.Ki
 	return k
 }
 
-// budgeted gives a kind its tokens: its own, else those of all kinds.
+// budgeted returns a kind's token budget: its own, else the common one.
 func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subagent.Kind {
 	b := f.Subagents.TokenBudget
 	if own != nil {

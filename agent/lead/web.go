@@ -10,7 +10,7 @@ import (
 	"fawn/agent/config"
 )
 
-// WebSettings are what a configuration says about the web tools.
+// WebSettings returns the configured settings of the web tools.
 func WebSettings(snap *config.Snapshot) community.Settings {
 	w := snap.File.Web
 	s := community.Settings{Fallback: w.Fallback, SearXNG: w.SearXNGURL, SearXNGPublic: w.SearXNGPublic,
@@ -39,7 +39,7 @@ func WebSettings(snap *config.Snapshot) community.Settings {
 	return s
 }
 
-// choice is what an entry of tools[] says.
+// choice converts an entry of tools[].
 func choice(t config.Tool) (c community.Choice) {
 	if t.Use != "" {
 		c.Provider, _ = community.Resolve(toolOf(t), t.Use) // checkTool has told of errors
@@ -65,7 +65,7 @@ func choice(t config.Tool) (c community.Choice) {
 	return c
 }
 
-// networks returns the addresses and networks of a list; whoever loads the configuration tells of others.
+// networks parses a list of addresses and networks; invalid ones are reported when the configuration is loaded.
 func networks(list []string) (out []netip.Prefix) {
 	for _, text := range list {
 		if p, err := netip.ParsePrefix(text); err == nil {

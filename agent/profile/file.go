@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// parse reads a config.yaml into an agent. Keys that Fawn does not know are left alone.
+// parse reads an agent from a config.yaml. Unknown keys are ignored.
 func parse(data []byte) (Agent, error) {
 	var a Agent
 	top, err := tree(data)
@@ -164,8 +164,7 @@ func scalar[T bool | int | float64](r *reader, key string, n *yaml.Node, want st
 	return &v
 }
 
-// encode returns the config.yaml of an agent. What was in the old one beside the values of an agent, comments and
-// further keys, stays.
+// encode returns the config.yaml of an agent. Comments and unknown keys of the old one are kept.
 func encode(old []byte, a Agent) ([]byte, error) {
 	top, err := tree(old)
 	if err != nil {

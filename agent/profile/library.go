@@ -28,13 +28,13 @@ const (
 // Library is the custom agents in a data folder. Its methods may be called by many goroutines.
 type Library struct {
 	root  *os.Root
-	first string     // the owner whose files may also be at the top of the data folder
+	first string     // owner whose files may also be at the top of the data folder
 	mu    sync.Mutex // held while files change
 	push  func(units ...string) error
 }
 
-// Open opens the agents below the data folder at root, which must exist. first is the owner who
-// runs the installation. What a killed process left unfinished there is removed.
+// Open opens the agents below the data folder at root, which must exist. first is the owner of the installation.
+// Leftovers of a killed process are removed.
 func Open(root, first string) (*Library, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *Library) shelves(owner string) []string {
 	return all
 }
 
-// Entry is an agent of a list. Err says why its files cannot be read; then only the name counts.
+// Entry is an agent of a list. Err is the reason why its files can't be read; then only the name is valid.
 type Entry struct {
 	Agent
 	Err error
@@ -97,7 +97,7 @@ func (l *Library) List(owner string) ([]Entry, error) {
 	return out, nil
 }
 
-// names are those of the folders of an owner's agents, sorted, at most MaxAgents.
+// names returns the sorted folder names of an owner's agents, at most MaxAgents.
 func (l *Library) names(owner string) ([]string, error) {
 	var out []string
 	for _, shelf := range l.shelves(owner) {
@@ -152,7 +152,7 @@ func (l *Library) Get(owner, name string) (Agent, error) {
 	return a, err
 }
 
-// Config returns the text of an agent's config.yaml, also of one that cannot be read otherwise.
+// Config returns the text of an agent's config.yaml, even if it can't be parsed.
 func (l *Library) Config(owner, name string) (string, error) {
 	dir, err := l.find(owner, name)
 	if err != nil {
@@ -284,7 +284,7 @@ func (l *Library) create(owner string, a Agent, config []byte) error {
 	return l.changed(path.Join(shelf, a.Name))
 }
 
-// write replaces a file at once.
+// write replaces a file atomically.
 func (l *Library) write(at string, data []byte) error {
 	temp := path.Join(path.Dir(at), "."+path.Base(at)+"."+rand.Text())
 	f, err := l.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -303,7 +303,7 @@ func (l *Library) write(at string, data []byte) error {
 	return nil
 }
 
-// Change lets f change an agent, and writes what has become of it.
+// Change applies f to an agent and writes the result.
 func (l *Library) Change(owner, name string, f func(*Agent) error) (Agent, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -342,7 +342,7 @@ func (l *Library) Change(owner, name string, f func(*Agent) error) (Agent, error
 	return a, err
 }
 
-// Rewrite replaces both files of an agent, one that cannot be read too.
+// Rewrite replaces both files of an agent, even if they can't be parsed.
 func (l *Library) Rewrite(owner, name, config, soul string) error {
 	a, err := parse([]byte(config))
 	if err != nil {

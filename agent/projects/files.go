@@ -15,8 +15,8 @@ import (
 	"fawn/uploads"
 )
 
-// Save stores the files of a form in a project, as [uploads.Save] does for a thread: all of them, or none. Files of
-// the same names are replaced. Errors: store.ErrNotFound for who may not write the project, those of uploads.Save.
+// Save stores the files of a form in a project atomically, like [uploads.Save] for a thread. Files with the same names
+// are replaced. Errors: store.ErrNotFound without write permission, those of uploads.Save.
 func (s *Service) Save(ctx context.Context, person, id string, form *multipart.Reader, cfg uploads.Config) (
 	uploads.Result, error) {
 	dir, shelf, err := s.open(ctx, person, id, true)
@@ -50,7 +50,7 @@ func (s *Service) saved(ctx context.Context, id string) error {
 	return errors.Join(err, failed)
 }
 
-// Settle removes what was written into a project's files while it was deleted, and reports whether it is gone.
+// Settle removes files written during a project's deletion, and reports whether the project is gone.
 func Settle(ctx context.Context, db *store.DB, dirs files.Dirs, id string) (gone bool, err error) {
 	gone, err = db.SettleShelf(ctx, id)
 	if gone {
@@ -84,8 +84,7 @@ func (s *Service) Open(ctx context.Context, person, id string) (*files.Files, er
 	return dir, err
 }
 
-// Remove deletes a file of a project. Errors: store.ErrNotFound for who may not write the project, those of
-// [uploads.Delete].
+// Remove deletes a file of a project. Errors: store.ErrNotFound without write permission, those of [uploads.Delete].
 func (s *Service) Remove(ctx context.Context, person, id, name string) error {
 	dir, shelf, err := s.open(ctx, person, id, true)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Service) Remove(ctx context.Context, person, id, name string) error {
 	return errors.Join(s.Documents.Remove(ctx, dir, shelf, name), s.saved(ctx, id))
 }
 
-// open opens the files of a project for whoever may read it, or write it.
+// open opens a project's files for a person with read or write permission.
 func (s *Service) open(ctx context.Context, person, id string, write bool) (*files.Files, string, error) {
 	p, err := s.DB.ProjectFor(ctx, person, id)
 	if err == nil && write && !p.Role.Writes() {

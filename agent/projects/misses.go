@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// How many addresses without an account a person may try to share with, so that nobody finds out whose accounts there
-// are by trying them.
+// Limits of sharing with unknown addresses, so that accounts can't be discovered by trying addresses.
 const (
 	maxMisses  = 20
 	missTime   = time.Hour
-	maxMissers = 10_000 // people who are counted; then all begin anew
+	maxMissers = 10_000 // counted people; beyond it all counters restart
 )
 
 // TooMany means that a person has tried too many addresses.

@@ -6,11 +6,10 @@ import (
 	"fawn/store"
 )
 
-// grace is how much later than due a start is still on time: the clock is read every few
-// seconds, and other runs may be before it.
+// grace is the delay up to which a start is on time: the clock is polled, and other runs may be ahead.
 const grace = 2 * time.Minute
 
-// maxMissed is how far missed times are counted.
+// maxMissed limits how far back missed times are counted.
 const maxMissed = 1000
 
 // Missed reports how late a start by schedule was, when it was late, and how many times the cron was due until then for

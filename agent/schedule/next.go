@@ -56,15 +56,15 @@ func Zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// horizon is how far ahead a next time is looked for: leap days are up to 8 years apart.
+// horizon limits the search for the next time: leap days are up to 8 years apart.
 const horizon = 9 * 366 * 24 * time.Hour
 
 // Next returns the first time after t at which a schedule is due by the clocks of loc, or false when there is none
 // within nine years.
 //
 // Where clocks are put forward, times that are skipped become the moment of the change. Where they are put back, a time
-// that comes twice counts the first time. Schedules whose hour begins with "*" mean every so many hours instead: they
-// skip what does not exist and count both of what comes twice.
+// that comes twice counts the first time. Schedules whose hour begins with "*" mean intervals instead: skipped times
+// don't occur, and repeated times count twice.
 func Next(expr string, loc *time.Location, t time.Time) (time.Time, bool) {
 	expr, err := Check(expr)
 	if err != nil {
@@ -81,7 +81,7 @@ func Next(expr string, loc *time.Location, t time.Time) (time.Time, bool) {
 		if !ok {
 			return time.Time{}, false
 		}
-		// What was shown before the clocks went back has had its turn.
+		// Times shown before the clocks went back were already due.
 		if !hourly && inclusive {
 			if shown := wall(from.Add(-time.Second), loc); !due.After(shown) {
 				if due, ok = tick(expr, shown, false); !ok {

@@ -12,7 +12,7 @@ import (
 	"fawn/store"
 )
 
-// ErrBusy means that a cron's last run still goes on.
+// ErrBusy means that a cron's last run hasn't ended.
 var ErrBusy = errors.New("the last run of this task still goes on")
 
 // ErrFailed means that the run of a start was refused.
@@ -23,13 +23,12 @@ type Config struct {
 	DB   *store.DB
 	Runs *runs.Manager
 	Log  *slog.Logger
-	// MaxRuns is how many runs started by schedules go on at once; those due meanwhile wait.
-	// 0 means 3.
+	// MaxRuns limits concurrent scheduled runs; further due ones wait. 0 means 3.
 	MaxRuns int
-	// Look is how often the clock is read at least while something is scheduled, since a
-	// machine may have slept. 0 means 5 s.
+	// Look is the maximum interval of reading the clock while something is scheduled, since the machine may sleep. 0
+	// means 5 s.
 	Look time.Duration
-	// Shared says that other servers change crons and start them by hand, too. Run is called on one of them.
+	// Shared means that other servers also change crons and start them manually. Run is called on one of them.
 	Shared bool
 	// Now replaces the clock; nil means that of DB.
 	Now func() time.Time
@@ -40,29 +39,29 @@ type Config struct {
 	Deliver func(ctx context.Context, run string) error
 }
 
-// Scheduler starts due crons. Run is its only goroutine besides one for each run that it waits for, at most MaxRuns and
-// those started by hand.
+// Scheduler starts due crons. Run uses one goroutine plus one for each awaited run: at most MaxRuns, and those started
+// manually.
 type Scheduler struct {
 	cfg  Config
-	ctx  context.Context // of those who wait for runs
+	ctx  context.Context // of goroutines that wait for runs
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 	wake chan struct{} // one token: look again
 
-	again atomic.Bool // what others left is to be taken up
+	again atomic.Bool // starts of other servers must be resumed
 
 	mu     sync.Mutex
 	live   map[string]*liveStart // by id of the start
 	closed bool
 }
 
-// liveStart is a start in progress, or one whose run is awaited.
+// liveStart is a start in progress, or one with an awaited run.
 type liveStart struct {
 	cron     string
-	followed bool // somebody waits for its run
+	followed bool // its run is being awaited
 }
 
-// idleLook is how often a scheduler without anything to do looks around.
+// idleLook is the polling interval of an idle scheduler.
 const idleLook = time.Hour
 
 // New returns a Scheduler. The caller calls Run, and Close when Run has returned, before it closes the manager's store.
@@ -100,8 +99,7 @@ func (s *Scheduler) TakeUp() {
 	s.Wake()
 }
 
-// Close lets those go that wait for runs. Runs go on; their ends are noted at the next
-// start.
+// Close stops waiting for runs. Runs continue; their ends are recorded at the next start.
 func (s *Scheduler) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -122,7 +120,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		if err == nil {
 			next, err = s.Tick(ctx)
 		}
-		if err != nil { // what could not start is stored as begun
+		if err != nil { // a failed start stays recorded as begun
 			s.again.Store(true)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -21,10 +21,10 @@ const (
 	Manual    = "manual"
 )
 
-// Trigger starts a cron now, whatever its schedule says. ErrBusy when its last run goes on
-// and its runs must not overlap, ErrFailed when the run manager refuses the run.
+// Trigger starts a cron now, regardless of its schedule. ErrBusy if its last run hasn't ended and its runs must not
+// overlap, ErrFailed if the run manager refuses the run.
 func (s *Scheduler) Trigger(ctx context.Context, c store.Cron) (store.CronRun, error) {
-	ctx = context.WithoutCancel(ctx) // what was begun must be known
+	ctx = context.WithoutCancel(ctx) // a begun start must be recorded
 	r, err := s.start(ctx, c, s.Now(), Manual)
 	switch {
 	case err != nil:
@@ -76,8 +76,7 @@ func (s *Scheduler) start(ctx context.Context, c store.Cron, due time.Time, trig
 	return s.launch(ctx, c, r)
 }
 
-// enter notes that a start is under way. skip means that it must not be: the cron's runs do
-// not overlap and one goes on.
+// enter registers a start. skip means that it must not happen: the cron's runs may not overlap, and one hasn't ended.
 func (s *Scheduler) enter(c store.Cron, start string) (skip bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +216,7 @@ func (s *Scheduler) finish(ctx context.Context, c store.Cron, r store.CronRun) e
 			r.Status, r.Error = store.CronInterrupted, "the run was deleted"
 		case err != nil:
 			return err
-		case !runs.Done(run.Status): // the server stops; the run goes on with the next
+		case !runs.Done(run.Status): // the server stops; another one continues the run
 			return nil
 		default:
 			r.Status, r.Error = statusOf(run), run.Error
@@ -247,8 +246,8 @@ func statusOf(run store.Run) string {
 	return store.CronFailed
 }
 
-// Resume takes up starts that the last process left open: those without a run are made,
-// runs that go on are waited for, and the ends of others are noted. Run calls it.
+// Resume resumes starts of an earlier process: it starts missing runs, waits for running ones, and records the ends of
+// others. Run calls it.
 func (s *Scheduler) Resume(ctx context.Context) error {
 	open, err := s.cfg.DB.OpenCronRuns(ctx)
 	if err != nil {

@@ -77,10 +77,10 @@ type TasksConfig struct {
 	Chat func(ctx context.Context, owner, chat string) (stored string, err error)
 }
 
-// Tasks creates, changes, pauses, starts and deletes crons. All rules about them are here: the gateway's scheduled
-// tasks, LangGraph's crons and the page only read requests and word the answers.
+// Tasks creates, changes, pauses, starts and deletes crons. It holds all their rules: the gateway, LangGraph's crons
+// and the page only parse requests and word the responses.
 //
-// A scheduled task is left alone while its run goes on: Change, Pause, Resume and Delete return [ErrBusy]. Crons of
+// A scheduled task can't be changed during its run: Change, Pause, Resume and Delete return [ErrBusy]. Crons of
 // LangGraph's API may overlap with themselves, and can be changed and deleted at any time.
 type Tasks struct{ cfg TasksConfig }
 
@@ -104,7 +104,7 @@ func Cron(thread string) store.Cron {
 	return c
 }
 
-// What becomes of the thread of a run.
+// What happens to a run's thread.
 const (
 	keep   = "keep"
 	remove = "delete"
@@ -178,7 +178,7 @@ func (t *Tasks) Change(ctx context.Context, owner, id string, e Edit) (store.Cro
 	return c, err
 }
 
-// Pause stops a task from starting by itself.
+// Pause disables the automatic starts of a task.
 func (t *Tasks) Pause(ctx context.Context, owner, id string) (store.Cron, error) {
 	return t.Change(ctx, owner, id, Edit{Enabled: new(false)})
 }
@@ -188,8 +188,8 @@ func (t *Tasks) Resume(ctx context.Context, owner, id string) (store.Cron, error
 	return t.Change(ctx, owner, id, Edit{Enabled: new(true)})
 }
 
-// Run starts a task now, whatever its schedule says, paused ones too. Errors: store.ErrNotFound, [ErrBusy],
-// [ErrFailed], [ErrOff].
+// Run starts a task now, regardless of its schedule, even if paused. Errors: store.ErrNotFound, [ErrBusy], [ErrFailed],
+// [ErrOff].
 func (t *Tasks) Run(ctx context.Context, owner, id string) (store.CronRun, error) {
 	c, err := t.cfg.DB.Cron(ctx, owner, id)
 	if err != nil {
@@ -227,7 +227,7 @@ func (t *Tasks) rules() Rules {
 	return t.cfg.Rules()
 }
 
-// idle finds a cron of owner, or returns ErrBusy when it is a task whose run goes on.
+// idle returns a cron of owner, or ErrBusy for a task during its run.
 func (t *Tasks) idle(ctx context.Context, owner, id string) (store.Cron, error) {
 	c, err := t.cfg.DB.Cron(ctx, owner, id)
 	if err != nil || !c.Task {
@@ -240,7 +240,7 @@ func (t *Tasks) idle(ctx context.Context, owner, id string) (store.Cron, error) 
 	return c, err
 }
 
-// resolve replaces names in an edit by ids and refuses those that owner cannot use.
+// resolve replaces names in an edit with ids and refuses those that owner can't use.
 func (t *Tasks) resolve(ctx context.Context, owner string, e *Edit) error {
 	if e.Assistant != nil && t.cfg.Assistant != nil {
 		id, err := t.cfg.Assistant(ctx, owner, *e.Assistant)
@@ -277,7 +277,7 @@ func (t *Tasks) resolve(ctx context.Context, owner string, e *Edit) error {
 
 func refuse(part string, reason error) *Refusal { return &Refusal{Part: part, Err: reason} }
 
-// apply writes an edit into a cron and plans it anew if its times changed.
+// apply applies an edit to a cron and reschedules it if its times changed.
 func (e Edit) apply(c *store.Cron, now time.Time, r Rules) error {
 	if err := e.applyTexts(c, r); err != nil {
 		return err
@@ -319,7 +319,7 @@ func (e Edit) applyTexts(c *store.Cron, r Rules) (err error) {
 	return err
 }
 
-// applyEnd sets what becomes of a thread and of the result when a run ends.
+// applyEnd sets the handling of the thread and the result after a run.
 func (e Edit) applyEnd(c *store.Cron) error {
 	part := PartDeliver
 	if e.Deliver != nil {
@@ -380,7 +380,7 @@ func (e Edit) applyTimes(c *store.Cron, now time.Time, r Rules) (err error) {
 	return onceAhead(*c, retimed, e.Enabled != nil && *e.Enabled, now, r.MinOnceDelay)
 }
 
-// onceAhead refuses a single time that has passed, and a new one that is less than soonest ahead.
+// onceAhead rejects a single time that has passed, and a new one less than soonest ahead.
 func onceAhead(c store.Cron, retimed, resumed bool, now time.Time, soonest time.Duration) error {
 	if c.Kind != store.CronOnce || !retimed && !resumed {
 		return nil

@@ -27,13 +27,13 @@ type walk struct {
 	found  []Skill
 }
 
-// place tells skills of all sources from each other.
+// place identifies a skill across sources.
 func (s Skill) place() string {
 	return fmt.Sprint(s.Bundled, "/", s.Category, "/", s.Folder)
 }
 
-// discover finds the skills of a source. Those that have not changed since old are not read again.
-// Links are not followed: what they lead to may not be meant for agents.
+// discover finds the skills of a source. Unchanged ones are taken from old. Links are not followed, since their targets
+// may not be meant for agents.
 func (s source) discover(old map[string]Skill) ([]Skill, error) {
 	w := &walk{source: s, old: old}
 	err := w.folder(".", 0)
@@ -127,7 +127,7 @@ func list(fsys fs.FS, dir string) (out []entry, err error) {
 	return out, err
 }
 
-// odd is what can be said of files without reading them.
+// odd lists findings about files that don't require reading them.
 func odd(files []entry) (out []Finding) {
 	total := int64(0)
 	for _, f := range files {
@@ -153,7 +153,7 @@ func odd(files []entry) (out []Finding) {
 	return out[:min(len(out), maxFindings)]
 }
 
-// marked returns a digest of what changes when a file does.
+// marked returns a digest of the attributes that change with a file.
 func marked(files []entry) string {
 	h := sha256.New()
 	for _, f := range files {

@@ -15,16 +15,16 @@ import (
 	"fawn/agent/config/extensions"
 )
 
-// Options say where a Library keeps its files.
+// Options configure the files of a Library.
 type Options struct {
 	// Path is the folder with public and custom; it may change while the Library is in use.
 	Path func() string
 	// State is the path of extensions_config.json, which may change too.
 	State func() string
-	// Extensions is where that is kept; nil is the file at State.
+	// Extensions is the storage of the switches; nil is the file at State.
 	Extensions func() extensions.Place
-	// Push is called with custom skills and histories that have changed, as paths below Path, before a change counts as
-	// done: other servers have them, too. nil is for one that has no others.
+	// Push is called with changed custom skills and histories, as paths below Path, before a change completes, to
+	// distribute them to other servers. nil without others.
 	Push func(units ...string) error
 	// Shown is the folder that sandboxes show. The Library owns all that is in it.
 	Shown string
@@ -32,9 +32,9 @@ type Options struct {
 	Bundled fs.FS
 	// Tool is a program that stands in for the files called skilltool in bundled skills; "" leaves them.
 	Tool string
-	// Room is how many bytes may still be written where Shown is; known is false where that can't be told. nil is that.
+	// Room returns the bytes still available at Shown; known is false if unknown, as with nil.
 	Room func() (bytes int64, known bool)
-	// Log gets what concerns the owner; nil is the default.
+	// Log receives messages for the owner; nil is the default.
 	Log *slog.Logger
 }
 
@@ -48,7 +48,7 @@ func (o Options) place() extensions.Place {
 // Library is the skills of an installation. Its methods may be called by many goroutines.
 type Library struct {
 	o  Options
-	mu sync.Mutex // guards what follows, and the files below custom and Shown
+	mu sync.Mutex // guards the fields below, and the files below custom and Shown
 
 	built []Skill          // the bundled skills, which do not change
 	known map[string]Skill // by place
@@ -56,7 +56,7 @@ type Library struct {
 	state map[string]bool
 	torn  string            // why the state cannot be read
 	reads bool              // shows nothing
-	shown map[string]string // folder below Shown to the mark of what is there
+	shown map[string]string // folder below Shown to the mark of its content
 }
 
 // Open takes the folder to show into possession and looks at the skills for the first time.
@@ -74,8 +74,8 @@ func Open(o Options) (*Library, error) {
 	return l, l.Refresh()
 }
 
-// List returns all skills by name. Those that cannot be used are among them, with findings that say why; of several
-// with one name, only the one that counts.
+// List returns all skills by name, including unusable ones with their findings; of several with one name, only the
+// effective one.
 func (l *Library) List() ([]Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *Library) refresh() error {
 	return l.show(from)
 }
 
-// discover finds the skills of a source, those of the program only once.
+// discover finds the skills of a source; those bundled with the program only once.
 func (l *Library) discover(s source) ([]Skill, error) {
 	if s.bundled && l.built != nil {
 		return l.built, nil
@@ -197,8 +197,8 @@ func (l *Library) readState() {
 	}
 }
 
-// settle leaves one skill of each name and folder: earlier sources win, and in one source those
-// that can be used, then the first by folder.
+// settle keeps one skill per name and folder: earlier sources win, and within a source usable ones, then the first by
+// folder.
 func (l *Library) settle(all []Skill) []Skill {
 	slices.SortStableFunc(all, func(a, b Skill) int {
 		return cmp.Or(rank(a)-rank(b), strings.Compare(a.Folder, b.Folder))

@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Parse reads the text of a SKILL.md in a folder of that name. It takes what it can get and says
-// what is wrong with the rest, line by line; with a finding that is Bad the skill is of no use.
+// Parse reads the text of a SKILL.md in a folder of that name. It is lenient and reports problems line by line; a Bad
+// finding makes the skill unusable.
 func Parse(text []byte, folder string) Skill {
 	text, wide := narrow(text)
 	p := parser{skill: Skill{text: text}}
@@ -101,7 +101,7 @@ func invalidAt(text []byte) int {
 	return at
 }
 
-// breaks are ends of lines to YAML and to nobody else. As blanks they leave lines their numbers.
+// breaks are characters that only YAML treats as line ends. Replaced by blanks, they leave line numbers intact.
 var breaks = strings.NewReplacer("\r", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ")
 
 // split finds the lines of three dashes.
@@ -165,7 +165,7 @@ func (p *parser) mapping(top *yaml.Node) *yaml.Node {
 	return top
 }
 
-// load reads YAML; line and why say what is wrong with it.
+// load parses YAML; line and why describe an error.
 func load(text string) (top *yaml.Node, line int, why string) {
 	loader, err := yaml.NewLoader(strings.NewReader(text))
 	if err != nil {
@@ -203,7 +203,7 @@ var knownLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[ \t]+(?:name|description|license|version|author|compatibility|metadata|allowed[-_]tools):(?:[ \t]|$)`)
 })
 
-// quoteValues puts plain values in quotes, and says in which lines.
+// quoteValues quotes plain values and returns their lines.
 func quoteValues(front string) (string, []int) {
 	lines := strings.Split(front, "\n")
 	var changed []int
@@ -212,7 +212,7 @@ func quoteValues(front string) (string, []int) {
 		if m == nil {
 			continue
 		}
-		end := i + 1 // what is indented below goes on with the value
+		end := i + 1 // indented lines below continue the value
 		for end < len(lines) && strings.TrimLeft(lines[end], " \t") != lines[end] {
 			end++
 		}
@@ -220,7 +220,7 @@ func quoteValues(front string) (string, []int) {
 			continue
 		}
 		if slices.ContainsFunc(lines[i+1:end], func(l string) bool { return knownLine().MatchString(l) }) {
-			continue // a key of its own that stands too far in
+			continue // a separate key, indented too far
 		}
 		var words []string
 		for k, l := range lines[i:end] {
@@ -308,8 +308,8 @@ func (p *parser) text(key string, n *yaml.Node) string {
 	return strings.Join(strings.FieldsFunc(n.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
 }
 
-// tools returns a list of names, also one written as text with commas or blanks. A list that cannot be read allows
-// nothing: a skill must not do more than it says.
+// tools returns a list of names, also from text separated by commas or blanks. An unreadable list allows nothing: a
+// skill must not get more tools than declared.
 func (p *parser) tools(n *yaml.Node) []string {
 	out := []string{}
 	switch {
@@ -354,7 +354,7 @@ func splitTools(s string) (out []string) {
 	return out
 }
 
-// variable is what a secret may be called.
+// variable matches names of secrets.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`) })
 
 func (p *parser) secrets(n *yaml.Node) (out []Secret) {

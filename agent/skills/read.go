@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// Read returns all skills by name, as a Library has them, for those who only look: what is installed stays as it is.
-// With a folder to show, those that are on are shown there.
+// Read returns all skills by name like a Library, without changing the installed ones. With a folder to show, the
+// enabled ones are copied there.
 func Read(o Options) ([]Skill, error) {
 	l := Beside(o)
 	l.reads = o.Shown == ""
 	return l.List()
 }
 
-// common are words that say nothing of what a skill is for.
+// common are words too general to describe a skill's purpose.
 const common = " a an and are as at be but by can do file files for from has have how i if in into is it its make makes me my new of on or " +
 	"please that the their them then this to use uses used user want wants was what when which with you your "
 
@@ -58,8 +58,8 @@ func terms(text string) (out []string) {
 	return out
 }
 
-// Beside returns a Library for a program that installs beside a running server: it shows nothing, and sweeps nothing
-// away that the server is about to install.
+// Beside returns a Library for a program that installs while a server runs: it shows nothing and doesn't remove the
+// server's staged installations.
 func Beside(o Options) *Library {
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// maxScanned is how many bytes of a file are looked at.
+// maxScanned limits the scanned part of a file, in bytes.
 const maxScanned = 4 << 20
 
 // rule is something that a file of a skill should not hold.
@@ -107,7 +107,7 @@ func readHead(fsys fs.FS, name string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// scanName is what the name of a file says.
+// scanName checks the name of a file.
 func scanName(name string) []Finding {
 	base := strings.ToLower(path.Base(name))
 	switch {

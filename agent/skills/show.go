@@ -30,8 +30,8 @@ func (l *Library) clear() error {
 // aside returns where folders wait that are not shown yet, or not any more.
 func (l *Library) aside() string { return l.o.Shown + ".tmp" }
 
-// show makes the folder hold the enabled skills and nothing else. Whole folders come and go at
-// once, so nobody sees half a skill. One that cannot be copied is left out.
+// show makes the folder contain exactly the enabled skills. Folders appear and disappear atomically. Skills that can't
+// be copied are left out.
 func (l *Library) show(from map[string]fs.FS) error {
 	want := map[string]Skill{}
 	for _, s := range l.all {
@@ -57,7 +57,7 @@ func (l *Library) show(from map[string]fs.FS) error {
 	return nil
 }
 
-// hide takes a folder away, and those above it that are empty then.
+// hide removes a folder, and parents that become empty.
 func (l *Library) hide(at string) error {
 	if err := os.MkdirAll(l.aside(), 0o700); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is read. More than this is left out, and a finding says so.
+// Limits of reading. Anything beyond is skipped with a finding.
 const (
 	MaxText        = 256 << 10 // bytes of a SKILL.md
 	maxFront       = 64 << 10  // bytes of its front matter
@@ -23,7 +23,7 @@ const (
 // File is the name of the file that makes a folder a skill.
 const File = "SKILL.md"
 
-// Category says where a skill comes from.
+// Category is the origin of a skill.
 type Category string
 
 // Categories, which are names of folders too.
@@ -66,14 +66,14 @@ type Secret struct {
 	Optional bool
 }
 
-// Severity says what follows from a finding.
+// Severity is the consequence of a finding.
 type Severity string
 
 // Severities, the worst first.
 const (
 	Bad  Severity = "error"   // the skill cannot be used
 	Warn Severity = "warning" // it can be used, but not installed like this
-	Hint Severity = "note"    // something to know
+	Hint Severity = "note"    // for information
 )
 
 // Finding is something about a file of a skill.
@@ -93,7 +93,7 @@ func (f Finding) String() string {
 	return f.File + ": " + f.Text
 }
 
-// Path returns where a skill's text is inside the sandbox, whose skills are at root.
+// Path returns the path of a skill's text inside the sandbox, where root holds the skills.
 func (s Skill) Path(root string) string {
 	return root + "/" + string(s.Category) + "/" + s.Folder + "/" + File
 }

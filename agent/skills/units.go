@@ -24,7 +24,7 @@ func Units(folder string) (list []string) {
 	return list
 }
 
-// Sync calls pull, which brings what other servers have changed, and looks at it.
+// Sync calls pull, which applies changes of other servers, and rescans.
 func (l *Library) Sync(pull func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

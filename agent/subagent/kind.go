@@ -18,14 +18,14 @@ const General = "general-purpose"
 type Kind struct {
 	Name        string
 	Description string        // when to send one; its first line is told to models
-	Prompt      string        // what it is told about itself
+	Prompt      string        // its system prompt
 	Tools       []string      // the tools it may use, as far as the run has them; nil = all
 	Denied      []string      // tools it never has
 	Skills      []string      // the skills it may use, as far as its agent has them; nil = all
 	Model       string        // "" = that of the run
-	MaxTurns    int           // model calls before the one that ends its work
+	MaxTurns    int           // model calls before the final one
 	Timeout     time.Duration // from the start of its work
-	MaxTokens   int           // 0 = no limit of its own
+	MaxTokens   int           // 0 = no separate limit
 	WarnAt      float64       // part of MaxTokens at which it is warned
 }
 
@@ -54,8 +54,8 @@ func (k Kind) Choose(all []*agent.Tool, groups []string) []*agent.Tool {
 	})
 }
 
-// Learned returns the skills that a helper of this kind may use when its agent may use those of allowed. In both, nil
-// means all.
+// Learned returns the skills that a helper of this kind may use, given its agent's allowed ones. In both, nil means
+// all.
 func (k Kind) Learned(allowed []string) []string {
 	switch {
 	case k.Skills == nil:
@@ -66,7 +66,7 @@ func (k Kind) Learned(allowed []string) []string {
 	return slices.DeleteFunc(slices.Clone(k.Skills), func(name string) bool { return !slices.Contains(allowed, name) })
 }
 
-// FirstLine is what a model is told of a kind.
+// FirstLine returns the description of a kind for models.
 func (k Kind) FirstLine() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(k.Description), "\n")
 	return agent.Escape(agent.Head(line, 300))

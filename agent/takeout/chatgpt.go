@@ -84,10 +84,10 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 	return nil
 }
 
-// gptContent is what a message says and the files that belong to it.
+// gptContent is the text of a message and its files.
 func (r *reader) gptContent(m *gptMessage) (string, []File) {
 	if m.Content.Type != "text" && m.Content.Type != "multimodal_text" {
-		return "", nil // thoughts, calls of tools and what they printed
+		return "", nil // thoughts, calls of tools and their output
 	}
 	var texts []string
 	var files []File

@@ -25,7 +25,7 @@ type claudeMessage struct {
 	} `json:"files"`
 }
 
-// claude reads a conversation as a list of messages. Newer exports say what each follows.
+// claude parses a conversation from a list of messages. Newer exports include each message's parent.
 func claude(c *Conversation, rec *record) error {
 	var list []claudeMessage
 	if err := json.Unmarshal(rec.ChatMessages, &list); err != nil {

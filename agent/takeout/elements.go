@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// elements reads the values of a JSON list one by one, and passes over those that are too large to be held. Whether a value
-// is valid is for others to check.
+// elements reads the values of a JSON list one by one and skips oversized ones. The values aren't validated.
 type elements struct {
 	in    *bufio.Reader
 	at    int64 // bytes that were read
@@ -55,8 +54,8 @@ func ended(err error) error {
 	return err
 }
 
-// next returns the next value: of a list, whose end is neither raw nor large, or the only one. Of a large one there is
-// nothing.
+// next returns the next value: of a list, at whose end neither raw nor large is set, or the only one. An oversized
+// value has no content.
 func (e *elements) next(list bool) (raw []byte, large bool, err error) {
 	b, err := e.peek()
 	if err != nil {
@@ -109,7 +108,7 @@ type value struct {
 	text, backslash bool // in a string, behind a backslash
 }
 
-// take looks at what comes next and says how much of it belongs to the value, and whether that ends there.
+// take returns how much of the input belongs to the value, and whether the value ends there.
 func (v *value) take(p []byte) (n int, done bool) {
 	for i := 0; i < len(p); i++ {
 		if v.backslash {

@@ -161,7 +161,7 @@ func (r *reader) chats(from io.Reader) error {
 	return r.judge()
 }
 
-// judge tells a list of nothing known from an export. An empty list is one.
+// judge distinguishes an export from a list of unknown things. An empty list is an export.
 func (r *reader) judge() error {
 	if !r.known && r.bad.Count > 0 {
 		return ErrFormat

@@ -25,7 +25,7 @@ func branch(parents map[string]string, leaf string) (way []string, others int) {
 	return way, others
 }
 
-// say adds a message, or goes on with the answer before.
+// say adds a message, or continues the previous answer.
 func (c *Conversation) say(m Message) {
 	if m.Text == "" && len(m.Files) == 0 {
 		return

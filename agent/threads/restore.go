@@ -98,8 +98,7 @@ func Restore(ctx context.Context, db *store.DB, t store.Thread,
 	return left, nil
 }
 
-// RestoreRun writes down what another server's run of a thread took. It has no events. A run that
-// did not end there has failed.
+// RestoreRun records another server's run of a thread, without events. A run that didn't end there has failed.
 func RestoreRun(ctx context.Context, db *store.DB, thread, owner string, past PastRun) error {
 	u := recorder.Usage{Input: past.Input, Output: past.Output, Total: past.Total, Calls: past.Calls}
 	if past.Total > 0 {

@@ -24,8 +24,7 @@ func writing(t *agent.Tool) *agent.Tool {
 	return t
 }
 
-// named returns the files in the arguments of a call. What cannot be read names none: the tool itself says what is
-// wrong.
+// named returns the files in a call's arguments. Unreadable arguments name none; the tool reports their errors.
 func named(c agent.ToolCall) []string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(c.Args, &args) != nil {

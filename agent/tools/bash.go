@@ -18,8 +18,8 @@ var bashText string
 // GroupBash is the group of the tool that runs commands.
 const GroupBash = "bash"
 
-// ExitCodeKey is where the message of a command that failed by itself has its exit code,
-// which the text of the result alone cannot tell from what the command printed.
+// ExitCodeKey is the key in a failed command's message for its exit code, which the text alone can't distinguish from
+// printed output.
 const ExitCodeKey = "exit_code"
 
 type bashArgs struct {
@@ -76,8 +76,8 @@ func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder f
 	return tool
 }
 
-// ran words what became of a command. One that failed by itself is a plain result: its
-// exit code is what the model asked for. note says where output is that the result lacks.
+// ran describes the result of a command. A failing command is a plain result, because the model asked for its exit
+// code. note gives the path of omitted output.
 func ran(res sandbox.ExecResult, note string) agent.Result {
 	var parts []string
 	if out := strings.TrimRight(string(res.Output), "\n"); strings.TrimSpace(out) != "" {
@@ -112,7 +112,7 @@ func ran(res sandbox.ExecResult, note string) agent.Result {
 	return r
 }
 
-// notRun tells the model why there is no result. What it cannot help stays an error.
+// notRun tells the model why there is no result. Errors beyond the model's control stay errors.
 func notRun(ctx context.Context, err error) (agent.Result, error) {
 	var missing *sandbox.UnavailableError
 	switch {

@@ -17,7 +17,7 @@ import (
 	"fawn/uploads"
 )
 
-// documentWait is how long read_file waits until a document is converted.
+// documentWait limits read_file's wait for a conversion.
 const documentWait = 2 * time.Minute
 
 // textOf finds the Markdown of an upload that is a document, and waits until there is one. A
@@ -54,8 +54,8 @@ func (s *set) textOf(ctx context.Context, f *files.Files, thread, name string) (
 	}
 }
 
-// document opens the text of a document in place of the document, which file is open for. Files
-// that are text stay what they are. Without a file the result says why.
+// document opens the converted text of a document instead of the open file. Text files are returned as they are.
+// Without a file, the result has the reason.
 func (s *set) document(ctx context.Context, f *files.Files, thread string, file *os.File,
 	a readFileArgs) (*os.File, agent.Result, error) {
 	head := make([]byte, 8<<10)

@@ -19,11 +19,11 @@ const SkillManage = "skill_manage"
 //go:embed skill_manage.md
 var skillManageText string
 
-// SkillRules say what an agent may write.
+// SkillRules limit an agent's changes of skills.
 type SkillRules struct {
 	Library *skills.Library
 	Allowed []string // names the agent may have; nil allows all
-	Scan    bool     // fixed rules for what files may hold
+	Scan    bool     // apply the content rules
 	// Judge asks a model about a text, and whether it can be run matters to it. An error is a reason
 	// to refuse.
 	Judge func(ctx context.Context, t *agent.Turn, skill, file, text string, runs bool) (skills.Scan, error)
@@ -61,7 +61,7 @@ func ManageSkills(rules SkillRules) *agent.Tool {
 	})
 }
 
-// act does what was asked and says what has become of it.
+// act performs the operation and describes the result.
 func (r SkillRules) act(ctx context.Context, t *agent.Turn, a skillArgs) (string, error) {
 	by := skills.Edit{Author: "agent", Thread: t.ThreadID, Scan: r.Scan, Action: a.Action}
 	file := path.Clean("/" + a.Path)[1:]

@@ -18,7 +18,7 @@ import (
 // ToolSearch is the name of the tool that finds hidden tools.
 const ToolSearch = "tool_search"
 
-// maxFound is how many tools a search gives, unless they are named.
+// maxFound limits the results of a search, except for named tools.
 const maxFound = 5
 
 //go:embed tool_search.md

@@ -28,7 +28,7 @@ import (
 	"fawn/agent/skills"
 )
 
-// objectCache is how many bytes of a repository's objects are kept in memory.
+// objectCache limits the memory for a repository's objects, in bytes.
 const objectCache = 16 << 20
 
 // clone writes the archive of a skill in a repository: its newest commit is fetched, nothing older.
@@ -180,7 +180,7 @@ func (s Source) find(refs *packp.AdvRefs) (plumbing.Hash, string, error) {
 	return plumbing.ZeroHash, "", refuse("the repository has no branch or tag called %s", shorten(s.Ref))
 }
 
-// lookUp returns the commit of a branch or a tag; "" is where HEAD is.
+// lookUp returns the commit of a branch or tag; "" is HEAD.
 func lookUp(refs *packp.AdvRefs, name string) (plumbing.Hash, bool) {
 	if name == "" {
 		if refs.Head == nil {
@@ -308,7 +308,7 @@ func skillIn(ctx context.Context, tree *object.Tree, folder string) (*object.Tre
 		found[0], shortenTo(strings.Join(found, ", "), 800), more)
 }
 
-// archiveTree writes the files of a folder. Links are passed on, for the Library to tell of.
+// archiveTree writes the files of a folder. Links are included, so that the Library can report them.
 func archiveTree(ctx context.Context, tree *object.Tree, out io.Writer) error {
 	z := zip.NewWriter(out)
 	files := 0

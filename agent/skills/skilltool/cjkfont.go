@@ -19,7 +19,7 @@ var machineFont = sync.OnceValue(func() *sfnt.Font {
 	for _, dir := range fontFolders() {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
-				return nil // what can't be read has no fonts
+				return nil // unreadable files have no fonts
 			}
 			if d.IsDir() && strings.Count(path, string(filepath.Separator))-strings.Count(dir, string(filepath.Separator)) > 5 {
 				return fs.SkipDir

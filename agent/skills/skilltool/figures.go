@@ -83,7 +83,7 @@ func (c *chart) vector() ([]byte, error) {
 	return one.bytes()
 }
 
-// alt reports what the chart shows, for those who can't see it.
+// alt describes the chart for people who can't see it.
 func (c *chart) alt() string {
 	if c.title != "" {
 		return c.title
@@ -102,7 +102,7 @@ const (
 	middle
 )
 
-// sides are how the columns of a table stand: as the Markdown says; else numbers to the right.
+// sides returns the alignment of a table's columns: from the Markdown, else numbers to the right.
 func (b *block) sides() []int {
 	out := make([]int, len(b.rows[0]))
 	copy(out, b.align)
@@ -151,7 +151,7 @@ func figureCell(s string) bool {
 	return letters <= 4
 }
 
-// columnShares share the width of a table by what its columns hold, in characters: none takes less than a part.
+// columnShares divides the width of a table by the columns' content in characters, with a minimum share.
 func columnShares(rows [][][]span) []float64 {
 	out := make([]float64, len(rows[0]))
 	sum := 0.0

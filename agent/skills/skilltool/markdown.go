@@ -31,7 +31,7 @@ type doc struct {
 	blocks        []block
 }
 
-// kind says what a block is.
+// kind is the type of a block.
 type kind int
 
 const (
@@ -52,12 +52,12 @@ type block struct {
 	quote   bool
 	spans   []span
 	ordered bool
-	list    int // which list an item belongs to; those of two lists differ
+	list    int // number of an item's list
 	number  int // of an ordered item; 0 continues the one before
 	text    string
 	rows    [][][]span // the first is the head
-	align   []int      // sides of its columns, where the Markdown says them
-	said    []bool     // the Markdown says the side of a column, also the usual one
+	align   []int      // alignment of its columns, where specified
+	said    []bool     // columns with an explicit alignment, including the default
 	pic     *pic
 	graph   *chart
 }
@@ -259,7 +259,7 @@ func (r *reader) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spans returns the text of a block; look is that of what is around it.
+// spans returns the text of a block; look is the surrounding style.
 func (r *reader) spans(n ast.Node, look span) (out []span) {
 	put := func(s string) {
 		look := look
@@ -330,7 +330,7 @@ func plain(spans []span) string {
 	return b.String()
 }
 
-// beside returns the place of a file that the document names.
+// beside returns the path of a file referenced by the document.
 func (d *doc) beside(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -338,7 +338,7 @@ func (d *doc) beside(name string) string {
 	return filepath.Join(d.dir, name)
 }
 
-// picture reads a picture beside the document.
+// picture reads an image next to the document.
 func (d *doc) picture(name, alt string) (*pic, error) {
 	if strings.Contains(name, "://") || strings.HasPrefix(name, "data:") {
 		return nil, fmt.Errorf("picture %.80s: only files can be shown; load it first", name)

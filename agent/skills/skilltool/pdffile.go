@@ -75,7 +75,7 @@ type letter struct {
 	bold bool
 }
 
-// perFont is how many letters a font of drawings has: their codes are bytes.
+// perFont limits the letters of a drawing font, whose codes are bytes.
 const perFont = 250
 
 type pdfImage struct {
@@ -452,7 +452,7 @@ func escapePDF(s string) string {
 	return b.String()
 }
 
-// font adds a font and what belongs to it.
+// font adds a font with its objects.
 func (f *pdfFile) font(o *objects, i int) int {
 	if i >= gothic {
 		name, order, cmap := "STSong-Light", "GB1", "UniGB-UCS2-H"

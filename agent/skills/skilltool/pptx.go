@@ -157,7 +157,7 @@ func lines(list []block, width float64, size int) int {
 	return n
 }
 
-// size returns the largest letters with which text fits; where none do, it says so.
+// size returns the largest font size at which text fits; if none does, it reports that.
 func (sh *sheet) size(list []block, at box) int {
 	for size := 24; size >= 12; size -= 2 {
 		if float64(lines(list, at.w, size)*size)*1.35 <= at.h {
@@ -241,7 +241,7 @@ func (sh *sheet) runs(spans []span, size int, bold bool) {
 	}
 }
 
-// thing adds what is not text.
+// thing adds an object other than text.
 func (sh *sheet) thing(b block, at box) error {
 	switch b.kind {
 	case picture:

@@ -13,13 +13,13 @@ import (
 	_ "modernc.org/sqlite" // answers the queries
 )
 
-// maxShown is how many rows of an answer are written out.
+// maxShown limits the rows of an answer.
 const maxShown = 50
 
 // queryTime bounds one query.
 const queryTime = 5 * time.Minute
 
-// tableName is what a query calls a table.
+// tableName is the name of a table in queries.
 func tableName(file, sheet string, several bool) string {
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if several {
