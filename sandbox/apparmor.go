@@ -18,7 +18,7 @@ func AppArmorProfile() string {
 	return AppArmorProfileOf(path)
 }
 
-// AppArmorProfileOf is that for the program at a path.
+// AppArmorProfileOf returns the profile for the program at a path.
 func AppArmorProfileOf(path string) string {
 	return fmt.Sprintf("abi <abi/4.0>,\nprofile fawn %s flags=(unconfined) {\n  userns,\n}\n", path)
 }

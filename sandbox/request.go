@@ -20,7 +20,7 @@ const (
 	maxEnvBytes   = 1 << 20
 )
 
-// Validate reports what is wrong with a request, for the model.
+// Validate returns the error of a request, worded for the model.
 func (r ExecReq) Validate() error {
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrRequest}, a...)...)
@@ -81,7 +81,7 @@ func ValidVariable(name string) error {
 	return nil
 }
 
-// ValidateApart explains why what only sandboxes of namespaces can do cannot be done.
+// ValidateApart returns the reason why features limited to namespaces aren't available.
 func (r ExecReq) ValidateApart(provider string) error {
 	if provider != ProviderNamespace {
 		return fmt.Errorf("%w: a sandbox of the kind %q has neither streams nor policies of its own for a command",
@@ -96,7 +96,7 @@ func (r ExecReq) ValidateApart(provider string) error {
 	return r.Apart.Validate()
 }
 
-// CloseEnds lets go of the streams that came with a request; closing them again does nothing.
+// CloseEnds closes the request's streams; it is idempotent.
 func (r ExecReq) CloseEnds() {
 	for _, f := range []*os.File{r.In, r.Out} {
 		if f != nil {

@@ -2,9 +2,9 @@ package changes
 
 import "path"
 
-// Limits of what is looked at and kept.
+// Limits of examined and stored data.
 const (
-	// MaxFiles is how many files a record lists.
+	// MaxFiles limits the files of a record.
 	MaxFiles = 200
 	// MaxText is the largest text of which versions are kept, in bytes.
 	MaxText = 256 << 10
@@ -18,10 +18,10 @@ const (
 	maxPath    = 1024     // longer ones are left out
 )
 
-// Status is what has become of a file.
+// Status is the kind of a file's change.
 type Status string
 
-// What becomes of files.
+// Kinds of changes.
 const (
 	Created  Status = "created"
 	Modified Status = "modified"
@@ -42,14 +42,14 @@ const (
 	Link      Reason = "symlink"
 )
 
-// Record is what a run did to the files of its thread.
+// Record lists a run's changes to its thread's files.
 type Record struct {
 	Version int     `json:"version"`
 	Summary Summary `json:"summary"`
 	Files   []File  `json:"files"`
 }
 
-// Summary counts a record. Truncated says that there is more than it lists or saw.
+// Summary counts a record's changes. Truncated means that the record is incomplete.
 type Summary struct {
 	Created   int  `json:"created"`
 	Modified  int  `json:"modified"`

@@ -18,13 +18,13 @@ import (
 	"fawn/sandbox/files"
 )
 
-// snapshotName is the file with what is known of a thread's files.
+// snapshotName is the file with the last snapshot of a thread's files.
 const snapshotName = "snapshot"
 
-// coarse is how long after a snapshot a file may change with the times that it had.
+// coarse is the time after a snapshot in which a change may leave timestamps equal.
 const coarse = int64(50 * time.Millisecond)
 
-// snapshot is how the files of a thread were at some time.
+// snapshot is the state of a thread's files at some time.
 type snapshot struct {
 	Run   string // the run that works since then, "" after its end
 	At    int64  // when it began to be taken
@@ -54,7 +54,7 @@ func (s state) same(o state) bool {
 	return s.sameStat(o)
 }
 
-// load reads the last snapshot; one that is not there or cannot be read is empty.
+// load reads the last snapshot; a missing or unreadable one is empty.
 func load(root *os.Root) snapshot {
 	s := snapshot{Files: map[string]state{}}
 	data, err := root.ReadFile(snapshotName)
@@ -124,7 +124,7 @@ func (w *work) roots() []string {
 	return []string{files.Outputs, files.Workspace}
 }
 
-// read fills in what only the content tells, and keeps a version of it.
+// read fills in the fields that depend on a file's content, and stores a version of it.
 func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
 	switch {
 	case s.Link:
@@ -155,7 +155,7 @@ func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
 	}
 }
 
-// sensitive tells names that files with secrets have. Nothing of those is kept.
+// sensitive matches names of files that usually hold secrets. Their content is never stored.
 func sensitive(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	return strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "id_rsa") ||

@@ -28,7 +28,7 @@ import (
 // defaultImage is small and has bash.
 const defaultImage = "debian:stable-slim"
 
-// Labels of containers: whose data folder they serve, and which process.
+// Labels of containers: their data folder and server process.
 const (
 	labelOwner  = "fawn.owner"
 	labelServer = "fawn.server"
@@ -82,8 +82,7 @@ func (d *provider) start(ctx context.Context, thread string, p sandbox.Policy) (
 	return b, nil
 }
 
-// errEngine is what went wrong at a step of the engine; its words are in the
-// detail, since they may name paths.
+// errEngine is the failure of an engine's step; the engine's message is in the detail, since it may contain paths.
 var errEngine = errors.New("the container engine refused")
 
 // engineStep makes an error of a step that the engine did not take.
@@ -140,7 +139,7 @@ func (d *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	return b, err
 }
 
-// emptyFolder makes a folder that nobody may read or write.
+// emptyFolder creates a folder without any permissions.
 func emptyFolder(dir string) (string, error) {
 	if err := os.Mkdir(dir, 0); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make empty folder: %w", err)
@@ -163,7 +162,7 @@ func (d *provider) openProxy(thread string, p sandbox.Policy) (*proxySocket, err
 	return s, nil
 }
 
-// proxySocket is where the proxy listens for one container.
+// proxySocket is the proxy's socket for one container.
 type proxySocket struct {
 	path     string
 	listener net.Listener
@@ -191,8 +190,7 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// hostPath is what the engine calls a path, which differs where the server is
-// in a container itself.
+// hostPath returns the engine's path, which differs if the server is in a container.
 func (d *provider) hostPath(path string) (string, error) {
 	path, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -255,8 +253,7 @@ func serverMark(pid int) string {
 	return strconv.Itoa(pid) + "-" + f[19]
 }
 
-// reap ends the containers of servers that are gone. Others of this data folder
-// may be those of a server that runs.
+// reap ends the containers of servers that are gone. Others with this data folder may belong to a running server.
 func (d *provider) reap(ctx context.Context, eng *engine, owner string) {
 	var all []struct {
 		Id     string

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// apiOldest is the first version of the engine's interface that has all that
-	// is used here, and apiNewest the last one that it was written for.
+	// apiOldest is the first version of the engine's API with all features used here, and apiNewest the last one this
+	// code was written for.
 	apiOldest, apiNewest = 41, 51
 
-	// engineTime is how long the engine may take for a request.
+	// engineTime limits a request to the engine.
 	engineTime = time.Minute
-	// pullTime is how long it may take to fetch an image.
+	// pullTime limits the download of an image.
 	pullTime = 30 * time.Minute
-	// removeTime is how long it may refuse to remove a container.
+	// removeTime limits the retries of removing a container.
 	removeTime = 10 * time.Second
-	// maxAnswer bounds what it answers, in bytes.
+	// maxAnswer limits a response, in bytes.
 	maxAnswer = 8 << 20
 )
 
@@ -40,7 +40,7 @@ type engine struct {
 	about  engineInfo
 }
 
-// engineInfo is what an engine says about itself.
+// engineInfo is an engine's description of itself.
 type engineInfo struct {
 	OSType, Architecture, ServerVersion, CgroupVersion string
 	MemoryLimit, PidsLimit                             bool
@@ -130,10 +130,10 @@ func openEngine(ctx context.Context, configured string) (*engine, error) {
 	return nil, errors.Join(tried...)
 }
 
-// close gives up connections that nobody uses.
+// close closes idle connections.
 func (e *engine) close() { e.client.CloseIdleConnections() }
 
-// greet agrees on a version and asks what the engine can do.
+// greet negotiates the API version and reads the engine's capabilities.
 func (e *engine) greet(ctx context.Context) error {
 	var v struct {
 		ApiVersion, MinAPIVersion string
@@ -230,8 +230,8 @@ func (e *engine) send(ctx context.Context, method, path string, in any, header h
 	return resp, nil
 }
 
-// hijack makes a request whose connection then belongs to a process in a
-// container, both ways. The caller closes it.
+// hijack makes a request and returns its connection to a process in a container, in both directions. The caller closes
+// it.
 func (e *engine) hijack(ctx context.Context, path string, in any) (io.ReadWriteCloser, error) {
 	// The connection outlives ctx, which is for the request only.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -252,7 +252,7 @@ func (e *engine) hijack(ctx context.Context, path string, in any) (io.ReadWriteC
 	return &hijacked{conn, cancel}, nil
 }
 
-// hijacked releases what belongs to the request when it is closed.
+// hijacked releases the request's resources when it is closed.
 type hijacked struct {
 	io.ReadWriteCloser
 	cancel context.CancelFunc
@@ -297,8 +297,8 @@ func (e *engine) pull(ctx context.Context, image string) error {
 	}
 }
 
-// remove ends a container with all in it. One that is gone already is fine; one
-// that is about to go is asked for again, since engines may stop on the way.
+// remove kills and removes a container. A missing one is no error; one being removed is requested again, since engines
+// may stop halfway.
 func (e *engine) remove(ctx context.Context, id string) error {
 	for end := time.Now().Add(removeTime); ; {
 		err := e.call(ctx, http.MethodDelete, "/containers/"+id+"?force=1&v=1", nil, nil)

@@ -19,7 +19,7 @@ import (
 
 func urlEscape(s string) string { return url.QueryEscape(s) }
 
-// containerLaunch is what the start of a container needs to know.
+// containerLaunch holds the parameters of a container's start.
 type containerLaunch struct {
 	image, init, thread string
 	empty               string // a folder with nothing in it, to cover others
@@ -35,7 +35,7 @@ type containerLaunch struct {
 	release             func() // called when the container is gone
 }
 
-// discard gives back what was taken for a container that did not start.
+// discard releases the resources of a container that didn't start.
 func (l *containerLaunch) discard() {
 	l.closeProxy()
 	l.release()
@@ -100,9 +100,8 @@ type ulimit struct {
 	Soft, Hard int64
 }
 
-// container describes one that may do as little as commands can live with. The
-// engine's own filter of system calls stays in force, and its socket is never
-// shown.
+// container returns the most restrictive configuration that commands work with. The engine's own seccomp filter stays
+// active, and its socket is never mounted.
 func (l *containerLaunch) container() (container, error) {
 	p := l.policy
 	mounts, err := l.mounts()
@@ -124,13 +123,12 @@ func (l *containerLaunch) container() (container, error) {
 		h.NetworkMode = "host"
 	}
 	if limits.Pids > 0 {
-		// The limit counts threads, and those of what watches over a command are not
-		// the command's.
+		// The limit counts threads; those of the supervising processes aren't the command's.
 		h.PidsLimit = limits.Pids + sparePids
 	}
 	own := int64(0)
 	if l.user != os.Getuid() {
-		// Nobody else's processes count.
+		// No other processes count.
 		own = h.PidsLimit
 	}
 	for name, n := range map[string]int64{"fsize": limits.FileSize, "nofile": limits.OpenFiles,
@@ -174,8 +172,8 @@ func size(n int64) string {
 	return fmt.Sprintf(",size=%d", n)
 }
 
-// mounts returns the folders of the thread and what the owner shows, but nothing of the host's programs, in whose place
-// the image stands. Secrets below a folder are covered.
+// mounts returns the thread's folders and the owner's binds, but no programs of the host, which the image replaces.
+// Secrets below a folder are covered.
 func (l *containerLaunch) mounts() ([]containerMount, error) {
 	var all []containerMount
 	add := func(b jail.Bind) error {

@@ -52,7 +52,7 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 		need := 4 + int(message[1])<<16 + int(message[2])<<8 + int(message[3])
 		switch {
 		case need > helloLimit || len(message) > need:
-			// A client has nothing more to say before the server's answer.
+			// Clients send nothing more before the server's answer.
 			return nil, "", errHello
 		case len(message) == need:
 			name, err = serverName(message[4:])

@@ -49,7 +49,7 @@ func closedPort(host string, port int, l Limits) *denial {
 			strings.Join(open, ", "))}
 }
 
-// closedAddress reports what kind of address a host has, never which.
+// closedAddress describes the kind of a host's address without revealing it.
 func closedAddress(host string, err error) *denial {
 	reason := "not a public address"
 	if refused := (*netguard.Refused)(nil); errors.As(err, &refused) {

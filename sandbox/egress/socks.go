@@ -48,8 +48,7 @@ func (s *session) socks(ctx context.Context) {
 	}
 }
 
-// readSocks agrees on no authentication and reads what to connect to. The code
-// is that of the answer; 255 means that there is to be none.
+// readSocks negotiates no authentication and reads the target. code is the reply's; 255 means no reply.
 func (s *session) readSocks() (host string, port int, code byte) {
 	const silent, failed, badCommand, badAddress = 255, 1, 7, 8
 	greeting := make([]byte, 2)
@@ -123,7 +122,7 @@ func (s *session) answerSocks(code byte) bool {
 	if code == 255 {
 		return false
 	}
-	// The address is that of the proxy's end, which is nobody's business.
+	// The bound address is the proxy's, which clients needn't know.
 	_, err := s.flow.client.Write([]byte{socksVersion, code, 0, socksIPv4, 0, 0, 0, 0, 0, 0})
 	if err != nil || code != 0 {
 		s.linger()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// decomposed returns the path of what has the same name as p with its accents as characters of their own, as Macs write
-// names and archives from there bring them; empty where there is none.
+// decomposed returns the path of an existing file named like p with decomposed accents, as written by macOS; empty
+// without one.
 func (f *Files) decomposed(p string) string {
 	name := path.Base(p)
 	if norm.NFD.IsNormalString(name) {
@@ -18,8 +18,8 @@ func (f *Files) decomposed(p string) string {
 	return f.besides(path.Dir(p), func(other string) bool { return norm.NFC.String(other) == name })
 }
 
-// converted returns the path of the Markdown that was made of the upload w.docx, where somebody asks for w.md, which is
-// its name in DeerFlow; empty where several could be meant.
+// converted returns the path of the Markdown converted from the upload w.docx for a request of w.md, its name in
+// DeerFlow; empty if ambiguous.
 func (f *Files) converted(p string) string {
 	stem, ok := strings.CutSuffix(path.Base(p), ".md")
 	if !ok || stem == "" || path.Dir(p) != Uploads {

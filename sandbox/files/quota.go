@@ -17,7 +17,7 @@ import (
 const (
 	// Counting may take this part of the time at most.
 	countShare = 20
-	// Unseen is how much may be written since the last count before it is made again, in bytes.
+	// Unseen is the number of bytes written after which the usage is counted again.
 	Unseen = 64 << 20
 	// CountTime bounds a count that a command waits for.
 	CountTime = 2 * time.Second
@@ -25,12 +25,11 @@ const (
 	maxNesting = 256
 )
 
-// ErrNesting is a tree nested too deeply to be counted.
+// ErrNesting means that a tree is nested too deeply to be counted.
 var ErrNesting = errors.New("folders are nested too deeply")
 
-// Quota knows how much the files of threads take up. Counting takes a walk over
-// all of them, so it remembers the last answer and what was written since. All
-// methods may be called by many goroutines.
+// Quota tracks the storage used by threads. Counting walks all files, so it caches the result and adds later writes. It
+// is safe for concurrent use.
 type Quota struct {
 	limit  atomic.Int64
 	mu     sync.Mutex
@@ -67,7 +66,7 @@ func (q *Quota) Full() (n int) {
 	return n
 }
 
-// Meter is that of a thread.
+// Meter returns a thread's meter.
 func (q *Quota) Meter(thread string) *Meter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,7 +78,7 @@ func (q *Quota) Meter(thread string) *Meter {
 	return m
 }
 
-// Forget drops what is known about a thread.
+// Forget drops a thread's cached usage.
 func (q *Quota) Forget(thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -107,7 +106,7 @@ func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error
 	return nil
 }
 
-// reserve returns the part of a quota that is left to what is written on purpose.
+// reserve returns the part of a quota reserved for deliberate writes.
 func reserve(limit int64) int64 { return min(max(limit/20, 1<<20), limit/2) }
 
 // room returns how much may be written without touching the reserve.
@@ -155,8 +154,7 @@ func (m *Meter) Last() (used int64, deep bool) {
 	return m.used + m.gone, m.deep
 }
 
-// Count returns bytes on the disk, as of now or, where counting takes long, of
-// a moment ago.
+// Count returns the bytes on disk: the current value, or a recent one if counting takes long.
 func (m *Meter) Count(ctx context.Context, d Dirs, thread string) (int64, error) {
 	free, _ := FreeSpace(d.Above())
 	m.mu.Lock()
@@ -199,8 +197,8 @@ func (m *Meter) Recount(ctx context.Context, d Dirs, thread string) (int64, erro
 	return used + m.gone, err
 }
 
-// Usage counts what the files of a thread, their former versions, its home and its temporary
-// files take up on the disk, in bytes. It does not follow links and stops with the context's error.
+// Usage counts the disk usage in bytes of a thread's files, their former versions, its home and its temporary files. It
+// doesn't follow links and stops with the context's error.
 func (d Dirs) Usage(ctx context.Context, thread string) (int64, error) {
 	base, err := d.Folder(thread)
 	if err != nil {

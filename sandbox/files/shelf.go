@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// The files of a project are kept as the uploads of a thread that nobody can have, so that they are converted,
-// searched, counted and stored as those are. Its threads see them at [Project].
+// The files of a project are stored as the uploads of a reserved thread, so they are converted, searched, counted and
+// stored like those. Its threads see them at [Project].
 const (
 	shelfPrefix = "project."
-	shelves     = "projects" // the folder beside threads/
+	shelves     = "projects" // the folder next to threads/
 )
 
-// Shelf is where the files of a project are.
+// Shelf is the location of a project's files.
 type Shelf struct {
 	ID    string // "project." and the project's id, for [Dirs.Folder]; "" for a thread that is in none
 	Write bool   // whether the thread may change them
@@ -32,7 +32,7 @@ type shelfRoot struct {
 	mu      sync.Mutex
 	known   bool     // guarded by mu, as all below
 	shelf   Shelf    // once it is known
-	root    *os.Root // what is seen at Project
+	root    *os.Root // the root shown at Project
 	release func()
 	done    bool
 }
@@ -44,7 +44,7 @@ func (f *Files) Shelf() (Shelf, error) {
 	return f.shelf.find()
 }
 
-// find is for who has mu.
+// find must be called with mu held.
 func (s *shelfRoot) find() (Shelf, error) {
 	if !s.known {
 		shelf, err := s.dirs.shelfOf(s.thread)
@@ -179,8 +179,8 @@ func (d Dirs) ProjectFolder(thread string) (dir string, write bool, err error) {
 	return dir, shelf.Write, err
 }
 
-// Where the server is root, commands of each thread run as a user of their own. Folders above a shelf are closed to
-// all of them, so what lies in it can be open to all: a sandbox shows one shelf, and lets it be written to or not.
+// A root server runs each thread's commands as a separate user. The folders above a shelf are closed to all of them, so
+// its content can be open to all: a sandbox mounts one shelf, read-only or writable.
 func asOthers() bool { return os.Geteuid() == 0 }
 
 const (
@@ -212,7 +212,7 @@ func makeOpen(root *os.Root, rel string) error {
 	return nil
 }
 
-// openTree lets all users read and write what is below a shelf.
+// openTree makes everything below a shelf readable and writable for all users.
 func openTree(dir string) error {
 	if !asOthers() {
 		return nil

@@ -40,10 +40,10 @@ const (
 // none stands for an argument that a call does not have.
 const none = -1
 
-// metadataCall says which argument of a system call is what.
+// metadataCall describes the arguments of a system call.
 type metadataCall struct {
 	kind            int
-	dir, path, args int // the descriptor, the path, and the first of those that say what changes
+	dir, path, args int // the descriptor, the path, and the first argument of the change
 	flags           int
 	fixed           uint64 // flags of a call that has no argument for them
 	times           int
@@ -83,9 +83,8 @@ func MetadataCalls() (numbers []uint32) {
 	return numbers
 }
 
-// metadata carries out changes of metadata for commands that run as the user of the server:
-// what they may change is in their folders, but their user owns more. It opens what a path leads
-// to, looks where that is, and changes what it has opened.
+// metadata performs metadata changes for commands that run as the server's user, which owns more than their folders. It
+// opens the target of a path, checks its location, and changes the opened file.
 type metadata struct {
 	folders []string
 	calls   map[uint32]metadataCall
@@ -103,8 +102,8 @@ func (s *setup) sendListener(fd int) error {
 	return unix.Sendmsg(metadataFD, []byte(strings.Join(folders, "\x00")), unix.UnixRights(fd), nil, 0)
 }
 
-// serveMetadata takes the listener from setup, if it sends one, and answers until nobody is
-// left who asks. Without it the kernel refuses the calls.
+// serveMetadata receives the listener from setup, if it sends one, and answers until all callers are gone. Without it
+// the kernel denies the calls.
 func serveMetadata(socket int) {
 	buf, rights := make([]byte, maxFolders), make([]byte, unix.CmsgSpace(4))
 	n, nr, _, _, err := unix.Recvmsg(socket, buf, rights, unix.MSG_CMSG_CLOEXEC)
@@ -122,7 +121,7 @@ func serveMetadata(socket int) {
 	}
 	m := metadata{calls: metadataCalls()}
 	for _, folder := range strings.Split(string(buf[:n]), "\x00") {
-		// The kernel tells names of files by their real paths.
+		// The kernel reports real paths.
 		if fd, err := unix.Open(folder, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 			if name, err := os.Readlink(descriptor(fd)); err == nil {
 				m.folders = append(m.folders, name)
@@ -130,7 +129,7 @@ func serveMetadata(socket int) {
 			_ = unix.Close(fd)
 		}
 	}
-	// Where /proc is that of a container around this one, its numbers are those of others.
+	// Inside a container's own /proc, the numbers differ.
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		m.folders = nil
 	}
@@ -163,7 +162,7 @@ func (m *metadata) serve(listener int) {
 		q := new(question)
 		_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV,
 			uintptr(unsafe.Pointer(q)))
-		if e == unix.EINTR || e == unix.ENOENT { // who asked is gone
+		if e == unix.EINTR || e == unix.ENOENT { // the caller is gone
 			continue
 		}
 		if e != 0 {
@@ -178,13 +177,13 @@ func (m *metadata) serve(listener int) {
 			}
 			v.errno = -int32(errno)
 		}
-		// It fails when who asked is gone.
+		// It fails if the caller is gone.
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND,
 			uintptr(unsafe.Pointer(v)))
 	}
 }
 
-// answer carries out a call or says why not.
+// answer performs a call or returns its error.
 func (m *metadata) answer(listener int, q *question) error {
 	c, ok := m.calls[q.number]
 	if !ok {
@@ -221,7 +220,7 @@ func (m *metadata) within(name string) bool {
 	})
 }
 
-// target opens what a call is about, without a right to read or write it.
+// target opens the file of a call, without read or write access.
 func target(c metadataCall, q *question, proc string, mem int) (int, error) {
 	flags := c.fixed
 	if c.flags != none {
@@ -359,7 +358,7 @@ func text(mem int, at uint64, limit int) (string, error) {
 	const page = 4096
 	var b []byte
 	for len(b) < limit {
-		// What lies behind the page of its end may not be there.
+		// The page after its end may be unmapped.
 		part := make([]byte, min(page-int(at%page), limit-len(b)))
 		n, err := unix.Pread(mem, part, int64(at))
 		if err != nil || n == 0 {

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plainSteps are those of a host without namespaces. Files stay where they are,
-// so rules take the place of mounts, and every step must succeed: there is no
-// other wall behind it.
+// plainSteps are the steps on a host without namespaces. Files stay in place, so rules replace mounts, and every step
+// must succeed, because there is no other protection.
 func plainSteps() []step {
 	return []step{
 		{name: "rlimits", run: (*setup).rlimits},
@@ -39,9 +38,8 @@ func (s *setup) reach() error {
 	return nil
 }
 
-// fence allows the binds and what every program needs, and nothing else. It also
-// keeps signals, TCP and sockets without a path apart from the host, as far as
-// the kernel can. One set of rules holds for all commands of a thread.
+// fence permits the binds and the needs of every program, and nothing else. It also isolates signals, TCP and abstract
+// sockets from the host, as far as the kernel supports it. One rule set applies to all commands of a thread.
 func (s *setup) fence() error {
 	rules := []rule{{"/proc", rightsRead}, {ownPath, rightsExec}}
 	for _, d := range []string{"null", "zero", "full", "random", "urandom"} {

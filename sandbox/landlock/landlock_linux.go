@@ -43,16 +43,14 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	return l, nil
 }
 
-// plainEnvironment is what commands start with. Git ends where it may not look
-// for the settings of the system.
+// plainEnvironment is the initial environment of commands. Git fails if it may not read the system's settings.
 func plainEnvironment() map[string]string {
 	env := ns.CommandEnvironment(sandbox.NetworkNone)
 	env["GIT_CONFIG_NOSYSTEM"] = "1"
 	return env
 }
 
-// paths are those of the folders that commands may use. A folder whose path
-// means something to a shell cannot be translated.
+// paths returns the folders that commands may use. A path with shell metacharacters can't be translated.
 func (l *provider) paths(thread string) sandbox.PathMapper {
 	base := filepath.Join(l.Above(), "threads", thread)
 	folders := map[string]string{
@@ -108,7 +106,7 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 		at.Spec.Switch, at.Spec.User, at.Spec.Group = true, at.Owner, l.group
 		err = l.openWay(base, p.Project)
 	} else if at.Spec.Limits.Pids > 0 {
-		// The limit counts all processes of the user, also those outside.
+		// The limit counts all processes of the user, including those outside.
 		at.Spec.Others = ns.TasksOf(os.Getuid(), 0)
 		at.Spec.Limits.Pids += at.Spec.Others
 		at.Spare = l.spare
@@ -133,11 +131,11 @@ func (l *provider) startBox(ctx context.Context, thread string, p sandbox.Policy
 	return b, nil
 }
 
-// perSandbox is about what a sandbox takes with an ordinary command: its threads and those of its parents.
+// perSandbox is the approximate number of tasks of a sandbox with an ordinary command, including its parents.
 const perSandbox = 32
 
-// spare is room for the processes of all sandboxes that may begin while a command runs: without it, the
-// commands of many threads at once would take each other's. One that is alone needs none.
+// spare returns the tasks reserved for sandboxes that may start during a command: without it, concurrent commands of
+// many threads would use up each other's. A single thread needs none.
 func (l *provider) spare() int64 {
 	if l.Pool.Busy() < 2 {
 		return 0
@@ -145,7 +143,7 @@ func (l *provider) spare() int64 {
 	return int64(perSandbox * (l.Config.MaxSandboxes - 1))
 }
 
-// gaps returns the layers that limits have and those that are missing here.
+// gaps returns the layers of limits that are missing here.
 func (l *provider) gaps(at ns.Launch, p sandbox.Policy) []string {
 	layers := append(ns.LimitLayers(at.Spec, l.Groups != nil), "no_network", "DEGRADED:no-mountns", "DEGRADED:no-pidns",
 		"DEGRADED:path-translation",

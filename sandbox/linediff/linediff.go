@@ -12,7 +12,7 @@ import (
 // of the other.
 const maxCells = 1 << 20
 
-// Context is how many unchanged lines stand around a change.
+// Context is the number of unchanged lines around a change.
 const Context = 3
 
 // Line is a line of a comparison: Sign is ' ', '-' or '+', or '@' for lines left out, which Text
@@ -129,8 +129,8 @@ func Fold(lines []Line) []Line {
 	return out
 }
 
-// Unified writes a comparison as patches are written, at most limit bytes of it. The names say
-// what is compared; /dev/null stands for nothing.
+// Unified returns a comparison in unified diff format, at most limit bytes. The names identify the sides; /dev/null is
+// an absent one.
 func Unified(lines []Line, from, to string, limit int) (text string, cut bool) {
 	var b strings.Builder
 	put := func(s string) bool {
@@ -142,7 +142,7 @@ func Unified(lines []Line, from, to string, limit int) (text string, cut bool) {
 	put("--- " + from + "\n+++ " + to + "\n")
 	oldLine, newLine, at := 1, 1, 0
 	for _, s := range spans(lines) {
-		oldLine, newLine = oldLine+s.from-at, newLine+s.from-at // what lies between has not changed
+		oldLine, newLine = oldLine+s.from-at, newLine+s.from-at // the lines in between are unchanged
 		added, deleted := Count(lines[s.from:s.to])
 		same := s.to - s.from - added - deleted
 		if !put(fmt.Sprintf("@@ -%s +%s @@\n", extent(oldLine, same+deleted), extent(newLine, same+added))) {

@@ -46,7 +46,7 @@ func Host(raw string) (string, error) {
 	return name, checkLabels(name)
 }
 
-// literal reads an IPv6 address; one that carries an IPv4 address becomes that.
+// literal parses an IPv6 address; one with an embedded IPv4 address becomes that.
 func literal(s string) (string, error) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil || addr.Zone() != "" {

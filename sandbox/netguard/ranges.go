@@ -55,7 +55,7 @@ var (
 	global6 = sync.OnceValue(func() netip.Prefix { return netip.MustParsePrefix("2000::/3") })
 )
 
-// metadata reports whether an address is that of a cloud's metadata service, also where it is carried in another one.
+// metadata reports whether an address belongs to a cloud's metadata service, also if embedded in another one.
 func metadata(addr netip.Addr) bool {
 	if addr.Is6() {
 		raw := addr.As16()

@@ -36,8 +36,7 @@ func (b *Box) keep(spec jail.Spec) (*os.File, error) {
 	return listening, nil
 }
 
-// dismiss lets the keeper end all processes and then itself. One that does not
-// do it in time is killed.
+// dismiss lets the keeper end all processes and then itself. After a timeout it is killed.
 func (b *Box) dismiss() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,16 +63,15 @@ func (b *Box) dismissed(err error, l Launch) {
 	}
 }
 
-// endStrays looks for processes of a thread whose keeper was killed. Those of a
-// user of their own are all found; others by the environment that they were
-// started with, unless they have hidden it.
+// endStrays ends processes of a thread whose keeper was killed. Those of a separate user are all found; others by their
+// initial environment, unless they hide it.
 func endStrays(l Launch) {
 	if l.Owner >= 0 {
 		cmd := exec.Command(l.Spec.Init)
 		cmd.Args, cmd.Env, cmd.Dir = []string{jail.RoleEnd}, []string{}, "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true,
 			Credential: &syscall.Credential{Uid: uint32(l.Spec.User), Gid: uint32(l.Spec.Group)}}
-		// It fails where nothing is left to end.
+		// It fails if there is nothing to end.
 		_ = cmd.Run()
 		return
 	}

@@ -17,8 +17,7 @@ import (
 	"fawn/sandbox/files"
 )
 
-// uidRange is how many user ids threads are spread over, and uidFew how many
-// are worth it.
+// uidRange is the number of user ids that threads are spread over, and uidFew the minimum that is useful.
 const (
 	uidRange = 1 << 16
 	uidFew   = 1 << 10
@@ -38,9 +37,8 @@ type tenant struct {
 	boxes  int
 }
 
-// newOwners returns nil for a server that is not root, or that is root of a
-// container with no ids to give away. There base may not exist; the upper half
-// of those that do are taken then.
+// newOwners returns nil for a server that isn't root, or is root of a container without ids to assign. In a container,
+// base may not exist; the upper half of the existing ids is used then.
 func newOwners(proc string, base int) *Owners {
 	if os.Geteuid() != 0 {
 		return nil
@@ -64,7 +62,7 @@ func (o *Owners) TakeLast() int {
 	return o.base + o.n
 }
 
-// Has reports whether a user id is one of those that threads get.
+// Has reports whether a user id is reserved for threads.
 func (o *Owners) Has(uid int) bool { return uid >= o.base && uid < o.base+o.n }
 
 // widest returns the longest range of ids in a map: its first, and the one after its last.
@@ -82,9 +80,8 @@ func widest(file string) (r [2]int) {
 	return r
 }
 
-// Claim finds the user id of a thread and makes it the owner of its files. A
-// thread keeps the one that owns its files already if it can. release must be
-// called when no process of the thread is left.
+// Claim selects a thread's user id and makes it the owner of its files. A thread keeps its previous id if possible.
+// Call release when all processes of the thread have ended.
 func (o *Owners) Claim(ctx context.Context, d files.Dirs, thread string) (uid int, release func(), err error) {
 	base, err := d.Folder(thread)
 	if err != nil {
@@ -103,8 +100,7 @@ func (o *Owners) Claim(ctx context.Context, d files.Dirs, thread string) (uid in
 	if int(st.Uid) == uid && int(sth.Uid) == uid {
 		return uid, release, nil
 	}
-	// New files follow the owner of the first folder. The home comes last and
-	// tells that all was done.
+	// New files follow the owner of the first folder. The home is changed last and marks completion.
 	err = os.Lchown(data, uid, uid)
 	for _, dir := range []string{data, home} {
 		if err == nil {

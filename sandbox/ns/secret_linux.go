@@ -21,9 +21,9 @@ const (
 	maxRead = 512 << 20 // bytes of all files in each folder of programs
 )
 
-// holdsSecret tells by its beginning whether a file holds a secret: a private key, a token of a known service, an address
-// with a password in it, or a setting whose name says that it is secret and whose value is no placeholder. read is how
-// many bytes it has looked at. A file that can't be read may hold one.
+// holdsSecret reports whether the beginning of a file contains a secret: a private key, a token of a known service, an
+// address with a password, or a setting with a secret's name and no placeholder value. read is the number of bytes
+// examined. An unreadable file may contain one.
 func holdsSecret(path string) (holds bool, read int) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -76,7 +76,7 @@ type rules struct{ key, token, login *regexp.Regexp }
 
 var secretRules = sync.OnceValue(func() rules {
 	return rules{
-		// A private key with what is in it, or the file of a key of PuTTY, age, or a client of Kubernetes.
+		// A private key with its content, or the key file of PuTTY, age, or a Kubernetes client.
 		key: regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----\\?[rn\s]+` +
 			`(?:[A-Za-z-]+: [^\n]*\n)*\s*[A-Za-z0-9+/=]{40}|(?m:^PuTTY-User-Key-File-\d)|AGE-SECRET-KEY-1[A-Z0-9]{50}|` +
 			`client-key-data: *[A-Za-z0-9+/=]{40}`),
@@ -160,7 +160,7 @@ func secretValue(v []byte) bool {
 	return digits && letters && entropy(v) > 2
 }
 
-// placeholder reports whether a value stands for one that people put in.
+// placeholder reports whether a value is a placeholder for a real one.
 func placeholder(v []byte) bool {
 	low := strings.ToLower(string(v))
 	for _, word := range []string{"example", "sample", "changeme", "change_me", "placeholder", "your", "xxxx", "....",
@@ -194,8 +194,8 @@ func isScript(path string, b []byte) bool {
 			strings.ToLower(filepath.Ext(path)))
 }
 
-// ofProgram tells by its name whether a file is a part of a program that is not looked into: code, documents, pictures,
-// archives, lists of packages. All others may be settings, whatever they are called.
+// ofProgram reports whether a name is that of a program's part that isn't inspected: code, documents, images, archives,
+// package lists. Any other file may hold settings.
 func ofProgram(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	switch name {
@@ -216,7 +216,7 @@ func ofProgram(path string) bool {
 	return ext != "" && strings.Contains(programEndings, ext+" ")
 }
 
-// programEndings are those of files that ofProgram knows, each with a space behind it.
+// programEndings are the extensions known to ofProgram, each followed by a space.
 const programEndings = ".go .c .cc .cpp .cxx .h .hh .hpp .hxx .inc .inl .s .asm .cu .cuh .ptx .py .pyi .pyx .pxd .js " +
 	".mjs .cjs .jsx .ts .tsx .mts .cts .map .vue .java .kt .scala .groovy .rb .pl .pm .pod .t .php .lua .rs .swift .m .mm " +
 	".r .jl .hs .ml .mli .el .lisp .scm .clj .ex .exs .erl .vim .tcl .tm .d .zig .nim .f .f90 .html .htm .xhtml .css .scss " +

@@ -16,15 +16,15 @@ import (
 	"fawn/sandbox/jail"
 )
 
-// System is what of the host's programs every sandbox sees, and what must stay
-// hidden. It is found once for each probe.
+// System is the part of the host's programs visible in every sandbox, and the exceptions. It is determined once per
+// probe.
 type System struct {
 	Binds   []jail.Bind
 	links   map[string]string
 	Secrets []string // resolved paths of the host
-	Hidden  []string // what else is not shown of the folders of programs
+	Hidden  []string // other exceptions in the program folders
 	Shell   string   // path of bash, inside and outside
-	bound   []string // what the folders of programs are on the host
+	bound   []string // the program folders' paths on the host
 }
 
 // etc returns the part of /etc that programs need to work: no accounts, keys or configuration of services.
@@ -109,7 +109,7 @@ func (s *System) shows(dir string) bool {
 	return slices.ContainsFunc(s.bound, func(b string) bool { return dir == b || files.Under(b, dir) })
 }
 
-// findSecrets lists what must not be seen even below something that is shown.
+// findSecrets lists the paths to hide even below a visible folder.
 func (s *System) findSecrets(cfg sandbox.Config) error {
 	root, err := filepath.EvalSymlinks(cfg.Dirs.Root)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *System) findSecrets(cfg sandbox.Config) error {
 	return nil
 }
 
-// programs reports whether a folder is one of those that make up a system.
+// programs reports whether a folder is part of the system.
 func (s *System) programs(dir string) bool {
 	shared := []string{"/", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share",
 		"/usr/games",
@@ -159,8 +159,8 @@ func (s *System) programs(dir string) bool {
 	return slices.Contains(shared, dir) || slices.Contains(s.bound, dir)
 }
 
-// masks returns the places inside where secrets would be seen. Private files are hidden among the programs of the
-// system only, not in what the owner shows on purpose.
+// masks returns the inside paths of secrets to hide. Private files are hidden among the system's programs only, not in
+// the owner's binds.
 func (s *System) masks(binds []jail.Bind) []string {
 	return append(masksIn(binds, s.Secrets), masksIn(s.Binds, s.Hidden)...)
 }
@@ -221,7 +221,7 @@ func (s *System) Spec(cfg sandbox.Config, thread string, p sandbox.Policy) (jail
 	}, nil
 }
 
-// WithMounts adds the folders that the owner wants to show to those that are shown already.
+// WithMounts adds the owner's binds.
 func (s *System) WithMounts(shown []jail.Bind, cfg sandbox.Config, p sandbox.Policy) ([]jail.Bind, error) {
 	for _, m := range cfg.Dirs.Mounts {
 		real, err := filepath.EvalSymlinks(m.Dir)
@@ -243,7 +243,7 @@ func (s *System) WithMounts(shown []jail.Bind, cfg sandbox.Config, p sandbox.Pol
 	return shown, nil
 }
 
-// bind checks a folder that the owner wants to show.
+// bind validates a bind of the owner.
 func (s *System) bind(cfg sandbox.Config, b sandbox.Bind) (jail.Bind, error) {
 	real, err := filepath.EvalSymlinks(b.Dir)
 	if err == nil {
@@ -276,7 +276,7 @@ func (s *System) bind(cfg sandbox.Config, b sandbox.Bind) (jail.Bind, error) {
 	return jail.Bind{Src: real, Dst: b.Path, Write: !b.ReadOnly}, nil
 }
 
-// syntheticFiles returns the files of /etc that must not be those of the host.
+// syntheticFiles returns the files of /etc that must differ from the host's.
 func syntheticFiles(network string) (map[string]string, error) {
 	synthetic := map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nagent:x:1000:1000:agent:" + jail.Home +
@@ -305,7 +305,7 @@ func InnerLimits(l sandbox.Limits) jail.Limits {
 	}
 	if l.Memory > 0 {
 		in.Data = max(4<<30, l.Memory)
-		// What files in memory hold is not freed by ending processes.
+		// Ending processes doesn't free in-memory files.
 		in.Tmp, in.Shm = atMost(l.Tmp, l.Memory/2), atMost(l.Shm, l.Memory/4)
 	}
 	return in
@@ -319,7 +319,7 @@ func atMost(n, max int64) int64 {
 	return n
 }
 
-// CommandEnvironment is what commands start with.
+// CommandEnvironment returns the initial environment of commands.
 func CommandEnvironment(network string) map[string]string {
 	env := map[string]string{
 		"PATH": jail.Home + "/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -15,7 +15,7 @@ import (
 type member struct {
 	pool   *Pool
 	thread string
-	// resting says that the box is being stopped to make room.
+	// resting means that the box is being stopped to make room.
 	resting atomic.Bool
 
 	mu         sync.Mutex
@@ -23,7 +23,7 @@ type member struct {
 	owner      string         // for whom it works
 	policy     sandbox.Policy // for the next start
 	box        Box            // nil before the first command and after the end
-	with       sandbox.Policy // the policy of box
+	with       sandbox.Policy // the machine's available memory
 	single     map[Box]bool   // boxes that live for one call
 	starting   chan struct{}  // closed when a start has ended
 	calls      int

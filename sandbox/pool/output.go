@@ -121,8 +121,8 @@ func trailing(p []byte, n int) []byte {
 	return p[at:]
 }
 
-// share divides the characters of a result between two outputs of some length. Each gets
-// what it needs, or else half of them and what the other leaves.
+// share divides a result's characters between two outputs of given lengths. Each gets as much as it needs, or else half
+// plus the other's rest.
 func share(most int, a, b int64) (int, int) {
 	half := int64(most / 2)
 	switch {
@@ -160,8 +160,7 @@ func valid(p []byte) []byte {
 	return out
 }
 
-// whole splits p after its last complete character. What follows is the start
-// of one, at most three bytes.
+// whole splits p after its last complete character. The rest is the start of one, at most three bytes.
 func whole(p []byte) int {
 	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
 		if b := p[len(p)-back]; utf8.RuneStart(b) {

@@ -70,8 +70,7 @@ func (t Translator) at(text string, at int) (n int, to string) {
 	return 0, ""
 }
 
-// continues reports whether a slash after the text is inside a path and not its start: after a name, or after what a
-// shell puts something in place of.
+// continues reports whether a slash after the text continues a path: after a name, or after a shell expansion.
 func continues(text string) bool {
 	last := text[len(text)-1]
 	if last == '/' {
@@ -80,7 +79,7 @@ func continues(text string) bool {
 	return nameByte(last) && !shortOption(text) || strings.IndexByte("})]*?~", last) >= 0
 }
 
-// shortOption reports whether a text ends with an option such as -I, whose value may follow without a space.
+// shortOption reports whether a text ends with an option such as -I, whose value may follow directly.
 func shortOption(text string) bool {
 	n := len(text) - 2
 	letter := text[len(text)-1] | 0x20

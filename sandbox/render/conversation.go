@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// maxMessage is how long a message of the browser may be.
+// maxMessage limits a message of the browser.
 const maxMessage = 32 << 20
 
 // wire carries messages to a browser and back. receive ends with an error once it is closed.
@@ -136,7 +136,7 @@ func (c *conversation) call(ctx context.Context, session, method string, params,
 	}
 }
 
-// socket is the wire to a browser that somebody else has started.
+// socket is the connection to an external browser.
 type socket struct{ conn *websocket.Conn }
 
 func connect(ctx context.Context, at string) (wire, error) {

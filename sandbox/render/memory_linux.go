@@ -33,7 +33,7 @@ func taken(group int) (sum int64) {
 				continue
 			}
 			if f := bytes.Fields(rest); len(f) > 0 {
-				kb, _ := strconv.ParseInt(string(f[0]), 10, 64) // 0 for what no kernel writes
+				kb, _ := strconv.ParseInt(string(f[0]), 10, 64) // 0 for malformed values
 				sum += kb << 10
 			}
 		}

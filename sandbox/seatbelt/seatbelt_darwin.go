@@ -92,7 +92,7 @@ func (s *provider) probe(ctx context.Context) sandbox.Report {
 	return r
 }
 
-// selfTest returns the names of what does not hold.
+// selfTest returns the names of failed checks.
 func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 	id := strings.ToLower(rand.Text()[:12])
 	thread, other := "probe-"+id, "probe-other-"+id
@@ -140,7 +140,7 @@ func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 	if err := r.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
 		return nil, err
 	}
-	// What did not come in time is missed.
+	// Late output counts as missing.
 	text, err := io.ReadAll(io.LimitReader(r, 64<<10))
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, fmt.Errorf("read answer: %w", err)
@@ -159,7 +159,7 @@ func (s *provider) selfTest(ctx context.Context) (missed []string, err error) {
 	return missed, nil
 }
 
-// folders makes those of a thread.
+// folders creates a thread's folders.
 func (s *provider) folders(thread string) error {
 	if err := s.Config.Dirs.Create(thread); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (s *provider) start(_ context.Context, thread string, p sandbox.Policy) (po
 		case err != nil:
 			return nil, fmt.Errorf("mount %s: %w", m.Path, err)
 		case files.Under(s.Root, real):
-			// Secrets are closed later than what may be read.
+			// Deny first and re-allow: rules for secrets come later and win.
 			rules.own, rules.closed = append(rules.own, real), append(rules.closed, real)
 		default:
 			rules.read = append(rules.read, real)
