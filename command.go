@@ -19,10 +19,10 @@ import (
 // command is a line of the table of commands. Help, completions and parsing are made from it.
 type command struct {
 	name  string // one word, or two such as "skills list"
-	args  string // what stands behind it; [X] may be left out, and nothing may follow but flags
+	args  string // its arguments; [X] is optional, and only flags may follow
 	about string
-	// set declares the flags and returns what does the work once they are parsed. The text of a flag
-	// begins with the name of its value in backquotes: FILE and DIR are completed as paths, a|b as words.
+	// set declares the flags and returns the function to run once they are parsed. A flag's usage begins with the name
+	// of its value in backquotes: FILE and DIR are completed as paths, a|b as words.
 	set func(c *invocation) func() error
 }
 
@@ -31,7 +31,7 @@ type invocation struct {
 	context.Context
 	*flag.FlagSet
 	o      *web.Options
-	words  []string // what stands behind the command and is no flag
+	words  []string // arguments other than flags
 	stdout io.Writer
 	stderr io.Writer
 }
@@ -282,7 +282,7 @@ func writeFlag(b *strings.Builder, f *flag.Flag) {
 	fmt.Fprintf(b, "  %-26s %s\n", strings.TrimSpace("--"+f.Name+" "+value), text)
 }
 
-// explain splits what a flag is for into the name of its value, "" if it takes none, and the text.
+// explain splits a flag's usage into the name of its value, "" if it takes none, and the description.
 func explain(f *flag.Flag) (value, text string) {
 	if rest, ok := strings.CutPrefix(f.Usage, "`"); ok {
 		value, text, _ = strings.Cut(rest, "`")
@@ -297,7 +297,7 @@ func isBool(f *flag.Flag) bool {
 	return ok && v.IsBoolFlag()
 }
 
-// misuse tells of a mistake in the command line, last: that is what stands above the prompt.
+// misuse reports a command line error on the last line, directly above the prompt.
 func misuse(stderr io.Writer, use string, err error) int {
 	if use = strings.TrimSpace(use); use == "" {
 		use = "[command]"
@@ -308,10 +308,10 @@ func misuse(stderr io.Writer, use string, err error) int {
 	return exitUsage
 }
 
-// errUnhealthy ends commands that check or copy something with an exit code; they have already said what is wrong.
+// errUnhealthy ends checking or copying commands with an exit code after they reported the problem.
 var errUnhealthy = errors.New("something needs mending")
 
-// checked returns the error of a command that has told what is not right, if something is not.
+// checked returns the error of a command that has already reported problems, if there were any.
 func checked(ok bool, err error) error {
 	if err == nil && !ok {
 		err = errUnhealthy

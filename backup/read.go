@@ -59,7 +59,7 @@ func read(ctx context.Context, file string, take func(h *tar.Header, body io.Rea
 
 // reader is a backup being read.
 type reader struct {
-	Manifest // as it says
+	Manifest // as stored
 	ctx      context.Context
 	take     func(h *tar.Header, body io.Reader) error
 	sums     *os.File // a line for each file that was read
@@ -72,7 +72,7 @@ type reader struct {
 	done     bool // manifest.json came
 }
 
-// invalid returns an error that says what is wrong with a backup.
+// invalid returns an error that describes a backup's defect.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
@@ -100,7 +100,7 @@ func (r *reader) archive(from io.Reader) error {
 		}
 	}
 	r.at = ""
-	// The checksum of the compression comes behind what tar reads.
+	// The compression's checksum follows the data that tar reads.
 	if n, err := io.Copy(io.Discard, io.LimitReader(zip, 1<<20)); err != nil || n == 1<<20 {
 		return invalid("there is something behind its end: %v", err)
 	}

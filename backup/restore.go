@@ -21,17 +21,17 @@ const (
 	stagePrefix = ".restore-"
 )
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	Manifest
-	Aside    string // folder that what was there was moved to, "" for nothing
+	Aside    string // folder with the replaced content, "" for none
 	Database bool   // only the database was put back, from a copy of one
 }
 
-// Restore puts a backup into a data folder that no server uses. The whole backup is checked, then
-// unpacked beside what is there, and only then put in place; from then on [Finish] goes on with it,
-// should it be cut off. A folder that has something in it is ErrNotEmpty, unless force moves that into
-// a folder inside. A bare copy of a database, such as migrations leave, replaces only the database.
+// Restore restores a backup into a data folder that no server uses. The backup is verified completely, unpacked next to
+// the existing content, and then moved into place; from then on [Finish] can resume it. A non-empty folder is
+// ErrNotEmpty, unless force moves its content into a folder inside. A bare database copy, as left by migrations,
+// replaces only the database.
 func Restore(ctx context.Context, file, dir string, force bool) (r Restored, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return r, err
@@ -215,7 +215,7 @@ type unpacker struct {
 	later []tar.Header // links: made last, so that nothing is ever written through one
 }
 
-// maxLinks bounds what is kept of links.
+// maxLinks limits the recorded links.
 const maxLinks = 1 << 20
 
 func (u *unpacker) take(h *tar.Header, body io.Reader) error {
@@ -254,7 +254,7 @@ func (u *unpacker) take(h *tar.Header, body io.Reader) error {
 	return err
 }
 
-// folder makes a folder and those above it.
+// folder creates a folder and its parents.
 func (u *unpacker) folder(name string) error {
 	if name == u.made {
 		return nil

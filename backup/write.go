@@ -22,7 +22,7 @@ import (
 	"fawn/store"
 )
 
-// Options say what goes into a backup.
+// Options configure a backup.
 type Options struct {
 	Dir     string            // data folder
 	Extra   map[string]string // files that are elsewhere, by their name in the data folder
@@ -33,7 +33,7 @@ type Options struct {
 	Program string // version
 }
 
-// Result is what was written.
+// Result describes the written backup.
 type Result struct {
 	Manifest
 	Path string
@@ -174,7 +174,7 @@ func (w *writer) leave(name string, err error) {
 	}
 }
 
-// folder adds what is below a folder of the data folder. What is gone by now is left out.
+// folder adds the content of a folder below the data folder. Entries deleted meanwhile are skipped.
 func (w *writer) folder(name string) error {
 	dir, err := w.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -299,7 +299,7 @@ func (w *writer) add(name string, h *tar.Header, from io.Reader) error {
 		return err
 	}
 	sum := sha256.New()
-	// One that is being cut off meanwhile keeps its length, with zeros at its end.
+	// A file truncated meanwhile keeps its recorded length, padded with zeros.
 	_, err := io.CopyN(io.MultiWriter(w.tar, sum), io.MultiReader(from, zeros{}), h.Size)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is remembered, in bytes.
+// Limits of stored memory, in bytes.
 const (
 	MaxContent  = 4000    // of a fact
 	maxSummary  = 8000    // of a summary
@@ -22,7 +22,7 @@ const (
 	maxExtra    = 4 << 10 // of a fact's unknown keys
 )
 
-// timeLayout is how the document writes moments.
+// timeLayout is the document's time format.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // Document is the memory of one owner as the API shows it.
@@ -31,7 +31,7 @@ type Document struct {
 	Updated  time.Time
 	Sections map[string]Section // by the names of [SectionNames]
 	Facts    []Fact
-	Extra    map[string]json.RawMessage // keys this package does not know
+	Extra    map[string]json.RawMessage // unknown keys
 }
 
 // Section is one of the summaries.
@@ -54,13 +54,13 @@ type Fact struct {
 	Confidence float64 // 0 to 1
 	Source     string  // the thread it was said in, Manual or Imported
 	Message    string  // of that thread
-	Avoid      string  // of a correction: what was wrong
-	ValidDays  int     // how long it is likely to hold; 0 = as long as the rules say
-	Agent      string  // whose it is; "" is the lead agent
+	Avoid      string  // of a correction: the wrong statement
+	ValidDays  int     // expected validity; 0 = as the rules say
+	Agent      string  // the agent it belongs to; "" is the lead agent
 	Revision   int64   // the document's at its last change
 	Created    time.Time
 	Updated    time.Time
-	Extra      map[string]json.RawMessage // keys this package does not know
+	Extra      map[string]json.RawMessage // unknown keys
 }
 
 // Sources of facts that come from no thread.
@@ -88,7 +88,7 @@ func Categories() []string {
 	return []string{"preference", "knowledge", CategoryDefault, "behavior", "goal", CategoryCorrection}
 }
 
-// DocumentError says what is wrong with a document.
+// DocumentError describes an invalid document.
 type DocumentError struct{ Field, Why string }
 
 // Error names the field.
@@ -166,8 +166,8 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Parse reads a document: one of this package, or a memory.json of DeerFlow's. What it leaves
-// out is empty. Errors are *DocumentError.
+// Parse parses a document of this package, or a memory.json of DeerFlow's. Missing parts are empty. Errors are
+// *DocumentError.
 func Parse(data []byte) (Document, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil || raw == nil {
@@ -310,7 +310,7 @@ func (f *Fact) check() error {
 	return nil
 }
 
-// clean returns a text on one line, without what is not text.
+// clean returns a text as one line without control characters.
 func clean(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -318,7 +318,7 @@ func clean(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\x00", "")), " ")
 }
 
-// folded is what two texts share that say the same in the same words.
+// folded normalizes a text for comparing statements.
 func folded(s string) string { return strings.ToLower(clean(s)) }
 
 func stamp(t time.Time) string {

@@ -13,10 +13,10 @@ import (
 	"fawn/store"
 )
 
-// Spaces of the database's values. Those of threads go with their thread.
+// Spaces of database values. Those keyed by thread are deleted with their thread.
 const (
 	fileSpace    = "memory_file"    // of an owner: the hash of the memory.json that was taken in
-	lessonSpace  = "thread_lesson"  // by thread: what is to be learned
+	lessonSpace  = "thread_lesson"  // by thread: the pending lesson
 	learnedSpace = "thread_learned" // by thread: id of the last message learned from
 	offSpace     = "thread_memory"  // by thread: nothing is learned or recalled
 	mutedSpace   = "memory_switch"  // of an owner: nothing is learned or recalled in any thread
@@ -26,7 +26,7 @@ const (
 // now returns the moment as the database keeps it.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Millisecond) }
 
-// Document is what is known about an owner.
+// Document returns an owner's memory.
 func (s *Service) Document(ctx context.Context, owner string) (Document, error) {
 	b, err := s.snapshot(ctx, owner)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Service) Delete(ctx context.Context, owner string, at At, id string) (D
 	})
 }
 
-// Clear forgets everything that an owner's memory has, of all agents, and what waits to be learned into it. Other
-// memories that threads of the same person teach stay, as does what waits for them.
+// Clear deletes an owner's memory of all agents and the pending lessons for it. Other memories taught by the same
+// person's threads stay, with their pending lessons.
 func (s *Service) Clear(ctx context.Context, owner string, at At) (Document, error) {
 	lessons, err := s.lessons(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Service) Import(ctx context.Context, owner string, at At, d Document) (
 	})
 }
 
-// take replaces what is known by a document.
+// take replaces the memory with a document.
 func (b *snapshot) take(d Document, now time.Time, most int) {
 	b.sections, b.extra = map[string]Section{}, d.Extra
 	maps.Copy(b.sections, d.Sections)
@@ -196,7 +196,7 @@ func (b *snapshot) take(d Document, now time.Time, most int) {
 	b.trim("", most)
 }
 
-// Forget deletes what a thread taught, and what it would teach.
+// Forget deletes facts learned from a thread, and its pending lesson.
 func (s *Service) Forget(ctx context.Context, owner, thread string) (n int, err error) {
 	lesson := store.KV{Owner: store.Global, Space: lessonSpace, Key: thread}
 	if owner, err = s.Learner(ctx, owner, thread); err != nil {
@@ -245,8 +245,8 @@ func (s *Service) edit(ctx context.Context, owner string, at At, f func(*snapsho
 	return b.document(), nil
 }
 
-// Undo takes the last change by hand back, as long as nothing has changed since and the server
-// still runs: what somebody deletes is not kept. Errors: ErrNoUndo.
+// Undo reverts the last manual change, if nothing has changed since and the server still runs: deleted facts aren't
+// stored. Errors: ErrNoUndo.
 func (s *Service) Undo(ctx context.Context, owner string) (Document, error) {
 	was := s.cache(owner).undo.Load()
 	if was == nil {
@@ -265,8 +265,7 @@ func (s *Service) Undo(ctx context.Context, owner string) (Document, error) {
 	return b.document(), nil
 }
 
-// Reload takes in the memory.json of the configuration when its content has changed since the
-// last time, and returns what is known then.
+// Reload imports the configured memory.json if it changed since the last time, and returns the resulting memory.
 func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 	data, err := fileOf(s.Rules().Path)
 	if err != nil {
@@ -314,8 +313,8 @@ func (s *Service) Muted(ctx context.Context, owner string) (bool, error) {
 	return err == nil, err
 }
 
-// SetMuted switches memory off or on in all chats of an owner. What is known stays. What waits to be learned is dropped
-// when its time comes.
+// SetMuted switches an owner's memory off or on in all chats. Stored facts stay. Pending lessons are dropped when they
+// are due.
 func (s *Service) SetMuted(ctx context.Context, owner string, muted bool) error {
 	kv := store.KV{Owner: owner, Space: mutedSpace, Key: mutedKey}
 	if muted {
@@ -335,7 +334,7 @@ func (s *Service) silent(ctx context.Context, owner, thread string) (bool, error
 	return s.Off(ctx, thread)
 }
 
-// SetOff switches the memory of a thread off or on. What waits to be learned from it is dropped.
+// SetOff switches a thread's memory off or on. Its pending lesson is dropped.
 func (s *Service) SetOff(ctx context.Context, thread string, off bool) error {
 	kv := store.KV{Owner: store.Global, Space: offSpace, Key: thread}
 	list := []store.KV{kv}

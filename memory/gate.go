@@ -9,7 +9,7 @@ import (
 // maxDays is the longest a fact may be said to hold.
 const maxDays = 36500
 
-// gate applies what a model says to a snapshot, as far as the rules let it.
+// gate applies a model's answer to a snapshot as far as the rules allow.
 type gate struct {
 	rules   Rules
 	now     time.Time
@@ -19,7 +19,7 @@ type gate struct {
 	stale   []string // ids of facts that were up for review
 }
 
-// outcome counts what came of an answer.
+// outcome counts the results of an answer.
 type outcome struct{ added, confirmed, removed, rejected int }
 
 func (g gate) apply(b *snapshot, a answer) (o outcome) {
@@ -50,7 +50,7 @@ func (g gate) apply(b *snapshot, a answer) (o outcome) {
 	return o
 }
 
-// summaries takes those that speak of the person as they are.
+// summaries applies summaries that describe the person as they are.
 func (g gate) summaries(b *snapshot, a answer) {
 	for _, name := range SectionNames() {
 		c, ok := a.sections[name]
@@ -99,8 +99,7 @@ func (g gate) confirm(b *snapshot, i int, confidence float64) {
 	b.facts[i] = f
 }
 
-// corrections removes what the answer says is not so, as long as what takes its place was
-// admitted.
+// corrections removes facts that the answer contradicts if their replacement was admitted.
 func (g gate) corrections(b *snapshot, a answer, landed map[int]string) (n int) {
 	for _, r := range a.remove {
 		if r.Scope != "user" {

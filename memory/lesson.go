@@ -13,7 +13,7 @@ import (
 	"fawn/store"
 )
 
-// Lesson is what a thread has to teach: what was said since the last one.
+// Lesson is the conversation of a thread since the last lesson.
 type Lesson struct {
 	Owner  string `json:"owner"`
 	Agent  string `json:"agent,omitempty"` // "" is the lead agent
@@ -29,11 +29,11 @@ type Lesson struct {
 // maxPending bounds the runs that have taught something and not ended yet.
 const maxPending = 4096
 
-// pending are the lessons of runs that are about to end, and the threads whose lessons are stored.
+// pending holds lessons of runs that are about to end, and the threads with stored lessons.
 type pending struct {
 	mu      sync.Mutex
 	runs    map[string]Lesson
-	waiting map[string]bool // set anew with each look at what is stored, so it may be off for a moment
+	waiting map[string]bool // refreshed with each poll of the store, so it may be outdated for a moment
 }
 
 // full reports whether no lesson of another thread should be stored.
@@ -67,15 +67,14 @@ func (p *pending) done(thread string) {
 	delete(p.waiting, thread)
 }
 
-// Queued counts the threads from which something is still to be learned, as of the last look.
+// Queued counts the threads with pending lessons, as of the last poll.
 func (s *Service) Queued() int {
 	s.pending.mu.Lock()
 	defer s.pending.mu.Unlock()
 	return len(s.pending.waiting)
 }
 
-// Learn takes what was said in a thread, at the end of a run. It is stored with the run's end:
-// see [Service.Ending].
+// Learn queues a thread's conversation at the end of a run. It is stored with the run's end: see [Service.Ending].
 func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	rules := s.Rules()
 	if !rules.Enabled {
@@ -106,7 +105,7 @@ func (s *Service) Learn(ctx context.Context, l Lesson) error {
 	return nil
 }
 
-// Ending is what is stored in the commit that ends a run, and what to call once it is.
+// Ending returns the values to store in the commit that ends a run, and the function to call afterwards.
 func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 	s.pending.mu.Lock()
 	l, ok := s.pending.runs[run]
@@ -126,7 +125,7 @@ func (s *Service) Ending(run string) (list []store.KV, stored func()) {
 	}
 }
 
-// Look has [Service.Run] look for lessons, such as those of other servers.
+// Look wakes [Service.Run] to find lessons, for instance of other servers.
 func (s *Service) Look() {
 	select {
 	case s.wake <- struct{}{}:
@@ -143,12 +142,12 @@ func (s *Service) learned(ctx context.Context, thread string) (string, error) {
 	return string(id), err
 }
 
-// since is what was said behind a message; all when it is not there.
+// since returns the messages after one; all if it is missing.
 func since(said []Said, id string) []Said {
 	return said[slices.IndexFunc(said, func(m Said) bool { return m.ID == id })+1:]
 }
 
-// lessons are those that wait, the first due first.
+// lessons returns the pending lessons in order of due time.
 func (s *Service) lessons(ctx context.Context) ([]Lesson, error) {
 	rows, err := s.DB.KVs(ctx, store.Global, lessonSpace, "")
 	if err != nil {
@@ -168,7 +167,7 @@ func (s *Service) lessons(ctx context.Context) ([]Lesson, error) {
 	return list, nil
 }
 
-// Waiting counts the threads that are still to be learned from.
+// Waiting counts the threads with pending lessons.
 func (s *Service) Waiting(ctx context.Context) (int, error) {
 	keys, err := s.DB.Keys(ctx, store.Global, lessonSpace)
 	return len(keys), err
@@ -180,19 +179,17 @@ const (
 	pause       = time.Minute
 )
 
-// failed says how often a lesson has failed, and when it is tried again.
+// failed records a lesson's failures and its next attempt.
 type failed struct {
 	body  string
 	times int
 	again time.Time
 }
 
-// batch is the least time between two looks at what waits, so that lessons which become due one
-// after the other are read together.
+// batch is the minimum interval of polling for lessons, so that lessons due in short succession are read together.
 const batch = time.Second
 
-// Run learns what is due until ctx ends. What waits then is stored and learned by the next
-// server.
+// Run processes due lessons until ctx ends. The next server processes the rest.
 func (s *Service) Run(ctx context.Context) {
 	tried := map[string]failed{}
 	for ctx.Err() == nil {
@@ -201,7 +198,7 @@ func (s *Service) Run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-s.wake:
-				next = s.Now().Add(s.Rules().Debounce) // when what was just stored is due at the earliest
+				next = s.Now().Add(s.Rules().Debounce) // the earliest due time of lessons stored just now
 			}
 		}
 		select {
@@ -211,7 +208,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// work learns what is due and returns when the next lesson is; zero when none waits.
+// work processes due lessons and returns the due time of the next; zero without one.
 func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.Time) {
 	list, err := s.lessons(ctx)
 	if err != nil {
@@ -271,8 +268,8 @@ func (l *Lesson) row() store.KV {
 	return store.KV{Owner: store.Global, Space: lessonSpace, Key: l.Thread, Body: l.body}
 }
 
-// learn asks a model what a lesson teaches and applies it. Without a model, and when the last
-// attempt fails, only what people ask to be remembered counts.
+// learn asks a model to extract facts from a lesson and applies them. Without a model, and when the last attempt fails,
+// only explicit wishes count.
 func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	rules := s.Rules()
 	mark, err := s.learned(ctx, l.Thread)

@@ -29,7 +29,7 @@ Answer with one JSON object of this form and nothing else. Lists may be empty.
 "staleFactsToRemove":[{"id":"","reason":""}],
 "staleFactsToExtend":[{"id":"","expected_valid_days":365}]}`
 
-// prompt is what a model is asked about a lesson.
+// prompt returns the request for a lesson.
 func (s *Service) prompt(l Lesson, said []Said, b *snapshot, stale []Fact) string {
 	var p strings.Builder
 	p.WriteString(instructions)

@@ -26,7 +26,7 @@ type snapshot struct {
 
 func newID() string { return "fact_" + strings.ToLower(rand.Text()[:16]) }
 
-// clone returns a copy to be changed. Sections and facts are values, replaced as a whole.
+// clone returns a copy for modification. Sections and facts are values, replaced as a whole.
 func (b *snapshot) clone() *snapshot {
 	c := *b
 	c.sections, c.extra, c.facts = maps.Clone(b.sections), maps.Clone(b.extra), slices.Clone(b.facts)
@@ -49,7 +49,7 @@ func (b *snapshot) find(agent, id string) int {
 	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && f.ID == id })
 }
 
-// same returns the place of an agent's fact that says the same, or -1.
+// same returns the index of an agent's fact with the same statement, or -1.
 func (b *snapshot) same(agent, content string) int {
 	want := folded(content)
 	return slices.IndexFunc(b.facts, func(f Fact) bool { return f.Agent == agent && folded(f.Content) == want })
@@ -87,12 +87,12 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// document is what the API shows: the lead agent's facts.
+// document returns the document for the API: the lead agent's facts.
 func (b *snapshot) document() Document {
 	return Document{Revision: b.revision, Updated: b.updated, Sections: b.sections, Facts: b.of(""), Extra: b.extra}
 }
 
-// read decodes what is stored.
+// read decodes stored memory.
 func read(m store.Memory) (*snapshot, error) {
 	d, err := Parse(m.Body)
 	if err != nil {
@@ -121,7 +121,7 @@ func read(m store.Memory) (*snapshot, error) {
 	return b, nil
 }
 
-// body is what is stored beside the facts.
+// body returns the stored data other than facts.
 func (b *snapshot) body() (json.RawMessage, error) {
 	d := Document{Sections: b.sections, Extra: b.extra}
 	return d.MarshalJSON()

@@ -61,8 +61,7 @@ type (
 	}
 )
 
-// parts writes the list of what is in a binary: the modules and the version of Go that it says
-// itself, and the files of others that it embeds.
+// parts writes a binary's SBOM: its modules and Go version as embedded in it, and its third-party files.
 func (r release) parts(w io.Writer, p program) error {
 	sum, err := digest(p.path)
 	if err != nil {

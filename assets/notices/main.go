@@ -59,7 +59,7 @@ func notices() ([]byte, error) {
 		texts.String()), nil
 }
 
-// phrases tell licences apart.
+// phrases identify licenses.
 var phrases = []struct{ phrase, license string }{
 	{"SIL OPEN FONT LICENSE", "OFL-1.1"},
 	{"Apache License Version 2.0", "Apache-2.0"},
@@ -161,7 +161,7 @@ func run(env []string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// bundled finds what a script says about the parts it was put together from.
+// bundled finds a script's notes about its bundled parts.
 var bundled = regexp.MustCompile(`(?s)/\*! Bundled license information:.*?\*/`)
 
 // vendored returns the files of others in this repository.
@@ -173,7 +173,7 @@ func vendored() ([]part, error) {
 	list := []struct {
 		name, license string
 		content       string // or the file
-		version       string // what finds it; empty is none
+		version       string // pattern of its version; empty for none
 	}{
 		{"Hanken Grotesk, Newsreader, JetBrains Mono and STIX Two Math (fonts)", "assets/fonts/OFL.txt", "", ""},
 		{"Lucide (icons)", "assets/img/lucide.LICENSE", "", ""},

@@ -11,7 +11,7 @@ func formula(n *node) string {
 	return oneLine(strings.TrimSpace(texOf(n)))
 }
 
-// texOf writes what is in an element of a formula.
+// texOf writes the content of a formula's element.
 func texOf(n *node) string {
 	var b strings.Builder
 	for _, k := range n.kids {
@@ -120,7 +120,7 @@ func texCells(list []*node, between string) string {
 	return strings.Join(all, between)
 }
 
-// powerBase is what a power or an index stands at: in braces unless it is one sign.
+// powerBase returns the base of a power or index: in braces unless it is a single character.
 func powerBase(k *node) string {
 	s := texOf(k.kid("e"))
 	if len([]rune(s)) == 1 || texFunctionName(strings.TrimPrefix(s, `\`)) {
@@ -183,7 +183,7 @@ func texBig(k *node) string {
 	return out + " " + texOf(k.kid("e"))
 }
 
-// texFence is what stands between brackets.
+// texFence writes content between brackets.
 func texFence(k *node) string {
 	props := k.kid("dPr")
 	sign := func(name, usual string) string {

@@ -107,7 +107,7 @@ func placesAround() []string {
 		"aufwärts", "suivant", "précédent", "monter", "siguiente", "anterior", "subir", "次", "前", "上"}
 }
 
-// placesWithin are those for parts of the manual.
+// placesWithin returns the anchors of the manual's parts.
 func placesWithin() []string {
 	return []string{"contents", "content", "index", "home", "top", "toc", "table", "of", "title", "page", "chapter", "section",
 		"back", "forward", "inhalt", "start", "sommaire", "índice", "group", "search"}

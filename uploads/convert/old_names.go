@@ -15,13 +15,13 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// Programs have always saved web pages, archives of them, XML and texts under the names of old Office
-// files: exports of ERP systems are called .xls, those of wikis .doc.
+// Programs have long saved web pages, web archives, XML and text under the extensions of old Office files: ERP systems
+// export them as .xls, wikis as .doc.
 
-// oldName reads what has the name of a text document of that kind.
+// oldName reads a file with the extension of an old text document.
 func oldName(d *draft, data []byte) error { return otherContent(d, data, false) }
 
-// oldSheetName reads what has the name of a workbook of that kind.
+// oldSheetName reads a file with the extension of an old workbook.
 func oldSheetName(d *draft, data []byte) error { return otherContent(d, data, true) }
 
 func otherContent(d *draft, data []byte, sheets bool) error {
@@ -124,8 +124,7 @@ func pageAs(d *draft, data []byte, sheets bool) error {
 	return pageSheets(d, doc, new(int))
 }
 
-// pageSheets writes the tables of a page as sheets, the first of which has what else there is in front
-// of its rows. n counts the sheets.
+// pageSheets converts a page's tables to sheets; other content precedes the first one's rows. n counts the sheets.
 func pageSheets(d *draft, doc *html.Node, n *int) error {
 	var tables []*html.Node
 	for at := range doc.Descendants() {
@@ -168,8 +167,7 @@ func inTable(n *html.Node) bool {
 	return false
 }
 
-// cellsOf returns the texts of a table's cells. One that spans columns is followed by empty ones, one that spans rows
-// has empty ones below it.
+// cellsOf returns the texts of a table's cells. Spanned columns and rows become empty cells.
 func cellsOf(t *html.Node) (rows [][]string) {
 	below := map[int]int{} // rows that a cell above still reaches into, by column
 	size := 0

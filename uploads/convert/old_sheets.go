@@ -8,7 +8,7 @@ import (
 	"fawn/uploads/workbook"
 )
 
-// Records of a workbook. A number in a name is that of an older version.
+// Records of a workbook. A number in a name denotes an older version.
 const (
 	recInteger2 = 0x02
 	recNumber2  = 0x03
@@ -75,7 +75,7 @@ func isRawBook(data []byte) bool {
 	return false
 }
 
-// oldRecord is one record with those that continue it.
+// oldRecord is a record with its continuations.
 type oldRecord struct {
 	kind  int
 	parts [][]byte
@@ -152,8 +152,7 @@ func oldWorkbook(d *draft, b []byte) error {
 	return nil
 }
 
-// alone reads sheets that no table of contents lists: one, or those of a workspace of Excel 4, each
-// behind its name.
+// alone reads sheets without a table of contents: a single one, or those of an Excel 4 workspace, each after its name.
 func (w *oldBook) alone(b []byte) error {
 	name, locked := "", false
 	at := 0
@@ -190,7 +189,7 @@ func (w *oldBook) alone(b []byte) error {
 	return nil
 }
 
-// global takes what holds for all cells.
+// global reads settings for all cells.
 func (w *oldBook) global(r oldRecord) {
 	p := r.parts[0]
 	switch r.kind {

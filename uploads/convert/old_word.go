@@ -17,7 +17,7 @@ type oldWordReader struct {
 	size  int // of the table that is open
 }
 
-// paragraphRun is what is known of the paragraphs between two places of the file.
+// paragraphRun describes the paragraphs between two offsets of the file.
 type paragraphRun struct {
 	from, to   uint32
 	style      int
@@ -118,7 +118,7 @@ func (w *oldWordReader) properties(plc []byte) {
 	slices.SortFunc(w.runs, func(a, b paragraphRun) int { return int(int64(a.from) - int64(b.from)) })
 }
 
-// read takes what matters of a list of properties.
+// read extracts the relevant properties of a list.
 func (r *paragraphRun) read(list []byte) {
 	for len(list) > 2 {
 		code, size := u16(list, 0), 0
@@ -133,7 +133,7 @@ func (r *paragraphRun) read(list []byte) {
 			size = 3
 		case 6:
 			if size = int(list[2]) + 1; code == 0xD608 || code == 0xC615 {
-				return // longer than a byte can say; nothing of interest follows
+				return // longer than a byte can express; the rest is irrelevant
 			}
 		}
 		switch code {

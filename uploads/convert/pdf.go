@@ -131,14 +131,14 @@ type piece struct {
 	link              string
 }
 
-// textLine are pieces beside one another, or all those of a table.
+// textLine is a line of adjacent pieces, or a whole table.
 type textLine struct {
 	pieces []piece
 	rows   [][]string // of a table that is drawn with lines
 }
 
-// linesOf joins the words of a page to lines. Their order is that of the file, which is how
-// programs write what is to be read one after the other, columns too.
+// linesOf joins the words of a page to lines. They keep the file's order, in which programs write text in reading
+// order, including columns.
 func linesOf(words []piece) (lines []textLine) {
 	for _, w := range words {
 		if n := len(lines); n > 0 && lines[n-1].takes(w) {
@@ -150,7 +150,7 @@ func linesOf(words []piece) (lines []textLine) {
 	return lines
 }
 
-// takes reports whether a piece goes on with the line.
+// takes reports whether a piece continues the line.
 func (l textLine) takes(p piece) bool {
 	last := l.pieces[len(l.pieces)-1]
 	overlap := min(last.top, p.top) - max(last.bottom, p.bottom)
@@ -231,11 +231,11 @@ func (l textLine) letters() (n int) {
 	return n
 }
 
-// size is that of the largest part of the line.
+// size returns the font size of the line's largest part.
 func (l textLine) size() float64 {
 	sizes, best, most := map[float64]int{}, 0.0, 0
 	for i, p := range l.pieces {
-		if i == 0 && len(l.pieces) > 1 && mark(p.text) { // of a list, in a font of its own
+		if i == 0 && len(l.pieces) > 1 && mark(p.text) { // a list mark in a separate font
 			continue
 		}
 		if sizes[p.size] += len(p.text); sizes[p.size] > most {

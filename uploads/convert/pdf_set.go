@@ -47,14 +47,13 @@ func newSetter(d *draft, pages [][]textLine) *setter {
 // half rounds a size, which differs a little from line to line.
 func half(size float64) float64 { return math.Round(size*2) / 2 }
 
-// How long a heading may be, in letters: a large one, and one that is only bold.
+// Maximum lengths of headings: of large ones, and of bold ones.
 const (
 	maxHeading = 200
 	maxBold    = 100
 )
 
-// level is that of a heading, or 0. Bold lines that are not larger than the text come below
-// all large ones.
+// level returns the level of a heading, or 0. Bold lines in the text's size rank below all larger ones.
 func (s *setter) level(l textLine) int {
 	n := l.letters()
 	if n > maxHeading || !strings.ContainsFunc(l.plain(), unicode.IsLetter) {
@@ -161,7 +160,7 @@ func bullet(s string) bool {
 	return strings.ContainsRune("•‣◦▪●■–∙·", r)
 }
 
-// mark reports whether a text is only what stands before an item of a list.
+// mark reports whether a text is only the mark of a list item.
 func mark(s string) bool {
 	s = strings.TrimSpace(s)
 	if n := strings.TrimRight(s, ".)"); n != s && len(n) < 4 && strings.Trim(n, "0123456789") == "" {
@@ -247,8 +246,7 @@ func beside(p, q piece) bool {
 // prose is the mean length of a part from which two of them are columns of text.
 const prose = 28
 
-// table takes lines whose parts stand below one another. Two columns of prose that were
-// written side by side are read one after the other.
+// table detects lines with vertically aligned parts. Side-by-side columns of prose are read one after the other.
 func (s *setter) table(lines []textLine) int {
 	if s.columns(lines) < 2 {
 		return 0
@@ -287,7 +285,7 @@ func (s *setter) table(lines []textLine) int {
 	return len(rows)
 }
 
-// grid writes a table. The widest row says where columns are.
+// grid writes a table. The widest row defines the columns.
 func (s *setter) grid(rows [][]piece) {
 	widest := slices.MaxFunc(rows, func(a, b []piece) int { return len(a) - len(b) })
 	table := make([][]string, len(rows))

@@ -17,15 +17,15 @@ type wordReader struct {
 	numbers numbering
 	notes   []string // footnotes in the order they are met
 	known   map[string]string
-	list    string // the list whose item was written last
+	list    string // the list of the last written item
 	base    int    // the level at which it began
 }
 
-// look is what a style says of its paragraphs.
+// look holds the paragraph properties of a style.
 type look struct {
 	heading int // its level
 	list    string
-	level   int // in the list; -1 where the list says it
+	level   int // in the list; -1 if the list defines it
 	basedOn string
 }
 
@@ -33,7 +33,7 @@ func newWordReader(d *draft, a *archive) *wordReader {
 	return &wordReader{d: d, a: a, looks: map[string]look{}, known: map[string]string{}}
 }
 
-// word reads a document whose main part has the given name.
+// word reads a document given the name of its main part.
 func word(d *draft, a *archive, main string) error {
 	w := newWordReader(d, a)
 	doc, err := a.tree(main)
@@ -213,7 +213,7 @@ func simpleLabel(s string) bool {
 	return len(s) == len(n)+1 && len(n) > 0 && len(n) < 9 && strings.Trim(n, "0123456789") == ""
 }
 
-// inline returns the text of a paragraph: what was deleted is not, nor what stands in for programs that know less.
+// inline returns the text of a paragraph without deleted text and fallbacks for older programs.
 func (w *wordReader) inline(n *node) string {
 	var b strings.Builder
 	for _, k := range n.kids {
@@ -250,7 +250,7 @@ func (w *wordReader) inline(n *node) string {
 			if tex := formula(k); tex != "" {
 				b.WriteString("$" + tex + "$")
 			}
-		case "ruby": // what is spoken stands above what is written
+		case "ruby": // the pronunciation is above the text
 			b.WriteString(w.inline(k.kid("rubyBase")))
 		case "sym":
 			b.WriteString(symbol(k.attr("font"), k.attr("char")))
@@ -323,7 +323,7 @@ func symbol(font, code string) string {
 	return string(rune(n))
 }
 
-// run returns a piece in one style; only bold says something about the text.
+// run returns a piece in one style; only bold affects the text.
 func (w *wordReader) run(r *node) string {
 	text := w.inline(r)
 	props := r.kid("rPr")
@@ -359,8 +359,7 @@ func (w *wordReader) picture(n *node) string {
 	return "[image]"
 }
 
-// rows returns the cells of a table: one that spans columns is followed by empty ones, and one that goes on from above
-// is empty.
+// rows returns the cells of a table: spanned columns and rows become empty cells.
 func (w *wordReader) rows(t *node) (rows [][]string) {
 	for _, tr := range t.all("tr") {
 		row := make([]string, min(max(number(tr.kid("trPr", "gridBefore").attr("val")), 0), maxWide))

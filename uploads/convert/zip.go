@@ -15,8 +15,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// archive is an opened container with a budget: what a part declares of its size is not
-// believed.
+// archive is an open container with a size budget, which doesn't rely on declared sizes.
 type archive struct {
 	files map[string]*zip.File
 	other map[string]*zip.File // by names in small letters
@@ -45,7 +44,7 @@ func openArchive(data []byte) (*archive, error) {
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
-// find finds a part in any case: programs of systems that don't tell cases apart name parts as they like.
+// find finds a part ignoring case: programs on case-insensitive systems vary the names.
 func (a *archive) find(name string) *zip.File {
 	if f := a.files[name]; f != nil {
 		return f
@@ -53,7 +52,7 @@ func (a *archive) find(name string) *zip.File {
 	return a.other[strings.ToLower(name)]
 }
 
-// read unpacks one part; one that is missing is empty.
+// read unpacks one part; a missing one is empty.
 func (a *archive) read(name string) ([]byte, error) {
 	f := a.find(name)
 	if f == nil {
@@ -76,7 +75,7 @@ func (a *archive) read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// tree parses one part; one that is missing is an empty element.
+// tree parses one part; a missing one is an empty element.
 func (a *archive) tree(name string) (*node, error) {
 	b, err := a.read(name)
 	if err != nil || b == nil {
@@ -138,7 +137,7 @@ func parseXML(b []byte) (*node, error) {
 			if len(root.kids) == 0 {
 				return nil, Damaged
 			}
-			return root, nil // what came before the damage
+			return root, nil // the content before the damage
 		}
 		if count > maxNodes || len(stack) > maxDepth {
 			return nil, Limits
@@ -204,7 +203,7 @@ func (n *node) named(name string) (found []*node) {
 	return found
 }
 
-// all returns the descendants with a name, in order, those inside of one another left out.
+// all returns the descendants with a name, in order, excluding nested ones.
 func (n *node) all(name string) (found []*node) {
 	for _, k := range n.kids {
 		if k.name == name {

@@ -49,7 +49,7 @@ var anchors = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (c *cutter) read(r *bufio.Reader) error {
-	var rest []byte // of a line in pieces, what is no whole character yet
+	var rest []byte // the incomplete last character of a line read in pieces
 	for n, begin := 1, true; ; {
 		piece, err := r.ReadSlice('\n')
 		whole := err == nil || errors.Is(err, io.EOF)

@@ -1,6 +1,5 @@
-// Package pictures makes pictures fit to be shown: upright, small, and without what they tell
-// about the people who took them. The server itself only takes files apart; pictures are
-// decoded in processes of their own, one after the other.
+// Package pictures prepares images for display: upright, small, and without metadata about their authors. The server
+// only parses the files; decoding runs in separate processes, one after the other.
 package pictures
 
 import (
@@ -25,18 +24,17 @@ import (
 // MaxBytes is the size of a picture that is looked at.
 const MaxBytes = 50 << 20
 
-// What is kept at most, in bytes and in files.
+// Limits of the cache, in bytes and files.
 const (
 	keptBytes = 64 << 20
 	keptFiles = 4096
 )
 
-// Config is what a Service needs.
+// Config configures a Service.
 type Config struct {
-	// Dir is where pictures that were drawn are kept. What is in it can be drawn again.
+	// Dir is the cache of drawn images.
 	Dir string
-	// Draw calls [Draw] in a process of its own. Errors match [uploads.ErrPicture] where the
-	// picture is to blame.
+	// Draw calls [Draw] in a separate process. Errors match [uploads.ErrPicture] if the image is the cause.
 	Draw func(ctx context.Context, data io.Reader, side int) ([]byte, error)
 	Log  *slog.Logger
 }
@@ -127,7 +125,7 @@ func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-s.turn }()
-	if data := s.get(thread, name); data != nil { // drawn for somebody else meanwhile
+	if data := s.get(thread, name); data != nil { // drawn for another caller meanwhile
 		return data, nil
 	}
 	data, err := s.cfg.Draw(ctx, from(), side)
@@ -160,11 +158,11 @@ func (s *Service) get(thread, name string) []byte {
 	return data
 }
 
-// put keeps a picture, and drops those that were not used for longest where there are too many.
+// put caches an image, and evicts the least recently used ones.
 func (s *Service) put(thread, name string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.open { // what an earlier server kept is not counted
+	if !s.open { // files of earlier servers aren't counted yet
 		if err := os.RemoveAll(s.cfg.Dir); err != nil {
 			return err
 		}

@@ -1,5 +1,4 @@
-// Package preview reads what people are shown of files that no browser shows by itself. It
-// bounds what it takes of each: the files are anybody's.
+// Package preview reads files that browsers can't display. It limits the amount read, since the files are untrusted.
 package preview
 
 import (
@@ -125,7 +124,7 @@ func (w *Workbook) read(body []byte) {
 	}
 }
 
-// cells are those of a line of a table, and how many there are in all.
+// cells returns the cells of a table's line, and their total number.
 func cells(line string) (row []string, width int) {
 	inside, ok := strings.CutPrefix(line, "|")
 	if !ok {
