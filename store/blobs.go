@@ -96,7 +96,7 @@ func (p *batch) withoutBlobs(body []byte, use blobUse) (out []byte, ok bool) {
 	return append(out, body[done:]...), true
 }
 
-// blobPlace tells whether base64 is a string of its own or the end of a data URL.
+// blobPlace reports whether base64 is a string of its own or the end of a data URL.
 func blobPlace(body []byte, from, to int) bool {
 	before := body[:from]
 	return to < len(body) && body[to] == '"' &&
@@ -163,8 +163,8 @@ func (p *batch) dropBlobs() {
 // readBlob is the query [filled] needs.
 const readBlob = `SELECT data FROM blob WHERE thread = ? AND hash = ?`
 
-// filled is a stored body of a thread with the base64 itself in the place of references.
-// ErrNotFound when one is gone.
+// filled returns a stored body of a thread with the base64 itself in the place of references. ErrNotFound when one is
+// gone.
 func filled(ctx context.Context, one *sql.Stmt, thread string, body []byte) ([]byte, error) {
 	if !bytes.Contains(body, []byte(blobMark)) {
 		return body, nil

@@ -147,7 +147,7 @@ func (db *DB) OpenLines(ctx context.Context, provider string) ([]ChannelLine, er
 	return list, nil
 }
 
-// CountWaiting tells how many messages of a provider no run has taken yet.
+// CountWaiting reports how many messages of a provider no run has taken yet.
 func (db *DB) CountWaiting(ctx context.Context, provider string) (n int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FROM channel_in WHERE provider = ? AND state IN ('new', 'waiting', 'started')
 		AND state <> 'started'`, []any{provider}, &n)

@@ -117,7 +117,7 @@ func (db *DB) LastAnswer(ctx context.Context, provider, chat, topic string) (Out
 	return o, nil
 }
 
-// LostBefore tells whether a message of the answer before one, in the same chat or topic, may not have been sent.
+// LostBefore reports whether a message of the answer before one, in the same chat or topic, may not have been sent.
 func (db *DB) LostBefore(ctx context.Context, o Outbound) (lost bool, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) > 0 FROM channel_out WHERE state = 'unknown' AND run = (SELECT run FROM channel_out
 		WHERE provider = ? AND chat = ? AND topic = ? AND piece = '0' AND (at < ? OR at = ? AND run < ?)
@@ -147,7 +147,7 @@ func (db *DB) EndAnswer(ctx context.Context, run, reason string) error {
 	return nil
 }
 
-// RenewAnswer has an answer sent anew, as new messages. ErrNotFound when there is none.
+// RenewAnswer has an answer sent again, as new messages. ErrNotFound when there is none.
 func (db *DB) RenewAnswer(ctx context.Context, run string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if err := w.exec(`DELETE FROM channel_out WHERE run = ? AND piece <> '0'`, run); err != nil {

@@ -131,7 +131,7 @@ func (db *DB) Connect(ctx context.Context, hash string, c Connection) (Connectio
 	return c, nil
 }
 
-// ConnectionOf is the connection of an account that is not revoked, or ErrNotFound.
+// ConnectionOf returns the connection of an account that is not revoked, or ErrNotFound.
 func (db *DB) ConnectionOf(ctx context.Context, provider, account, workspace string) (Connection, error) {
 	c, err := scanConnection(db.one(ctx, `SELECT `+connectionColumns+` FROM channel_connection
 		WHERE provider = ? AND account = ? AND workspace = ? AND status <> 'revoked'`, provider, account, workspace))

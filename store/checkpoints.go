@@ -35,7 +35,7 @@ type Card struct {
 	Tree     int64            `json:"tree,omitempty"` // version of the files, where those are kept in versions; or NoTree
 }
 
-// Has tells whether the card names a message.
+// Has reports whether the card names a message.
 func (c Card) Has(message int64) bool {
 	for _, r := range c.Messages {
 		if r.From <= message && message <= r.To {
@@ -45,7 +45,7 @@ func (c Card) Has(message int64) bool {
 	return false
 }
 
-// Last is the number of the newest message, 0 without any.
+// Last returns the number of the newest message, 0 without any.
 func (c Card) Last() int64 {
 	if n := len(c.Messages); n > 0 {
 		return c.Messages[n-1].To

@@ -14,7 +14,7 @@ func (db *DB) Shared() bool {
 	return !file
 }
 
-// Crowded says whether this server has no room for more runs. As long as it is so, those that its batches bring to
+// Crowded reports whether this server has no room for more runs. As long as it is so, those that its batches bring to
 // the front are for any server that has.
 func (db *DB) Crowded(full bool) { db.w.crowded.Store(full) }
 

@@ -14,12 +14,12 @@ type clock struct {
 // reading is the database's time at a moment of the local monotonic clock.
 type reading struct{ here, there time.Time }
 
-// Now is the time by the clock that all servers of the database share. What is stored for others, and what they have
-// stored, is to be compared with it, as the clocks of servers may differ. It is not for measuring how long something
-// takes: the clock may be set.
+// Now returns the time by the clock that all servers of the database share. What is stored for others, and what they
+// have stored, is to be compared with it, as the clocks of servers may differ. It is not for measuring how long
+// something takes: the clock may be set.
 func (db *DB) Now() time.Time { return db.w.clock.now() }
 
-// clockOf is the clock of an engine's database.
+// clockOf returns the clock of an engine's database.
 func clockOf(e engine) *clock {
 	if pg, ok := e.(*postgresEngine); ok {
 		return &pg.node.clock

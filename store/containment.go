@@ -22,7 +22,7 @@ func decodeJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// containsAll says whether JSON has everything want has. What is not JSON has nothing.
+// containsAll reports whether JSON has everything want has. What is not JSON has nothing.
 func containsAll(raw []byte, want map[string]any) bool {
 	if len(want) == 0 {
 		return true
@@ -31,8 +31,8 @@ func containsAll(raw []byte, want map[string]any) bool {
 	return err == nil && contains(have, want)
 }
 
-// contains says whether have has everything want has: objects by key and
-// recursively, arrays and scalars by equality.
+// contains reports whether have has everything want has: objects by key and recursively, arrays and scalars by
+// equality.
 func contains(have, want any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {

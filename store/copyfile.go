@@ -14,7 +14,7 @@ import (
 // FileName is the name of the database in a data folder.
 const FileName = fileName
 
-// Schema is the newest schema version that this program knows.
+// Schema returns the newest schema version that this program knows.
 func Schema() int {
 	names, err := fs.Glob(migrationFiles, migrationNames)
 	if err != nil {
@@ -78,7 +78,7 @@ func OpenCopied(ctx context.Context, path string) (_ *Copied, err error) {
 	return c, nil
 }
 
-// Has tells whether a thread is in the copy.
+// Has reports whether a thread is in the copy.
 func (c *Copied) Has(ctx context.Context, thread string) (bool, error) {
 	var n int
 	err := c.pool.QueryRowContext(ctx, `SELECT count(*) FROM thread WHERE id = ?`, thread).Scan(&n)
@@ -98,7 +98,7 @@ func Hold(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// Holder is the process that has a data folder, if one has.
+// Holder returns the process that has a data folder, if one has.
 func Holder(dir string) (*LockedError, error) {
 	f, held, err := holdForReading(filepath.Join(dir, "lock"))
 	switch {
@@ -113,8 +113,8 @@ func Holder(dir string) (*LockedError, error) {
 	return nil, f.Close()
 }
 
-// olderCopy is the newest copy in a data folder that a program with an older schema can read, "" if
-// there is none. Migrations leave them, named after the schema they have.
+// olderCopy returns the newest copy in a data folder that a program with an older schema can read, "" if there is none.
+// Migrations leave them, named after the schema they have.
 func olderCopy(dir string, schema int) string {
 	best, at := "", 0
 	copies, err := filepath.Glob(filepath.Join(dir, "fawn-v*.db"))

@@ -187,7 +187,7 @@ func (db *DB) DueCrons(ctx context.Context, now time.Time, limit int) ([]Cron, e
 	return due, nil
 }
 
-// NextCron is when the next cron that DueCrons will return is due, the zero time when none is.
+// NextCron returns when the next cron that DueCrons will return is due, the zero time when none is.
 func (db *DB) NextCron(ctx context.Context) (time.Time, error) {
 	var at int64
 	query := `SELECT coalesce(min(next_at), 0) FROM cron WHERE next_at > 0 AND ` + ofEnabled

@@ -19,7 +19,7 @@ type DamagedError struct {
 	Err    error
 }
 
-// Error says how the file is damaged and how to repair it.
+// Error reports how the file is damaged and how to repair it.
 func (e *DamagedError) Error() string {
 	kept := "It is left as it is"
 	if errors.Is(e.Err, errMissing) {
@@ -29,7 +29,7 @@ func (e *DamagedError) Error() string {
 		e.Path, e.Err, kept, filepath.Dir(e.Path), e.Remedy())
 }
 
-// Remedy says how to go back to the newest copy.
+// Remedy reports how to go back to the newest copy.
 func (e *DamagedError) Remedy() string {
 	if e.Backup == "" {
 		return "There is no copy next to it; restore one from your backups"
@@ -44,7 +44,7 @@ func (e *DamagedError) Remedy() string {
 		e.Backup, when, filepath.Base(e.Path))
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // errEmpty means that the database is an empty file although threads have files.
@@ -106,7 +106,7 @@ func damaged(dir string, err error) error {
 // leaves their folders behind.
 const probePrefix = "probe-"
 
-// hasThreads tells whether threads have files in a data folder.
+// hasThreads reports whether threads have files in a data folder.
 func hasThreads(dir string) (bool, error) {
 	f, err := os.Open(filepath.Join(dir, "threads"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -85,7 +85,7 @@ func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	return last, nil
 }
 
-// seqHere is the greatest number of a thread's events that are not folded, as far as this process knows. all is
+// seqHere returns the greatest number of a thread's events that are not folded, as far as this process knows. all is
 // false if there may be others: in the tail up to row old, or in those of other servers.
 func (db *DB) seqHere(thread string) (last, old int64, all bool) {
 	w := db.w

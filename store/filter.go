@@ -46,7 +46,7 @@ func checkFilter(f map[string]any) error {
 	return nil
 }
 
-// Match tells whether a JSON value is an object with everything f wants.
+// Match reports whether a JSON value is an object with everything f wants.
 func (f Filter) Match(value []byte) bool {
 	if len(f) == 0 {
 		return true

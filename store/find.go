@@ -27,8 +27,8 @@ type Find struct {
 	Before   Position      // only what comes after it in the list; zero starts at the top
 	Limit    int           // how many to find
 	Within   time.Duration // a search over messages stops after this long and says where; 0 means no limit
-	// Match tells whether the body of a message has all the words, and what of it to show.
-	// Bodies without any of the words are mostly left out beforehand.
+	// Match reports whether the body of a message has all the words, and what of it to show. Bodies without any of the
+	// words are mostly left out beforehand.
 	Match func(body []byte) (excerpt string, ok bool)
 }
 
@@ -87,7 +87,7 @@ func (db *DB) FindThreads(ctx context.Context, f Find) (found []Found, rest Posi
 	}
 }
 
-// threadsAfter is the next batch of threads. It leaves out most of those whose metadata has not what is wanted.
+// threadsAfter returns the next batch of threads. It leaves out most of those whose metadata has not what is wanted.
 func (db *DB) threadsAfter(ctx context.Context, f Find, at Position, want map[string]any) ([]Found, error) {
 	query, args := `SELECT pinned, `+threadColumns+` FROM thread WHERE owner = ? AND deleted_at = 0 AND temporary = 0`+
 		f.Shelf.condition(), []any{f.Owner}

@@ -185,7 +185,7 @@ func (c *checker) rowsOf(thread string) (have []Range, fields map[string]bool, e
 	return have, fields, err
 }
 
-// covered says whether r lies within one of the ranges, which are sorted.
+// covered reports whether r lies within one of the ranges, which are sorted.
 func covered(have []Range, r Range) bool {
 	if r.From > r.To {
 		return false

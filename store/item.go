@@ -202,8 +202,8 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 	return found, nil
 }
 
-// prefixRange is where namespaces longer than prefix are: from its joined form with a dot
-// to before the character behind the dot. The empty prefix takes everything.
+// prefixRange returns where namespaces longer than prefix are: from its joined form with a dot to before the character
+// behind the dot. The empty prefix takes everything.
 func prefixRange(prefix []string) (low, high string) {
 	if len(prefix) == 0 {
 		return "", "\U0010FFFF"

@@ -26,7 +26,7 @@ type Document struct {
 	UpdatedAt  time.Time
 }
 
-// File is the name of its passages in the index.
+// File returns the name of its passages in the index.
 func (d Document) File() string { return strconv.FormatInt(d.ID, 10) }
 
 const docColumns = `d.id, d.knowledge, d.source, d.name, d.title, d.address, d.stamp, d.hash, d.state, d.reason,
@@ -109,7 +109,7 @@ func (db *DB) StrayDocuments(ctx context.Context, limit int) ([]Document, error)
 	return db.documents(ctx, `NOT `+living+` ORDER BY d.id LIMIT ?`, limit)
 }
 
-// CollectionBytes is how much text a collection has.
+// CollectionBytes returns how much text a collection has.
 func (db *DB) CollectionBytes(ctx context.Context, collection string) (n int64, err error) {
 	var sum sql.NullInt64
 	if err := db.queryRow(ctx, `SELECT CAST(sum(bytes) AS bigint) FROM knowledge_doc WHERE knowledge = ?`, []any{collection},

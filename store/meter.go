@@ -52,8 +52,8 @@ type pending struct {
 	at  time.Time
 }
 
-// crowded says whether a run of an owner is one too many: as many wait as may, and this owner's are its
-// share of them. Others find room, however many runs one of them starts.
+// crowded reports whether a run of an owner is one too many: as many wait as may, and this owner's are its share of
+// them. Others find room, however many runs one of them starts.
 func (p *pending) crowded(owner string, limit int) bool {
 	owners := len(p.own)
 	if p.own[owner] == 0 {
@@ -126,7 +126,7 @@ func (s *strain) add(now time.Time, took time.Duration) (heavy, changed bool) {
 	return heavy, changed
 }
 
-// heavy says whether commits take too long.
+// heavy reports whether commits take too long.
 func (s *strain) heavy(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (w *writer) measure(g *group, took time.Duration, err error) {
 	}
 }
 
-// PoolWait is how long queries have waited for a connection since the start.
+// PoolWait returns how long queries have waited for a connection since the start.
 func (db *DB) PoolWait() time.Duration { return db.engine.reads().Stats().WaitDuration }
 
 // Orphans counts the runs under way that no living server has.

@@ -50,7 +50,7 @@ type TakenError struct {
 	Why    string // it is not to be joined, for one that would join it
 }
 
-// Error says which, and when another may have it.
+// Error reports which, and when another may have it.
 func (e *TakenError) Error() string {
 	switch {
 	case e.Node.PID == 0:

@@ -141,8 +141,8 @@ func telling(words []string, names map[string]bool) []string {
 	return long
 }
 
-// names are the short words, in lower case, that a query writes as a name: "G" in "the budget of
-// project G", "EU" or "Q3". In a query all in capitals, or at its beginning, capitals say nothing.
+// names returns the short words, in lower case, that a query writes as a name: "G" in "the budget of project G", "EU"
+// or "Q3". In a query all in capitals, or at its beginning, capitals say nothing.
 func names(query string) map[string]bool {
 	if !strings.ContainsFunc(query, unicode.IsLower) {
 		return nil
@@ -159,7 +159,7 @@ func names(query string) map[string]bool {
 	return list
 }
 
-// inOrder is the share of neighbouring words of a query that are neighbours in a text too.
+// inOrder returns the share of neighbouring words of a query that are neighbours in a text too.
 func inOrder(words []string, text string) float64 {
 	if len(words) < 2 {
 		return 0

@@ -105,7 +105,7 @@ func (c *pgCluster) beside(ctx context.Context, took func(time.Duration), settin
 	return away(err)
 }
 
-// cluster is nil for a database that has one server.
+// cluster returns nil for a database that has one server.
 func (db *DB) cluster() *pgCluster {
 	if e, ok := db.engine.(*postgresEngine); ok {
 		return e.cluster

@@ -61,7 +61,7 @@ func readMigrations(files fs.FS) (m migrations, err error) {
 	return m, err
 }
 
-// newest is the schema version that the program knows.
+// newest returns the schema version that the program knows.
 func (m migrations) newest() int { return m.number(len(m.names) - 1) }
 
 func (m migrations) number(i int) int {
@@ -86,8 +86,8 @@ func (m migrations) least(have, before int) (int, error) {
 	return before, nil
 }
 
-// tables is the schema version of a database, and the oldest program version that can use it. Their version, and the
-// oldest one whose programs can use them.
+// tables returns the schema version of a database, and the oldest program version that can use it. Their version, and
+// the oldest one whose programs can use them.
 func (e *postgresEngine) tables(ctx context.Context) (have, least int, err error) {
 	var there bool
 	if err := e.raw.QueryRow(ctx, `SELECT to_regclass('migration') IS NOT NULL`).Scan(&there); err != nil || !there {

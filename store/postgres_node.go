@@ -57,12 +57,12 @@ func (n *pgNode) start(sent time.Time) {
 	go n.run(ctx)
 }
 
-// left is how much of a time since the last renewal is not over, never negative.
+// left returns how much of a time since the last renewal is not over, never negative.
 func (n *pgNode) left(of time.Duration) time.Duration {
 	return max(0, of-(time.Since(n.origin)-time.Duration(n.renewed.Load())))
 }
 
-// patience is how long a node goes on without renewing: a third of the lease is for those who end its work.
+// patience returns how long a node goes on without renewing: a third of the lease is for those who end its work.
 func (n *pgNode) patience() time.Duration { return n.left(n.lease * 2 / 3) }
 
 func (n *pgNode) run(ctx context.Context) {
@@ -285,7 +285,7 @@ func number(yes bool) int64 {
 	return 0
 }
 
-// nodes are the rows of node, none in a schema that has none yet.
+// nodes returns the rows of node, none in a schema that has none yet.
 func nodes(ctx context.Context, conn *pgx.Conn) (list []Node, err error) {
 	var there bool
 	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('node')

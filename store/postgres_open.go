@@ -181,7 +181,7 @@ func (e *postgresEngine) drop() {
 	e.conn, e.raw, e.stmts = nil, nil, map[string]*sql.Stmt{}
 }
 
-// rawOf is the configuration of a pool's connections.
+// rawOf returns the configuration of a pool's connections.
 func rawOf(c *sql.Conn) (raw *pgx.Conn, err error) {
 	err = c.Raw(func(driver any) error {
 		switch c := driver.(type) {
@@ -309,7 +309,7 @@ func fit(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// translatePostgres is the sentinel that an error of PostgreSQL means, nil for none.
+// translatePostgres returns the sentinel that an error of PostgreSQL means, nil for none.
 func translatePostgres(err error) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	switch {

@@ -98,7 +98,7 @@ func poolerFit(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// of is a table or function of the schema by its whole name, where nothing says which schema is meant.
+// of returns a table or function of the schema by its whole name, where nothing says which schema is meant.
 func (e *postgresEngine) of(name string) string { return quoteName(e.schema) + "." + name }
 
 // behindPooler says that settings of a connection did not arrive, or that the server knows it by another name.

@@ -87,7 +87,7 @@ func hostPort(conf *pgx.ConnConfig) string {
 	return net.JoinHostPort(conf.Host, strconv.Itoa(int(conf.Port)))
 }
 
-// pgAddress is where a server listens.
+// pgAddress returns where a server listens.
 func pgAddress(conf *pgx.ConnConfig) (network, address string) {
 	if len(conf.Host) > 0 && conf.Host[0] == '/' {
 		return "unix", conf.Host

@@ -7,7 +7,7 @@ const threadSpaces = "thread_"
 // ChangesSpace holds the file changes of runs, by [ChangesKey].
 const ChangesSpace = threadSpaces + "changes"
 
-// ChangesKey is where the changes of a run are.
+// ChangesKey returns where the changes of a run are.
 func ChangesKey(thread, run string) string { return thread + " " + run }
 
 // DocumentSpace holds the state of a thread's documents, by the thread's id, a space and the name of the upload. The

@@ -109,7 +109,7 @@ func (db *DB) ClearTail(ctx context.Context) error {
 	return nil
 }
 
-// leftRows are the rows that servers have left which are gone, up to the first one of each that is still needed.
+// leftRows returns the rows that servers have left which are gone, up to the first one of each that is still needed.
 // Nobody adds to them any more.
 func (db *DB) leftRows(ctx context.Context) (list []tailSpan, err error) {
 	each := func(row func(id int64), frame func(thread []byte, seq int64)) error {

@@ -119,7 +119,7 @@ func (db *DB) Part(ctx context.Context, hash string) (data []byte, err error) {
 	return blob(data), nil
 }
 
-// Parts are the hashes of all pieces.
+// Parts returns the hashes of all pieces.
 func (db *DB) Parts(ctx context.Context) (hashes []string, err error) {
 	const query = `SELECT name FROM setting WHERE version = 0 AND name >= 'part/' AND name < 'part0'`
 	err = db.each(ctx, query, nil, func(rows *sql.Rows) (bool, error) {

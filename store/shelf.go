@@ -31,7 +31,7 @@ const (
 	ArchivedShelf
 )
 
-// condition is the SQL condition of a shelf, "" for none.
+// condition returns the SQL condition of a shelf, "" for none.
 func (s Shelf) condition() string {
 	switch s {
 	case OpenShelf:
@@ -42,10 +42,10 @@ func (s Shelf) condition() string {
 	return ""
 }
 
-// Temporary tells whether the thread is deleted when it is left.
+// Temporary reports whether the thread is deleted when it is left.
 func (t Thread) Temporary() bool { return flagged(t.Metadata, TemporaryKey) }
 
-// Archived tells whether the thread was put away.
+// Archived reports whether the thread was put away.
 func (t Thread) Archived() bool { return flagged(t.Metadata, ArchivedKey) }
 
 func flagged(metadata []byte, name string) bool {
@@ -102,8 +102,8 @@ func (db *DB) Tags(ctx context.Context, owner string) ([]string, error) {
 	return slices.CompactFunc(tags, func(a, b string) bool { return Fold(a) == Fold(b) }), nil
 }
 
-// SetLeave says when a temporary thread is to be deleted; the zero time says that this is not known. Nothing happens to a
-// thread that is not temporary, is in the trash or is not owner's.
+// SetLeave reports when a temporary thread is to be deleted; the zero time says that this is not known. Nothing happens
+// to a thread that is not temporary, is in the trash or is not owner's.
 func (db *DB) SetLeave(ctx context.Context, owner, thread string, at time.Time) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		_, err := w.change(`UPDATE thread SET leave_at = ? WHERE id = ? AND owner = ? AND temporary = 1 AND deleted_at = 0`,

@@ -51,7 +51,7 @@ func checkLog(ctx context.Context, dir string, log *slog.Logger) error {
 	return nil
 }
 
-// logProblem says how a log is damaged, "" for a whole one. torn is a log that is whole up to some commit: the power
+// logProblem reports how a log is damaged, "" for a whole one. torn is a log that is whole up to some commit: the power
 // failed before its end was on the disk, and the database goes on from there by itself.
 func logProblem(path string) (problem string, torn bool, err error) {
 	f, err := os.Open(path)

@@ -20,7 +20,7 @@ type TailRow struct {
 	Folded map[string]int64 // by thread, the number up to which it is folded by then
 }
 
-// TailEnd is the last row in the tail of a server, 0 for none.
+// TailEnd returns the last row in the tail of a server, 0 for none.
 func (db *DB) TailEnd(ctx context.Context, server int64) (last int64, err error) {
 	span := spanOf(server)
 	err = db.queryRow(ctx, `SELECT coalesce(max(id), 0) FROM tail WHERE id >= ? AND id < ?`,

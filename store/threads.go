@@ -153,9 +153,8 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 // maxCounts bounds for how many owners the number of threads is remembered.
 const maxCounts = 1000
 
-// counted is how many threads an owner ("" for all) has on a shelf, -1 when that must be counted: it is
-// the only part of a list whose cost grows with the number of threads. at is for
-// [DB.count].
+// counted returns how many threads an owner ("" for all) has on a shelf, -1 when that must be counted: it is the only
+// part of a list whose cost grows with the number of threads. at is for [DB.count].
 func (db *DB) counted(owner string) (n int, at uint64) {
 	db.w.mu.Lock()
 	at = db.w.listed
@@ -353,7 +352,7 @@ func (p *batch) patchThread() error {
 // has given before makes it NULL, which the column refuses.
 const raisedTop = `top = CASE WHEN top < ? THEN CAST(? AS BIGINT) END`
 
-// topArgs are the arguments of [raisedTop].
+// topArgs returns the arguments of [raisedTop].
 func (p *batch) topArgs() []any {
 	least, most := p.Messages[0].N, p.Messages[0].N
 	for _, m := range p.Messages[1:] {

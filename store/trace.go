@@ -62,7 +62,7 @@ func (db *DB) Spans(ctx context.Context, thread, run string) ([]Span, error) {
 	return list, nil
 }
 
-// PromptPart is a part of a thread's prompts. Error: ErrNotFound.
+// PromptPart returns a part of a thread's prompts. Error: ErrNotFound.
 func (db *DB) PromptPart(ctx context.Context, thread string, hash []byte) (body []byte, err error) {
 	err = db.each(ctx, `SELECT body FROM prompt WHERE thread = ? AND hash = ?`, []any{thread, hash},
 		func(rows *sql.Rows) (bool, error) { return false, rows.Scan(&body) })
@@ -78,8 +78,8 @@ func (db *DB) PromptPart(ctx context.Context, thread string, hash []byte) (body 
 // forgotten is how many old rows are deleted in one go.
 const forgotten = 2000
 
-// ForgetTraces deletes some of the spans that began before a moment, and of the parts nobody has used
-// since. It tells whether there may be more of them.
+// ForgetTraces deletes some of the spans that began before a moment, and of the parts nobody has used since. It reports
+// whether there may be more of them.
 func (db *DB) ForgetTraces(ctx context.Context, before time.Time) (more bool, err error) {
 	var gone int64
 	err = db.w.do(ctx, &job{apply: func(w *writer) error {

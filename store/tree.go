@@ -19,7 +19,7 @@ type Tree struct {
 // NoTree is the version of a checkpoint at which a thread had no files. 0 says that nothing is known of them there.
 const NoTree int64 = -1
 
-// TreeVersion is the newest version of a thread's files, 0 when there is none. The thread need not exist yet.
+// TreeVersion returns the newest version of a thread's files, 0 when there is none. The thread need not exist yet.
 func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err error) {
 	err = db.queryRow(ctx, `SELECT coalesce(max(version), 0) FROM tree WHERE thread = ?`, []any{thread}, &v)
 	if err != nil {

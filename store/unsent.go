@@ -38,13 +38,13 @@ func (db *DB) DropUnsent(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// unsent says whether a value's key is the id of a chat that may still get its first message.
+// unsent reports whether a value's key is the id of a chat that may still get its first message.
 func unsent(key string, now time.Time) bool {
 	at, ok := minted(key)
 	return ok && now.Sub(at) < unsentFor
 }
 
-// minted is when a UUID of version 7 was made; ok is false for any other text.
+// minted returns when a UUID of version 7 was made; ok is false for any other text.
 func minted(id string) (at time.Time, ok bool) {
 	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[14] != '7' || strings.ContainsAny(id, " +_") {
 		return at, false

@@ -47,7 +47,7 @@ func SupportBundle(ctx context.Context, o Options, path string) error {
 	return nil
 }
 
-// shapeIn tells how full the database of a folder is, unless a server has it open.
+// shapeIn reports how full the database of a folder is, unless a server has it open.
 func shapeIn(ctx context.Context, o Options, dir string) []byte {
 	db, _, err := OpenStore(ctx, o, dir)
 	if err != nil {
@@ -120,7 +120,7 @@ func bundle(ctx context.Context, o Options, parts map[string][]byte, w io.Writer
 	return nil
 }
 
-// asYAML is a part of the configuration with its secrets masked, as their types say.
+// asYAML returns a part of the configuration with its secrets masked, as their types say.
 func asYAML(v any) []byte {
 	b, err := yaml.Marshal(v)
 	if err != nil {
@@ -129,7 +129,7 @@ func asYAML(v any) []byte {
 	return b
 }
 
-// supportBundle is GET /api/support-bundle: the bundle of a server that runs, with the end of its log.
+// supportBundle handles GET /api/support-bundle: the bundle of a server that runs, with the end of its log.
 func (a *App) supportBundle(c echo.Context) error {
 	ctx := c.Request().Context()
 	parts := map[string][]byte{"database.json": shapeOf(ctx, a.db), "health.json": indentedJSON(a.state(true))}

@@ -72,7 +72,7 @@ func (a *App) confine(ctx context.Context, j mcp.Job) (err error) {
 	return nil
 }
 
-// confinement is the policy of an MCP server's sandbox: that of commands, with folders and hosts of its own.
+// confinement returns the policy of an MCP server's sandbox: that of commands, with folders and hosts of its own.
 func (a *App) confinement(snap *config.Snapshot, s mcp.Server) (sandbox.Policy, error) {
 	p := lead.SandboxPolicy(snap.File.Sandbox)
 	p.Lifetime, p.Timeout, p.Limits.CPUTime = sandbox.LifetimeCall, confinedTime, 0

@@ -93,8 +93,8 @@ func (a *App) hostAllowed(r *http.Request) bool {
 		func(s string) bool { return strings.EqualFold(s, host) })
 }
 
-// hostName is the host of a Host header without its port and brackets. What only looks like
-// one with a port is left as it is, and is nobody's name.
+// hostName returns the host of a Host header without its port and brackets. What only looks like one with a port is
+// left as it is, and is nobody's name.
 func hostName(s string) string {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		if strings.Trim(port, "0123456789") != "" {

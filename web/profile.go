@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// profiles is the server of Go's profiles at a loopback address. Profiles show parts of memory, so that no other machine
-// and no page in a browser may read them.
+// profiles returns the server of Go's profiles at a loopback address. Profiles show parts of memory, so that no other
+// machine and no page in a browser may read them.
 func profiles(addr string) (*http.Server, net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -70,8 +70,8 @@ func (a *App) openSandbox(ctx context.Context, snap *config.Snapshot) error {
 	return nil
 }
 
-// patience is how long a connection waits until somebody decides about its host. Only in runs
-// that were started on a page somebody is there to be asked.
+// patience returns how long a connection waits until somebody decides about its host. Only in runs that were started on
+// a page somebody is there to be asked.
 func (a *App) patience(ctx context.Context, thread string) (run string, d time.Duration) {
 	if d = a.config.Current().File.Sandbox.Network.AskTimeout; d <= 0 {
 		return "", 0
@@ -82,7 +82,7 @@ func (a *App) patience(ctx context.Context, thread string) (run string, d time.D
 	return run, d
 }
 
-// watched is the run of a thread, if somebody is there to be asked: on a page, or at a client that says so.
+// watched returns the run of a thread, if somebody is there to be asked: on a page, or at a client that says so.
 func (a *App) watched(ctx context.Context, thread string) (run string) {
 	if run = a.runs.Active(thread); run == "" {
 		return ""
@@ -204,7 +204,8 @@ func (a *App) closeSandbox() error {
 	return err
 }
 
-// publicReport is the part of a provider's report for monitors, without paths of this machine. No path of this machine.
+// publicReport returns the part of a provider's report for monitors, without paths of this machine. No path of this
+// machine.
 func (a *App) publicReport() sandbox.Report {
 	r := a.report()
 	r.Detail, r.Tried = "", slices.Clone(r.Tried)

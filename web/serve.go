@@ -25,10 +25,10 @@ const drainTime = 5 * time.Second
 // idleTime is how long a connection without a request is kept.
 const idleTime = 2 * time.Minute
 
-// anewTime is how long connections wait for a server that begins anew before they are told to try again.
+// anewTime is how long connections wait for a server that begins again before they are told to try again.
 const anewTime = time.Second
 
-// Serve opens the program, serves until ctx ends, and closes it. One that was evicted from its database begins anew as
+// Serve opens the program, serves until ctx ends, and closes it. One that was evicted from its database begins again as
 // the same process, so that nothing of its old life goes on with the rights of the new one, and fails with
 // [ErrReplaced] where it can't.
 func Serve(ctx context.Context, o Options) error {
@@ -135,7 +135,7 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// drainTime is how long requests may go on at a stop.
+// drainTime returns how long requests may go on at a stop.
 func (a *App) drainTime() time.Duration { return cmp.Or(a.opts.patience, drainTime) }
 
 // keepSockets keeps the sockets if this server can restart after the loss of its lease.

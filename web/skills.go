@@ -40,7 +40,7 @@ func SkillOptions(current func() *config.Snapshot, o Options) skills.Options {
 	}
 }
 
-// self is the file of this program, which is also the tool of its skills; "" when that is not known.
+// self returns the file of this program, which is also the tool of its skills; "" when that is not known.
 func self() string {
 	at, err := os.Executable()
 	if err == nil {

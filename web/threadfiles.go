@@ -7,7 +7,7 @@ import (
 	"fawn/agent/runs/recorder"
 )
 
-// versions is the store of file versions for runs, nil without one.
+// versions returns the store of file versions for runs, nil without one.
 func (a *App) versions() recorder.Files {
 	if a.trees == nil {
 		return nil

@@ -44,7 +44,7 @@ func Authority(t config.TLS, data string) tlsport.Authority {
 		Cache: filepath.Join(data, "acme")}
 }
 
-// secured is a listener as clients meet it.
+// secured returns a listener as clients meet it.
 func (a *App) secured(l net.Listener, s config.Server) net.Listener {
 	if a.tls == nil {
 		return l
@@ -70,13 +70,13 @@ func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	return true
 }
 
-// fromHere tells whether a client is on this machine, at the address that it called.
+// fromHere reports whether a client is on this machine, at the address that it called.
 func fromHere(r *http.Request, client proxy.Client) bool {
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return ok && client.Addr == at.AddrPort().Addr().Unmap()
 }
 
-// url is where this machine finds the server, for people: with the name that its certificate has.
+// url returns where this machine finds the server, for people: with the name that its certificate has.
 func (a *App) url() string {
 	if a.tls == nil {
 		return LocalURL(a.Addr())
@@ -96,13 +96,13 @@ func (a *App) url() string {
 	return "https://" + net.JoinHostPort(host, port)
 }
 
-// names are the host names that the configuration gives to this server.
+// names returns the host names that the configuration gives to this server.
 func (a *App) names() []string {
 	s := a.config.Current().File.Server
 	return append(append([]string{}, s.TLS.Domains...), s.Hosts...)
 }
 
-// LocalURL is where this machine finds a server that listens on an address.
+// LocalURL returns where this machine finds a server that listens on an address.
 func LocalURL(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -114,5 +114,5 @@ func LocalURL(addr string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// LocalURL is where programs on this machine find the server, below the path that it has for a proxy.
+// LocalURL returns where programs on this machine find the server, below the path that it has for a proxy.
 func (a *App) LocalURL() string { return LocalURL(a.Addr()) + a.base }

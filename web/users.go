@@ -41,7 +41,7 @@ const (
 // ErrUserJob is why a job was refused; the text says what is wrong with it.
 type ErrUserJob struct{ Why string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *ErrUserJob) Error() string { return e.Why }
 
 // Users works on the accounts of a data folder, whether a server runs on it or not.

@@ -67,8 +67,8 @@ var errGone = errors.New("the source is gone")
 // asked is when a source is due that somebody wants read, see [store.DB.AskSource].
 const asked = 1
 
-// again tells whether a document that failed may be read this time, though it is as it was. One that ended the server may
-// not: several of them would keep it from ever coming to an end.
+// again reports whether a document that failed may be read this time, though it is as it was. One that ended the server
+// may not: several of them would keep it from ever coming to an end.
 func (r *reading) again(d store.Document) bool {
 	if d.State != uploads.Failed {
 		return false
@@ -262,7 +262,7 @@ func (r *reading) skip() error {
 	return nil
 }
 
-// isText says whether a file begins as text, of which there is some.
+// isText reports whether a file begins as text, of which there is some.
 func isText(head []byte) bool {
 	for i := 0; i < utf8.UTFMax-1 && len(head) == uploads.HeadBytes-i && !utf8.Valid(head); i++ {
 		head = head[:len(head)-1] // the last character may be cut in half
@@ -392,7 +392,7 @@ func (r *reading) flush(ctx context.Context) error {
 	return err
 }
 
-// note tells how far the source is read, and ends the reading when it is gone.
+// note reports how far the source is read, and ends the reading when it is gone.
 func (r *reading) note(ctx context.Context) error {
 	if time.Since(r.noted) < notedEach {
 		return nil

@@ -26,7 +26,7 @@ func (s *Service) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// look is how long to wait for news.
+// look returns how long to wait for news.
 func (s *Service) look() time.Duration {
 	if s.cfg.DB.Clustered() {
 		return lookShared

@@ -27,8 +27,8 @@ const (
 	maxEvery   = 90 * 24 * time.Hour
 )
 
-// AddSource adds a source to a collection and has it read. operator tells whether the person runs the server: only such
-// people add folders of it. Errors: *Invalid, store.ErrNotFound for who may not write the collection.
+// AddSource adds a source to a collection and has it read. operator reports whether the person runs the server: only
+// such people add folders of it. Errors: *Invalid, store.ErrNotFound for who may not write the collection.
 func (s *Service) AddSource(ctx context.Context, person string, operator bool, src store.Source) (store.Source, error) {
 	c, err := s.writing(ctx, person, src.Collection)
 	if err != nil {
@@ -146,7 +146,7 @@ func stampOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 }
 
-// allowed is the folder of the configuration that a path is in, and where it is there.
+// allowed returns the folder of the configuration that a path is in, and where it is there.
 func (s *Service) allowed(name string) (base, rel string, err error) {
 	if !filepath.IsAbs(name) {
 		return "", "", errors.New("want the whole path of a folder of the server")

@@ -99,8 +99,8 @@ func (c *closest) offer(id int64, values []int8, length float32) {
 	}
 }
 
-// nearest are the passages of a collection that are closest to a query. Vectors that don't fit into memory are read once
-// more for it.
+// nearest returns the passages of a collection that are closest to a query. Vectors that don't fit into memory are read
+// once more for it.
 func (s *Service) nearest(ctx context.Context, v *shelfVectors, q []int8, in, limit int) ([]ranked, error) {
 	c := closest{query: q, length: lengthOf(q), in: in, limit: limit}
 	if v.large {
@@ -141,7 +141,7 @@ func dot(a, b []int8) int32 {
 	return s0 + s1 + s2 + s3
 }
 
-// small is a vector in numbers from -127 to 127; what is no number is 0.
+// small returns a vector in numbers from -127 to 127; what is no number is 0.
 func small(v []float32) []int8 {
 	most := float32(0)
 	for _, x := range v {
@@ -209,8 +209,8 @@ func (s *Service) near(ctx context.Context, list []store.Collection, query strin
 	return found, nil
 }
 
-// vectorsOf are the vectors of a collection, from memory while they are as they are stored. They are read once for all who
-// ask, and meanwhile others are not kept from theirs.
+// vectorsOf returns the vectors of a collection, from memory while they are as they are stored. They are read once for
+// all who ask, and meanwhile others are not kept from theirs.
 func (s *Service) vectorsOf(ctx context.Context, collection, model string) (*shelfVectors, error) {
 	version, err := s.cfg.DB.VectorVersion(ctx, collection)
 	if err != nil {

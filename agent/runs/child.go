@@ -115,7 +115,7 @@ func (m *Manager) Child(ctx context.Context, t *agent.Turn, task Task) (store.Ru
 	return run, turn.State, errors.Join(err, encodeErr, m.storeChild(ctx, &run))
 }
 
-// childRow is the row of a child that begins, or goes on.
+// childRow returns the row of a child that begins, or goes on.
 func (m *Manager) childRow(parent *entry, t *agent.Turn, task Task, at resume.Place,
 	was *resume.Child) (store.Run, error) {
 	if was != nil {
@@ -161,8 +161,8 @@ func (m *Manager) storeChild(ctx context.Context, run *store.Run) error {
 	return nil
 }
 
-// parentOf is the live run that a child of run belongs to: run itself, or for a child its own
-// parent. It is nil when that does not work.
+// parentOf returns the live run that a child of run belongs to: run itself, or for a child its own parent. It is nil
+// when that does not work.
 func (m *Manager) parentOf(run string) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()

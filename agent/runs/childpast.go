@@ -51,8 +51,8 @@ func (m *Manager) closeChildren(ctx context.Context, list []store.Run) {
 	}
 }
 
-// withoutChildren are the open runs that stand in a line by themselves. Their children go on or
-// end with them; those of runs that have ended are closed here.
+// withoutChildren returns the open runs that stand in a line by themselves. Their children go on or end with them;
+// those of runs that have ended are closed here.
 func (m *Manager) withoutChildren(ctx context.Context, open []store.Run) []store.Run {
 	byID := map[string]store.Run{}
 	for _, run := range open {

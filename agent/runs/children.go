@@ -41,7 +41,7 @@ func (f *childSet) Remove(id string) {
 	f.wg.Done()
 }
 
-// Cancel ends one child. It tells whether there was one.
+// Cancel ends one child. It reports whether there was one.
 func (f *childSet) Cancel(id string, cause error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,7 +52,7 @@ func (f *childSet) Cancel(id string, cause error) bool {
 	return ok
 }
 
-// In is the child that works in a namespace, or "".
+// In returns the child that works in a namespace, or "".
 func (f *childSet) In(ns string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ const (
 	longSleep = time.Hour // of the timer, at most; see attend for the runs of other servers
 )
 
-// dueAt is when a run is to start that is asked for now, the zero time for at once.
+// dueAt returns when a run is to start that is asked for now, the zero time for at once.
 func dueAt(req *Request, now time.Time) time.Time {
 	wait, err := req.Delay()
 	if err != nil || wait == 0 { // checked when the entry was made

@@ -16,7 +16,7 @@ type PanicError struct {
 // Error leaves out where, which is for a log.
 func (e *PanicError) Error() string { return fmt.Sprintf("internal error: %v", e.Value) }
 
-// LogValue says where, too.
+// LogValue reports where, too.
 func (e *PanicError) LogValue() slog.Value {
 	return slog.StringValue(e.Error() + "\n" + string(e.Stack))
 }

@@ -44,7 +44,7 @@ func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 // stopNote bounds how long a stop waits for that.
 const stopNote = 2 * time.Second
 
-// stops are the attempts of a run that ended with a stop of the server.
+// stops returns the attempts of a run that ended with a stop of the server.
 func (m *Manager) stops(ctx context.Context, run string) (list []int, err error) {
 	body, err := m.db.KV(ctx, store.Global, stoppedSpace, run)
 	if errors.Is(err, store.ErrNotFound) {
@@ -150,7 +150,7 @@ func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delt
 	return e, nil
 }
 
-// storedEntry is the entry of a run as its row has it.
+// storedEntry returns the entry of a run as its row has it.
 func storedEntry(run store.Run) (*entry, error) {
 	var req Request
 	if err := json.Unmarshal(run.Kwargs, &req); err != nil {
@@ -167,8 +167,8 @@ func storedEntry(run store.Run) (*entry, error) {
 	return e, nil
 }
 
-// standing is the checkpoint a run stands at: its own last one, else the one it began
-// with. "" is that of a thread without any.
+// standing returns the checkpoint a run stands at: its own last one, else the one it began with. "" is that of a thread
+// without any.
 func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
 	head, err := m.db.Checkpoint(ctx, run.ThreadID, "", "")
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

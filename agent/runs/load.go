@@ -52,9 +52,9 @@ func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.St
 	return st, b, nil
 }
 
-// Values is the state of a snapshot as every API shows it, by concatenation of stored
-// bodies. With full, the fields clients read without looking (messages, title, artifacts,
-// uploaded_files) are there even when unset. Bytes of images are left out.
+// Values returns the state of a snapshot as every API shows it, by concatenation of stored bodies. With full, the
+// fields clients read without looking (messages, title, artifacts, uploaded_files) are there even when unset. Bytes of
+// images are left out.
 func Values(s store.Snapshot, full bool) json.RawMessage { return AppendValues(nil, s, full) }
 
 // AppendValues appends [Values] to dst.
@@ -66,7 +66,7 @@ func AppendValues(dst []byte, s store.Snapshot, full bool) []byte {
 	return AppendValuesWithImages(dst, s, full)
 }
 
-// withoutBytes is a map of images as references only.
+// withoutBytes returns a map of images as references only.
 func withoutBytes(body []byte) []byte {
 	var images map[string]agent.Image
 	if json.Unmarshal(body, &images) != nil {

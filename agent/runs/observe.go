@@ -15,7 +15,7 @@ func (m *Manager) observe(ctx context.Context, run store.Run) (context.Context, 
 	return m.observer.Run(ctx, run)
 }
 
-// calls is the observer of the calls of runs, or nil.
+// calls returns the observer of the calls of runs, or nil.
 func (m *Manager) calls() agent.Observer {
 	if m.observer == nil {
 		return nil

@@ -30,8 +30,8 @@ var stages = map[stage][]stage{
 	stageErased:  {stageUnstored},
 }
 
-// become takes the run to a stage. It tells whether the run may go there from where it stands;
-// else nothing changes. mu of the manager is held.
+// become takes the run to a stage. It reports whether the run may go there from where it stands; else nothing changes.
+// mu of the manager is held.
 func (e *entry) become(to stage) bool {
 	for _, s := range stages[e.stage] {
 		if s == to {
@@ -73,8 +73,7 @@ func (e *entry) takeOut(undo bool) bool {
 	return e.become(to)
 }
 
-// settling closes the time in which a run can still be rolled back, and tells whether it
-// is to be.
+// settling closes the time in which a run can still be rolled back, and reports whether it is to be.
 func (m *Manager) settling(e *entry) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

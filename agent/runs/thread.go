@@ -95,11 +95,10 @@ func (r *ThreadReader) wait(ctx context.Context, more <-chan struct{}) error {
 	}
 }
 
-// Title is the thread's title as the reader knows it.
+// Title returns the thread's title as the reader knows it.
 func (r *ThreadReader) Title() string { return r.title }
 
-// retitled tells whether something other than a run has given the thread another title
-// since it was asked last.
+// retitled reports whether something other than a run has given the thread another title since it was asked last.
 func (r *ThreadReader) retitled(ctx context.Context) (bool, error) {
 	t, err := r.m.db.Thread(ctx, r.thread)
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Head == r.head {

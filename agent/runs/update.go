@@ -59,8 +59,8 @@ func (m *Manager) UpdateState(ctx context.Context, thread string, u Update) (sto
 	return cp, err
 }
 
-// editsPlan tells whether an update changes nothing but the plan, which is possible while a
-// run works. Strict callers are told that one does.
+// editsPlan reports whether an update changes nothing but the plan, which is possible while a run works. Strict callers
+// are told that one does.
 func (u Update) editsPlan(p agent.State) bool {
 	only := agent.State{Todos: p.Todos}
 	return !u.Strict && u.Checkpoint == "" && u.AsNode == "" && u.Metadata == nil && p.Todos != nil &&

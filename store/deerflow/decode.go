@@ -116,8 +116,8 @@ func list(b []byte, depth int) (any, []byte, error) {
 	return l, b, nil
 }
 
-// extension is a Python object as the arguments it was made from. The names of types are not
-// kept: a message says itself what it is.
+// extension returns a Python object as the arguments it was made from. The names of types are not kept: a message says
+// itself what it is.
 func extension(b []byte, depth int) (any, []byte, error) {
 	kind, ok := extensionType(b)
 	switch {
@@ -145,8 +145,8 @@ func extension(b []byte, depth int) (any, []byte, error) {
 	return args[2], rest, nil
 }
 
-// extensionType is the type of the extension that b begins with. The library gives some of
-// LangGraph's numbers a meaning of its own, so it is not asked.
+// extensionType returns the type of the extension that b begins with. The library gives some of LangGraph's numbers a
+// meaning of its own, so it is not asked.
 func extensionType(b []byte) (int8, bool) {
 	at := 1 // fixext has the type behind the lead byte, the others have a size between
 	switch b[0] {

@@ -136,7 +136,7 @@ func (s *Source) each(ctx context.Context, row func(scan func(...any) error) err
 	return rows.Err()
 }
 
-// Users are the ids of those who own threads, in order; none when the database does not know users.
+// Users returns the ids of those who own threads, in order; none when the database does not know users.
 func (s *Source) Users(ctx context.Context) ([]string, error) {
 	if !slices.Contains(s.tables, "threads_meta") {
 		return nil, nil
@@ -148,7 +148,7 @@ func (s *Source) Users(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// IDs are the threads of a user, oldest first. "" is everybody.
+// IDs returns the threads of a user, oldest first. "" is everybody.
 func (s *Source) IDs(ctx context.Context, user string) ([]string, error) {
 	query := `SELECT thread_id FROM checkpoints WHERE checkpoint_ns = '' GROUP BY 1 ORDER BY min(checkpoint_id)`
 	var args []any
@@ -257,7 +257,7 @@ func plain(v any) any {
 	return v
 }
 
-// Runs are the runs of a thread, oldest first.
+// Runs returns the runs of a thread, oldest first.
 func (s *Source) Runs(ctx context.Context, thread string) (out []Run, err error) {
 	if !slices.Contains(s.tables, "runs") {
 		return nil, nil

@@ -57,7 +57,7 @@ func Check(ctx context.Context, db *store.DB, in Checked, deep bool, tell func(s
 	}
 }
 
-// check says what is wrong with an object, "" for nothing.
+// check reports what is wrong with an object, "" for nothing.
 func check(ctx context.Context, in Checked, o store.UsedObject, deep bool) (wrong string, err error) {
 	_, err = in.Head(ctx, o.Name)
 	switch {

@@ -79,7 +79,7 @@ func (t *Trees) Close() {
 	}
 }
 
-// take is the copy of a thread, which is not removed before it is given back.
+// take returns the copy of a thread, which is not removed before it is given back.
 func (t *Trees) take(thread string) *local {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *Trees) End(thread, run string) {
 	}
 }
 
-// Version is the newest version of a thread's files, 0 when it has none.
+// Version returns the newest version of a thread's files, 0 when it has none.
 func (t *Trees) Version(ctx context.Context, thread string) (int64, error) {
 	return t.cfg.DB.TreeVersion(ctx, thread)
 }
@@ -195,7 +195,7 @@ type folder struct {
 	base, user *os.Root
 }
 
-// open is nil without an error for a thread without a folder, which is made when that is asked for.
+// open returns nil without an error for a thread without a folder, which is made when that is asked for.
 func (t *Trees) open(thread string, create bool) (*folder, error) {
 	at, err := t.cfg.Dirs.Folder(thread)
 	if err != nil {
@@ -226,7 +226,8 @@ func (t *Trees) open(thread string, create bool) (*folder, error) {
 
 func (f *folder) close() error { return errors.Join(f.base.Close(), f.user.Close()) }
 
-// manifest is a version of a thread's files, with how many bytes it is stored in: what is whole, and what came since.
+// manifest returns a version of a thread's files, with how many bytes it is stored in: what is whole, and what came
+// since.
 func (t *Trees) manifest(ctx context.Context, thread string, v int64) (m manifest, whole, since int64, err error) {
 	m = manifest{}
 	if v <= 0 {

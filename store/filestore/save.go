@@ -277,7 +277,7 @@ func (u *upload) large(file *os.File, k *known) error {
 	return u.send(k.Entry.Object, out, n, k.Entry.Hash, done)
 }
 
-// objectName is a new one for a content.
+// objectName returns a new one for a content.
 func objectName(sum [sha256.Size]byte) string {
 	hash := hex.EncodeToString(sum[:])
 	return hash[:2] + "/" + hash + "-" + strings.ToLower(rand.Text()[:8])

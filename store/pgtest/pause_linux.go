@@ -20,7 +20,7 @@ func (s *Server) Pause() (resume func()) {
 	return func() { send(syscall.SIGCONT) }
 }
 
-// children are the processes that a process has started.
+// children returns the processes that a process has started.
 func children(pid int) (list []int) {
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

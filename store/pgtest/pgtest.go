@@ -24,8 +24,8 @@ import (
 	"fawn/web/e2e/gate"
 )
 
-// URL is the address of an empty database for the test and what it calls, or the one that FAWN_TEST_PG names. `make
-// test` skips the test, as it does without PostgreSQL in any gate, where it fails with FAWN_CI=1.
+// URL returns the address of an empty database for the test and what it calls, or the one that FAWN_TEST_PG names.
+// `make test` skips the test, as it does without PostgreSQL in any gate, where it fails with FAWN_CI=1.
 func URL(tb testing.TB) string {
 	tb.Helper()
 	nightly(tb)
@@ -49,7 +49,7 @@ func nightly(tb testing.TB) {
 	}
 }
 
-// installed is the folder of PostgreSQL's programs. Without one the test is skipped, and fails with FAWN_CI=1.
+// installed returns the folder of PostgreSQL's programs. Without one the test is skipped, and fails with FAWN_CI=1.
 func installed(tb testing.TB) string {
 	tb.Helper()
 	bin, err := programs()
@@ -62,14 +62,14 @@ func installed(tb testing.TB) string {
 	return bin
 }
 
-// Schema is a name for what a test keeps in a folder, the same for the same folder.
+// Schema returns a name for what a test keeps in a folder, the same for the same folder.
 func Schema(dir string) string {
 	h := fnv.New64a()
 	h.Write([]byte(dir))
 	return fmt.Sprintf("test_%x", h.Sum64())
 }
 
-// programs is the folder of the newest server that is installed.
+// programs returns the folder of the newest server that is installed.
 func programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path), nil
@@ -224,14 +224,15 @@ func (s *Server) Crash(tb testing.TB) {
 	}
 }
 
-// Deadlocks is how often the server at an address has ended one of several transactions that waited for each other.
+// Deadlocks returns how often the server at an address has ended one of several transactions that waited for each
+// other.
 func Deadlocks(tb testing.TB, address string) int {
 	tb.Helper()
 	return counted(tb, address, "deadlocks")
 }
 
-// Transactions is how many there were in the database at an address. Connections tell at most every ten seconds how
-// many they had.
+// Transactions returns how many there were in the database at an address. Connections tell at most every ten seconds
+// how many they had.
 func Transactions(tb testing.TB, address string) int {
 	tb.Helper()
 	return counted(tb, address, "xact_commit + xact_rollback")
@@ -255,7 +256,7 @@ func counted(tb testing.TB, address, what string) (n int) {
 	return n
 }
 
-// host is where no other process takes the port of a server before it starts, or while it is down.
+// host returns where no other process takes the port of a server before it starts, or while it is down.
 func host() string {
 	if runtime.GOOS == "linux" {
 		pid := os.Getpid()

@@ -85,10 +85,10 @@ func New(o Options) *Service {
 	return &Service{Options: o, limits: newLimits(o.Now), hashes: newHasher()}
 }
 
-// Required tells whether accounts are in force. If not, everybody is the owner of the installation.
+// Required reports whether accounts are in force. If not, everybody is the owner of the installation.
 func (s *Service) Required() bool { return s.Options.Required }
 
-// NeedsSetup tells whether accounts are in force and there is none yet.
+// NeedsSetup reports whether accounts are in force and there is none yet.
 func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	if !s.Required() {
 		return false, nil

@@ -21,12 +21,12 @@ const (
 // ErrLocked says that an address has to wait before it may try another password.
 type ErrLocked struct{ Wait time.Duration }
 
-// Error says how long.
+// Error reports how long.
 func (e *ErrLocked) Error() string {
 	return fmt.Sprintf("too many failed sign-ins; try again in %d seconds", e.Seconds())
 }
 
-// Seconds is the wait, rounded up, as a Retry-After header takes it.
+// Seconds returns the wait, rounded up, as a Retry-After header takes it.
 func (e *ErrLocked) Seconds() int { return int((e.Wait + time.Second - 1) / time.Second) }
 
 // limits count wrong passwords by address, by account, and by both.
@@ -146,7 +146,7 @@ func (l *limits) forgive(ip, email string, n int) {
 	}
 }
 
-// keys are the counters of an attempt: of the address, of the account, and of the two.
+// keys returns the counters of an attempt: of the address, of the account, and of the two.
 func keys(ip, email string) [3]string {
 	return [3]string{"ip " + ip, "to " + email, "by " + ip + " " + email}
 }

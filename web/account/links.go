@@ -23,10 +23,10 @@ const (
 	resetLife  = 24 * time.Hour
 )
 
-// SetupPath is where the page of a link is that makes an account.
+// SetupPath returns where the page of a link is that makes an account.
 func SetupPath(secret string) string { return "/setup?token=" + secret }
 
-// ResetPath is where the page of a link is that sets a password.
+// ResetPath returns where the page of a link is that sets a password.
 func ResetPath(secret string) string { return "/reset?token=" + secret }
 
 // maxStarts is how many servers of a database may have said a link that makes the owner's account.

@@ -20,7 +20,7 @@ type liveRequest struct {
 	cancel  context.CancelCauseFunc
 }
 
-// now is a moment to compare with in add.
+// now returns a moment to compare with in add.
 func (l *live) now() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

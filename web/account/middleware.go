@@ -114,7 +114,7 @@ func (s *Service) who(r *http.Request) (principal.Principal, store.Session, erro
 	return p, x, nil
 }
 
-// refusal is the code of DeerFlow's for why nobody is let in, or an error that is another matter.
+// refusal returns the code of DeerFlow's for why nobody is let in, or an error that is another matter.
 func refusal(err error) (string, error) {
 	switch {
 	case err == nil:
@@ -133,8 +133,8 @@ func of(u store.User) principal.Principal {
 	return principal.Principal{Owner: u.ID, Email: u.Email, Name: u.Name, Role: principal.Role(u.Role)}
 }
 
-// bearer is the token a request carries in a header: Authorization, or x-api-key, which clients
-// for LangGraph send also when they have none of ours.
+// bearer returns the token a request carries in a header: Authorization, or x-api-key, which clients for LangGraph send
+// also when they have none of ours.
 func bearer(r *http.Request) (string, bool) {
 	if kind, given, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
 		return strings.TrimSpace(given), true

@@ -55,7 +55,7 @@ func (h *hasher) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// hash is a new password in the form that says how it was made.
+// hash returns a new password in the form that says how it was made.
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
 		return "", ErrPassword
@@ -72,7 +72,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum)), nil
 }
 
-// matches tells whether a password is the one of a hash. An empty hash is nobody's, but takes as long.
+// matches reports whether a password is the one of a hash. An empty hash is nobody's, but takes as long.
 func (h *hasher) matches(ctx context.Context, hash, password string) (bool, error) {
 	if len(password) > maxPassword*utf8.UTFMax {
 		return false, nil

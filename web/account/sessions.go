@@ -83,7 +83,7 @@ func (s *Service) Find(ctx context.Context, cookie string) (store.Session, store
 	return x, u, err
 }
 
-// touch notes a use of a session now and then, and tells whether it did.
+// touch notes a use of a session now and then, and reports whether it did.
 func (s *Service) touch(ctx context.Context, x store.Session, ip string) bool {
 	now := s.Now()
 	if now.Sub(x.UsedAt) < touchEvery && ip == x.IP {

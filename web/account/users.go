@@ -13,7 +13,7 @@ import (
 	"fawn/web/principal"
 )
 
-// Email is an address as it is stored, or ErrEmail.
+// Email returns an address as it is stored, or ErrEmail.
 func Email(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	a, err := mail.ParseAddress(s)
@@ -108,7 +108,7 @@ func (s *Service) ByEmail(ctx context.Context, email string) (store.User, error)
 // List returns all users, oldest first.
 func (s *Service) List(ctx context.Context) ([]store.User, error) { return s.DB.Users(ctx) }
 
-// May is nil if somebody may change an account, and make its role what is given ("" leaves it).
+// May returns nil if somebody may change an account, and make its role what is given ("" leaves it).
 func May(by principal.Principal, target store.User, role string) error {
 	switch {
 	case role != "" && !validRole(role):
@@ -257,7 +257,7 @@ func (s *Service) Failed(ip, email string) {
 	s.Log.Warn("sign-in failed", "email", email, "from", ip)
 }
 
-// knows tells whether a user has a session from an address.
+// knows reports whether a user has a session from an address.
 func (s *Service) knows(ctx context.Context, u store.User, ip string) bool {
 	if u.ID == "" {
 		return false

@@ -273,7 +273,7 @@ func lines(text string, from, n int) string {
 	return strings.Join(all[from:to], "")
 }
 
-// edited is the text of a file after a call.
+// edited returns the text of a file after a call.
 func edited(c calling, a arguments, before string) (string, error) {
 	if c.Name == toolWrite {
 		return a.Content, nil

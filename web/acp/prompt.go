@@ -115,7 +115,7 @@ func (e *editor) prompt(ctx context.Context, s *session, blocks []sdk.ContentBlo
 	return t.finish(ctx, before, why)
 }
 
-// request is the body of a run.
+// request returns the body of a run.
 func (e *editor) request(s *session, human map[string]any) map[string]any {
 	mode, chosen := s.choices()
 	options := map[string]any{"interactive": true, "client_tools": e.tools(s, mode)}
@@ -152,7 +152,7 @@ func (t *teller) follow(ctx context.Context, body map[string]any) (why string, e
 	return "", ctx.Err()
 }
 
-// finish tells what stands only in the state: a question, files, the title. Then it says how the run ended.
+// finish reports what stands only in the state: a question, files, the title. Then it says how the run ended.
 func (t *teller) finish(ctx context.Context, before state, why string) (out sdk.PromptResponse, err error) {
 	var run struct {
 		Status string  `json:"status"`
@@ -292,7 +292,7 @@ func (s *session) message(blocks []sdk.ContentBlock, dir string) (m message, err
 	return m, nil
 }
 
-// local is the file that an address names, "" for other addresses.
+// local returns the file that an address names, "" for other addresses.
 func local(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
@@ -337,7 +337,7 @@ func (s *session) link(name, uri string) (said, file string) {
 	return said, at
 }
 
-// readable tells whether a file is text, as far as its beginning says.
+// readable reports whether a file is text, as far as its beginning says.
 func readable(at string) bool {
 	f, err := os.Open(at)
 	if err != nil {

@@ -60,7 +60,7 @@ type session struct {
 
 func (s *session) thread() string { return string(s.id) }
 
-// path is the address of something of the session's thread.
+// path returns the address of something of the session's thread.
 func (s *session) path(rest string) string { return "/threads/" + url.PathEscape(s.thread()) + rest }
 
 // session gives a session that is open.
@@ -384,7 +384,7 @@ func (s *session) choose(id sdk.SessionConfigId, value sdk.SessionConfigValueId)
 	return false
 }
 
-// choices are the mode and the settings at this moment.
+// choices returns the mode and the settings at this moment.
 func (s *session) choices() (sdk.SessionModeId, map[sdk.SessionConfigId]sdk.SessionConfigValueId) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

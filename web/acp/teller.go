@@ -283,7 +283,7 @@ func (t *teller) start(id sdk.ToolCallId, name string, args json.RawMessage, sta
 	t.tell(sdk.StartToolCall(id, titleOf(name, a), opts...))
 }
 
-// location is where in the project a call works.
+// location returns where in the project a call works.
 func (t *teller) location(name string, a map[string]any) *sdk.ToolCallLocation {
 	p, _ := a["path"].(string)
 	if !strings.HasPrefix(name, "editor_") || p == "" || name == toolRun {
@@ -534,7 +534,7 @@ func kindOf(name string) sdk.ToolKind {
 	return sdk.ToolKindOther
 }
 
-// titleOf is a call in a line.
+// titleOf returns a call in a line.
 func titleOf(name string, args map[string]any) string {
 	verbs := map[string]string{toolRead: "Read", toolWrite: "Write", toolEdit: "Edit", toolList: "List files of",
 		toolSearch: "Search for", toolRun: "Run"}

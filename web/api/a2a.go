@@ -148,7 +148,7 @@ func asRPC(err error) error {
 	return err
 }
 
-// envelope is the answer to the call, as JSON-RPC sends it.
+// envelope returns the answer to the call, as JSON-RPC sends it.
 func (k *a2aCall) envelope(result any, err error) ([]byte, error) {
 	out := map[string]any{"jsonrpc": "2.0", "id": k.id}
 	if k.id == nil {
@@ -180,7 +180,7 @@ func (k *a2aCall) reply(result any, err error) error {
 	return finish(k.c, body)
 }
 
-// result is a task or an update of one as a result, which version 1.0 names.
+// result returns a task or an update of one as a result, which version 1.0 names.
 func (k *a2aCall) result(name string, v map[string]any) any {
 	if k.v1 {
 		return map[string]any{name: v}

@@ -167,8 +167,7 @@ func (p *a2aSend) input() map[string]any {
 	return in
 }
 
-// answers is the value of a resume: a list of answers with the ids of their questions is a
-// map of them.
+// answers returns the value of a resume: a list of answers with the ids of their questions is a map of them.
 func answers(raw json.RawMessage) any {
 	var list []struct {
 		ID    string          `json:"id"`

@@ -171,7 +171,7 @@ func (s *a2aStream) progress() error {
 	return s.status(a2aWorking, s.says(s.task, s.message, s.text.String()), false)
 }
 
-// finish tells what came of the task: its artifact, and its last state.
+// finish reports what came of the task: its artifact, and its last state.
 func (s *a2aStream) finish() error {
 	if err := s.progress(); err != nil {
 		return err

@@ -81,7 +81,7 @@ func (a aliases) of(body []byte) ([]byte, []call, error) {
 	return out, calls, err
 }
 
-// aliased is a message body with role and function added, and its calls in that form.
+// aliased returns a message body with role and function added, and its calls in that form.
 func aliased(body []byte) ([]byte, []call, error) {
 	var head struct {
 		Type  string            `json:"type"`

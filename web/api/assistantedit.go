@@ -96,7 +96,7 @@ func (m mount) createAssistant(c echo.Context) error {
 	return httpx.JSON(c, http.StatusOK, assistantOf(a))
 }
 
-// ownAssistant is the assistant of the path, which must not be the built-in one.
+// ownAssistant returns the assistant of the path, which must not be the built-in one.
 func ownAssistant(c echo.Context, verb string) (string, error) {
 	id := route.Param(c, "aid")
 	if wire.BuiltIn(id) {

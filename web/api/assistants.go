@@ -38,7 +38,7 @@ func assistantOf(a store.Assistant) assistantJSON {
 		UpdatedAt: wire.Stamp(a.UpdatedAt)}
 }
 
-// lead is the assistant that is always there.
+// lead returns the assistant that is always there.
 func (a *API) lead() store.Assistant {
 	return store.Assistant{ID: wire.LeadAssistant(), Graph: wire.GraphID, Name: wire.GraphID, Version: 1,
 		CreatedAt: a.started, UpdatedAt: a.started,
@@ -60,8 +60,7 @@ func (a *API) AssistantByID(c echo.Context, id string) (store.Assistant, error) 
 	return found, noAssistant(err, id)
 }
 
-// customAssistant is a custom agent as an assistant: running it is running the lead agent under its
-// name.
+// customAssistant returns a custom agent as an assistant: running it is running the lead agent under its name.
 func (a *API) customAssistant(custom profile.Agent) store.Assistant {
 	changed := custom.Changed
 	if changed.IsZero() {
@@ -218,8 +217,7 @@ func selected(v any, names []string) (any, error) {
 	return out, nil
 }
 
-// contains tells whether have holds everything want says: objects member by member, all
-// else by equality.
+// contains reports whether have holds everything want says: objects member by member, all else by equality.
 func contains(have, want any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {

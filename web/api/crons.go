@@ -81,7 +81,7 @@ type cronBody struct {
 	Metadata  json.RawMessage `json:"metadata"`
 }
 
-// edit is the change that a body asks for, besides the request for runs.
+// edit returns the change that a body asks for, besides the request for runs.
 func (b cronBody) edit() (schedule.Edit, error) {
 	e := schedule.Edit{Schedule: b.Schedule, Timezone: b.Timezone, Enabled: b.Enabled, After: b.After,
 		Metadata: route.Given(b.Metadata)}

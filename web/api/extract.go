@@ -91,7 +91,7 @@ func parseExtracts(raw map[string]string) (extracts, error) {
 	return out, nil
 }
 
-// whole tells whether the paths need more than the thread's row.
+// whole reports whether the paths need more than the thread's row.
 func (e extracts) whole() bool {
 	for _, places := range e {
 		switch places[0].name {

@@ -103,8 +103,8 @@ func (m mount) answerHistory(c echo.Context, t store.Thread, q historyQuery, lim
 	})
 }
 
-// children are the checkpoints which the nodes behind others made, by those others. list is
-// newest first; of several children the newest counts.
+// children returns the checkpoints which the nodes behind others made, by those others. list is newest first; of
+// several children the newest counts.
 func children(list []store.Checkpoint) map[string]store.Checkpoint {
 	of := make(map[string]store.Checkpoint, len(list))
 	for _, cp := range list {

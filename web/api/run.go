@@ -43,7 +43,7 @@ type Run struct {
 	Messages         int                        `json:"message_count"`
 }
 
-// RunOf is a stored run on the wire.
+// RunOf returns a stored run on the wire.
 func RunOf(r store.Run) (Run, error) {
 	out := Run{ID: r.ID, Thread: r.ThreadID, Assistant: r.AssistantID, CreatedAt: wire.Stamp(r.CreatedAt),
 		UpdatedAt: wire.Stamp(r.UpdatedAt),
@@ -345,7 +345,7 @@ func (m mount) cancelMany(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// modesOf are the stream modes a run was created with.
+// modesOf returns the stream modes a run was created with.
 func modesOf(r store.Run) []string {
 	var kw struct {
 		Modes request.Strings `json:"stream_mode"`

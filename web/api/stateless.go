@@ -116,7 +116,7 @@ func (a *API) deleteEnded(ctx context.Context, r store.Run, patience time.Durati
 	return a.DB.Commit(ctx, store.Batch{KV: []store.KV{{Space: statelessSpace, Key: r.ThreadID}}}) // the thread is gone
 }
 
-// gone tells whether an error says that what is looked for is deleted.
+// gone reports whether an error says that what is looked for is deleted.
 func gone(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || errors.Is(err, runs.ErrNotFound)
 }

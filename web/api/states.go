@@ -292,7 +292,8 @@ func inputError(err error, where string, raw json.RawMessage) error {
 		strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: ", runs.ErrInput)))
 }
 
-// ownFolders tells whether a thread_data is the one that every thread has, as clients that write back what they read send it.
+// ownFolders reports whether a thread_data is the one that every thread has, as clients that write back what they read
+// send it.
 func ownFolders(raw json.RawMessage) bool {
 	var d agent.ThreadData
 	return json.Unmarshal(raw, &d) == nil &&

@@ -113,8 +113,8 @@ func (m mount) joining(c echo.Context, r *store.Run) (_ *following, err error) {
 	return f, nil
 }
 
-// cancelsOnLeave tells whether a run ends when the client that joins it leaves. That changes something,
-// which a token that may only read can't, although it is a GET.
+// cancelsOnLeave reports whether a run ends when the client that joins it leaves. That changes something, which a token
+// that may only read can't, although it is a GET.
 func cancelsOnLeave(c echo.Context) (bool, error) {
 	leave, err := httpx.Bool(c.QueryParams(), "cancel_on_disconnect", false)
 	if err == nil && leave && principal.Of(c.Request().Context()).ReadOnly {
@@ -161,7 +161,7 @@ func (m mount) follow(c echo.Context, r *store.Run, f *following) error {
 	return err
 }
 
-// gone tells whether what a reader who comes back has not seen is there no more.
+// gone reports whether what a reader who comes back has not seen is there no more.
 func (m mount) gone(reader *eventlog.Reader, f *following) bool {
 	now := reader.Run()
 	return runs.Done(now.Status) && now.LastSeq == 0 && f.after.Seq > 0

@@ -67,7 +67,7 @@ func (a *API) wholeThread(ctx context.Context, t store.Thread) (threadJSON, erro
 	return out, err
 }
 
-// failure says why the last run of a thread failed, or nil when it did not.
+// failure explains why the last run of a thread failed, or nil when it did not.
 func (a *API) failure(ctx context.Context, t store.Thread) (*runevent.Failure, error) {
 	if t.Status != runs.ThreadError {
 		return nil, nil

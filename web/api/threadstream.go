@@ -39,7 +39,7 @@ func parseThreadModes(names []string) (set threadModes, err error) {
 	return set, nil
 }
 
-// of are the modes in which one run is shown.
+// of returns the modes in which one run is shown.
 func (s threadModes) of(r store.Run) (set wire.Modes, err error) {
 	if s.runs {
 		set, err = parseModes(modesOf(r))

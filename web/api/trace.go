@@ -21,7 +21,7 @@ type traceJSON struct {
 	Spans  []tracestore.Span `json:"spans"`
 }
 
-// spans are the calls of a run, without where their prompts are.
+// spans returns the calls of a run, without where their prompts are.
 func (m mount) spans(c echo.Context, r store.Run) ([]tracestore.Span, error) {
 	if m.Inspect == nil {
 		return nil, httpx.Errorf(http.StatusNotFound,

@@ -60,7 +60,7 @@ func (m mount) await(c echo.Context, r store.Run, leave bool) error {
 	return m.outcome(c, ended)
 }
 
-// ended is the run once it has ended, nothing when the client left before.
+// ended returns the run once it has ended, nothing when the client left before.
 func (m mount) ended(c echo.Context, r store.Run, leave bool) (none store.Run, err error) {
 	ctx, done := m.UntilDrained(c.Request().Context())
 	defer done()
@@ -132,8 +132,8 @@ func finish(c echo.Context, body []byte) error {
 	return err
 }
 
-// lastSnapshot is the state after a run's last step, the thread's when it made none, and
-// empty when that is deleted.
+// lastSnapshot returns the state after a run's last step, the thread's when it made none, and empty when that is
+// deleted.
 func (a *API) lastSnapshot(ctx context.Context, r store.Run) (snap store.Snapshot, err error) {
 	list, err := a.DB.Checkpoints(ctx, r.ThreadID, "", "", 1, func(cp store.Checkpoint) bool { return cp.Run == r.ID })
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *API) lastSnapshot(ctx context.Context, r store.Run) (snap store.Snapsho
 	return snap, err
 }
 
-// lastValues are the values of lastSnapshot, with what the run waits for.
+// lastValues returns the values of lastSnapshot, with what the run waits for.
 func (a *API) lastValues(ctx context.Context, r store.Run) (json.RawMessage, error) {
 	snap, err := a.lastSnapshot(ctx, r)
 	if err != nil {

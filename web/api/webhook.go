@@ -27,7 +27,7 @@ const (
 	webhookLook    = 5 * time.Second
 )
 
-// webhookWaits are the times between attempts. After the last one a webhook is given up.
+// webhookWaits returns the times between attempts. After the last one a webhook is given up.
 func webhookWaits() []time.Duration {
 	return []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
 }
@@ -206,7 +206,7 @@ func (a *API) call(ctx context.Context, to, run string, body []byte) error {
 	return httpx.Errorf(status, "it answered %d", status)
 }
 
-// webhookBody is a run as it ended: its row and the state it left.
+// webhookBody returns a run as it ended: its row and the state it left.
 func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
 	r, err := a.DB.Run(ctx, run)
 	if err != nil {

@@ -140,7 +140,7 @@ func (t *Trail) Close() {
 	<-t.done
 }
 
-// Lost is how many rows could not be stored since the start.
+// Lost returns how many rows could not be stored since the start.
 func (t *Trail) Lost() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	askedTime = time.Minute // then nobody had that bot
 )
 
-// Restart opens a bot anew, wherever it is. It tells whether there is one.
+// Restart opens a bot anew, wherever it is. It reports whether there is one.
 func (s *Service) Restart(ctx context.Context, provider string) (bool, error) {
 	if s.Hub.Restart(provider) {
 		return true, nil
@@ -32,7 +32,7 @@ func (s *Service) Restart(ctx context.Context, provider string) (bool, error) {
 	return true, s.ask(ctx, restartNote+provider)
 }
 
-// Retry has the answer of a run sent anew, by whichever server has the bot. Errors: channels.ErrNoBot,
+// Retry has the answer of a run sent again, by whichever server has the bot. Errors: channels.ErrNoBot,
 // runs.ErrNotFound, and runs.ErrBusy while it is being sent here.
 func (s *Service) Retry(ctx context.Context, run string) error {
 	err := s.Hub.Retry(ctx, run)

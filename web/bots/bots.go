@@ -37,10 +37,10 @@ type Service struct {
 	Options func(p channels.Provider) chat.Options
 }
 
-// Available tells whether the server can run bots at all.
+// Available reports whether the server can run bots at all.
 func (s *Service) Available() bool { return s != nil && s.Hub != nil }
 
-// Connectable tells whether people may connect their accounts.
+// Connectable reports whether people may connect their accounts.
 func (s *Service) Connectable() bool { return s.Config.Current().File.ChannelConnections.Enabled }
 
 // A Cause is why something was refused.
@@ -104,13 +104,13 @@ func (s *Service) App(p channels.Provider) App {
 	return a
 }
 
-// Running tells whether the bot is connected.
+// Running reports whether the bot is connected.
 func (a App) Running() bool { return a.Exists && a.Status.Running }
 
-// Public tells whether everybody may write to the bot.
+// Public reports whether everybody may write to the bot.
 func (a App) Public() bool { return slices.Contains(a.Section.List("allowed_users"), "*") }
 
-// Value is a credential as it may be shown.
+// Value returns a credential as it may be shown.
 func (a App) Value(f channels.Field) string {
 	v := a.Section.Text(f.Name)
 	if f.Secret && v != "" {
@@ -204,7 +204,7 @@ func signIn(ctx context.Context, ch chat.Channel) (t Tried) {
 	return t
 }
 
-// Prevents tells what a bot can't do for want of a permission, in a sentence.
+// Prevents reports what a bot can't do for want of a permission, in a sentence.
 func Prevents(l chat.Loss) string {
 	switch l {
 	case chat.LosesAll:
@@ -366,7 +366,7 @@ func (s *Service) Connection(ctx context.Context, owner, provider string) (strin
 	return status, err
 }
 
-// Explain is an error of a chat app for people.
+// Explain returns an error of a chat app for people.
 func Explain(err error) string {
 	var fatal *chat.Fatal
 	if errors.As(err, &fatal) {

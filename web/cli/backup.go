@@ -59,7 +59,7 @@ func Backup(ctx context.Context, o web.Options, file string, secrets bool) (ok b
 	return len(r.Left) == 0, err
 }
 
-// told is a backup in a sentence.
+// told returns a backup in a sentence.
 func told(m backup.Manifest, size int64) string {
 	secrets := "without secrets"
 	if m.Secrets {

@@ -211,7 +211,7 @@ func (d *doctor) model(m config.Model, p llm.Probed) {
 	d.line("bad", "model", fmt.Sprintf("%s doesn't answer%s (%s):\n%s", what, at, class, text))
 }
 
-// bots tells whether the bots of chat apps can sign in, and what missing permissions prevent.
+// bots reports whether the bots of chat apps can sign in, and what missing permissions prevent.
 func (d *doctor) bots(ctx context.Context, s *config.Snapshot) {
 	for _, b := range web.TryBots(ctx, s) {
 		switch {

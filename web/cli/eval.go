@@ -129,15 +129,15 @@ func (e Evaluation) someModel(ctx context.Context) error {
 	return &RunMistake{Why: "no model is configured that can do research; add one to models in config.yaml, or name one with --model"}
 }
 
-// met tells whether the goals are reached.
+// met reports whether the goals are reached.
 func (e Evaluation) met(t eval.Totals) bool {
 	reached := func(v *float64, goal int) bool { return goal == 0 || v != nil && *v*100 >= float64(goal)-1e-9 }
 	return t.Failed == 0 && reached(t.HeldShare, e.Citations) && reached(t.Coverage, e.Coverage) &&
 		(!e.NoForbidden || t.Forbidden == 0)
 }
 
-// fileName is the name of the folder of a model's results. Other characters than these are escaped as in addresses, so that
-// no two models share a folder.
+// fileName returns the name of the folder of a model's results. Other characters than these are escaped as in
+// addresses, so that no two models share a folder.
 func fileName(model string) string {
 	switch model {
 	case "":
@@ -157,7 +157,7 @@ func fileName(model string) string {
 	return b.String()
 }
 
-// evalKeys are the keys of the configuration that count in an evaluation: what models, prompts and limits are. What
+// evalKeys returns the keys of the configuration that count in an evaluation: what models, prompts and limits are. What
 // reaches elsewhere (chat apps, MCP servers, other agents, databases, traces) is left out.
 func evalKeys() []string {
 	return []string{"models", "default_model", "timezone", "max_recursion_limit", "tool_output", "subagents", "summarization",

@@ -35,7 +35,7 @@ func (f fsck) objects(ctx context.Context, o web.Options, dir string, deep bool)
 	return true, sayObjects(o.Out, n, deep)
 }
 
-// sayObjects says what was found to be well.
+// sayObjects reports what was found to be well.
 func sayObjects(out io.Writer, n int, deep bool) error {
 	what := "are all there"
 	if deep {

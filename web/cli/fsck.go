@@ -71,7 +71,7 @@ func Fsck(ctx context.Context, o web.Options, repair, deep bool) (ok bool, err e
 	return ok && len(found) == 0, err
 }
 
-// readOnly tells whether a folder could not be opened because it cannot be written to.
+// readOnly reports whether a folder could not be opened because it cannot be written to.
 func readOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
@@ -81,7 +81,7 @@ type fsck struct {
 	dirs files.Dirs
 }
 
-// check are the findings in the database and beside it.
+// check returns the findings in the database and beside it.
 func (f fsck) check(ctx context.Context) ([]string, error) {
 	found, err := f.db.Check(ctx)
 	if err != nil {
@@ -104,8 +104,8 @@ func (f fsck) check(ctx context.Context) ([]string, error) {
 	return found, err
 }
 
-// lost are the folders of threads that do not exist: what is left of deleted ones, or
-// uploads to one that was never started.
+// lost returns the folders of threads that do not exist: what is left of deleted ones, or uploads to one that was never
+// started.
 func (f fsck) lost(ctx context.Context) ([]string, error) {
 	var lost []string
 	err := f.dirs.Threads(func(id string) error {

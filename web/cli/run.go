@@ -128,7 +128,7 @@ func passingFolder(o *web.Options) (dir string, err error) {
 	return dir, nil
 }
 
-// isTerminal tells whether people read what is written.
+// isTerminal reports whether people read what is written.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

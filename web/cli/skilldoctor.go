@@ -20,7 +20,7 @@ import (
 	"fawn/web"
 )
 
-// skillsBeside says where the skills are, for commands that work beside a running server.
+// skillsBeside reports where the skills are, for commands that work beside a running server.
 func skillsBeside(o web.Options) (skills.Options, *config.Snapshot, error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
@@ -147,7 +147,7 @@ func (d *doctor) skill(s skills.Skill, seen []string, why string) {
 	}
 }
 
-// trigger says whether a model has a reason to pick a skill.
+// trigger reports whether a model has a reason to pick a skill.
 func (d *doctor) trigger(s skills.Skill, request string) {
 	words := s.Shared(request)
 	switch {
@@ -160,8 +160,8 @@ func (d *doctor) trigger(s skills.Skill, request string) {
 	}
 }
 
-// inSandbox are the paths of texts that commands can read, or why that could not be tried. Skills
-// with a tool count only if it runs.
+// inSandbox returns the paths of texts that commands can read, or why that could not be tried. Skills with a tool count
+// only if it runs.
 func inSandbox(ctx context.Context, snap *config.Snapshot, temp, shown string,
 	list []skills.Skill) (seen []string, why string) {
 	dirs := files.Dirs{Root: temp, Mounts: []files.Mount{{Path: files.Skills, Dir: shown}}}

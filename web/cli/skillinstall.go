@@ -101,7 +101,7 @@ func (in SkillInstall) fill(ctx context.Context, archive *fetch.Archive, temp st
 	return archive.Take(io.LimitReader(f, skills.MaxArchive+1))
 }
 
-// tellRefused says why a skill is not taken.
+// tellRefused explains why a skill is not taken.
 func tellRefused(w io.Writer, r *skills.Refused) error {
 	if err := tellFindings(w, r.Findings); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // outputs is the folder of what agents hand over.
 const outputs = "/mnt/user-data/outputs/"
 
-// artifacts are the files that are new among those of a chat, or are handed over again, copied to a folder
-// if one is named.
+// artifacts returns the files that are new among those of a chat, or are handed over again, copied to a folder if one
+// is named.
 func (s Server) artifacts(ctx context.Context, thread string, before, now []string, out string) ([]Artifact, error) {
 	list := []Artifact{}
 	for _, p := range now {

@@ -147,7 +147,7 @@ func Run(ctx context.Context, s Server, t Task, screen Screen) (r Result, err er
 	return r, s.finish(ctx, &r, before, t, show)
 }
 
-// body is the request of the run.
+// body returns the request of the run.
 func body(t Task, files []Uploaded) map[string]any {
 	options := map[string]any{}
 	for k, v := range modes[t.Mode] {
@@ -249,7 +249,7 @@ func (s Server) finish(ctx context.Context, r *Result, before state, t Task, sho
 	return errors.Join(err, show.end(*r))
 }
 
-// question is the text of what a run waits for.
+// question returns the text of what a run waits for.
 func question(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -273,7 +273,7 @@ func question(value json.RawMessage) string {
 	return string(value)
 }
 
-// escaped is a virtual path as part of an address.
+// escaped returns a virtual path as part of an address.
 func escaped(p string) string {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+p), "/"), "/")
 	for i, s := range parts {

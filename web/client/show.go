@@ -81,7 +81,7 @@ func (s *show) step(data []byte) {
 	}
 }
 
-// describe is a call in a line.
+// describe returns a call in a line.
 func describe(name string, args map[string]any) string {
 	for _, key := range []string{"description", "query", "url", "command", "path", "question"} {
 		if text, ok := args[key].(string); ok && text != "" {

@@ -63,8 +63,8 @@ func (v *conversation) tell(h http.Header) {
 	}
 }
 
-// isAside tells whether a request is a client's own: for a title, tags or suggestions of a conversation that it quotes in a
-// single message. They begin as Open WebUI and LibreChat write them.
+// isAside reports whether a request is a client's own: for a title, tags or suggestions of a conversation that it
+// quotes in a single message. They begin as Open WebUI and LibreChat write them.
 func isAside(list []message) bool {
 	if len(list) != 1 || !list[0].plain() {
 		return false
@@ -114,7 +114,7 @@ func (v *conversation) keyOf(list []message) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sent are the messages that the run gets.
+// sent returns the messages that the run gets.
 func (v *conversation) sent() []message {
 	if v.whole {
 		return append(append([]message{}, v.past...), v.new...)
@@ -122,7 +122,7 @@ func (v *conversation) sent() []message {
 	return v.new
 }
 
-// threadPath is the path of what is below a thread.
+// threadPath returns the path of what is below a thread.
 func threadPath(thread string, parts ...string) string {
 	path := mount + "/threads/" + url.PathEscape(thread)
 	for _, p := range parts {
@@ -181,7 +181,7 @@ type state struct {
 	} `json:"metadata"`
 }
 
-// last is the id of the last message.
+// last returns the id of the last message.
 func (st *state) last() string {
 	if n := len(st.Values.Messages); n > 0 {
 		return st.Values.Messages[n-1].ID
@@ -240,7 +240,7 @@ func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) 
 	return p, nil
 }
 
-// body is the request for a run that a plan and the conversation's own request make.
+// body returns the request for a run that a plan and the conversation's own request make.
 func (v *conversation) body(p plan) (json.RawMessage, error) {
 	v.at, v.whole = p.At, p.Whole
 	body := map[string]any{"assistant_id": v.model.assistant, "multitask_strategy": "enqueue",
@@ -265,18 +265,18 @@ func (v *conversation) body(p plan) (json.RawMessage, error) {
 	return agent.Encode(body)
 }
 
-// busy tells whether a run of a thread works or waits: another message of the same place is a branch then.
+// busy reports whether a run of a thread works or waits: another message of the same place is a branch then.
 func (s *Server) busy(ctx context.Context, thread string) bool {
 	var row struct{ Status string }
 	return s.API.Call(ctx, http.MethodGet, threadPath(thread), nil, &row) == nil && row.Status == runs.Busy
 }
 
-// plain tells whether a message is nothing but words of the user, which can answer a question.
+// plain reports whether a message is nothing but words of the user, which can answer a question.
 func (m *message) plain() bool {
 	return m.Role == "user" && m.text != "" && len(m.images)+len(m.files) == 0
 }
 
-// pathEscaped is an absolute path as part of an address.
+// pathEscaped returns an absolute path as part of an address.
 func pathEscaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
 // responseKey leads to the place behind a response.

@@ -169,7 +169,7 @@ func (m *message) read(at string) error {
 	return nil
 }
 
-// textOf is a JSON string without its quotes, or the JSON of anything else.
+// textOf returns a JSON string without its quotes, or the JSON of anything else.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -204,7 +204,7 @@ func fileOf(data, name string) (file, error) {
 	return file{name, raw}, nil
 }
 
-// sent is a message as a run takes it.
+// sent returns a message as a run takes it.
 func (m *message) sent() map[string]any {
 	var content any = m.text
 	if len(m.images) > 0 {

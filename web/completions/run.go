@@ -321,7 +321,7 @@ func (s *Server) settled(c echo.Context, v *conversation, said string) (text str
 	return text, o, errors.Join(err, s.remember(ctx, responseKey(v.run), response))
 }
 
-// question is the thread's open question as text, "" without one.
+// question returns the thread's open question as text, "" without one.
 func (st *state) question() string {
 	var out string
 	for _, i := range st.Interrupts {
@@ -347,5 +347,5 @@ func joined(text, more string) string {
 	return text + "\n\n" + more
 }
 
-// stamp is a time as OpenAI's API tells it.
+// stamp returns a time as OpenAI's API tells it.
 func stamp(t time.Time) int64 { return t.Unix() }

@@ -81,7 +81,7 @@ func readText(text string) (out reading) {
 	return out
 }
 
-// blocksOf are the paragraphs, items and rows of a text, and the addresses of its list of sources by their numbers.
+// blocksOf returns the paragraphs, items and rows of a text, and the addresses of its list of sources by their numbers.
 func blocksOf(text string) (blocks []string, list map[int]string) {
 	list = map[int]string{}
 	var now []string
@@ -226,10 +226,10 @@ var (
 	})
 )
 
-// partsOf are the citations of a sentence, those side by side together, and the parts of the sentence that each may stand
-// for. One alone stands for the whole sentence. Of several, each stands for what is since the one before, or for all so
-// far, and the last one also for the rest. A part that goes on behind its citation, as with a link in the midst of it,
-// ends where the next one begins.
+// partsOf returns the citations of a sentence, those side by side together, and the parts of the sentence that each may
+// stand for. One alone stands for the whole sentence. Of several, each stands for what is since the one before, or for
+// all so far, and the last one also for the rest. A part that goes on behind its citation, as with a link in the midst
+// of it, ends where the next one begins.
 func partsOf(s string) (groups []string, parts [][]string) {
 	var texts []string // before each group, and behind the last
 	text := ""
@@ -275,7 +275,7 @@ func partsOf(s string) (groups []string, parts [][]string) {
 	return groups, parts
 }
 
-// claims tells whether a part says something by itself: a name and a date alone do not.
+// claims reports whether a part says something by itself: a name and a date alone do not.
 func claims(part string) bool {
 	list := tokens(part)
 	return len(list) >= 3 && (strings.Contains(part, "|") || slices.ContainsFunc(list, func(t token) bool {
@@ -283,7 +283,7 @@ func claims(part string) bool {
 	}) || slices.ContainsFunc(list, func(t token) bool { return t.kind == content && han(t.key) }))
 }
 
-// tidyText is a sentence without marks of citations and Markdown.
+// tidyText returns a sentence without marks of citations and Markdown.
 func tidyText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if mark(r) {

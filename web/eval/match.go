@@ -196,9 +196,10 @@ func (c claim) find(p *webPage) (best fit, quote string) {
 	return best, quote
 }
 
-// says tells whether sentences say one of several texts, within two in a row. A text of any may have parts with & between
-// them. A part with a number is said if all its numbers, names and words are there, in any order; another part, if it is
-// there as it is written. Without any, what fits is what has the numbers and names of text and most of its words.
+// says reports whether sentences say one of several texts, within two in a row. A text of any may have parts with &
+// between them. A part with a number is said if all its numbers, names and words are there, in any order; another part,
+// if it is there as it is written. Without any, what fits is what has the numbers and names of text and most of its
+// words.
 func says(list []string, any []string, text string, n names, unless []string) (sentence string, ok bool) {
 	fits := func(part string) bool {
 		return slices.ContainsFunc(any, func(one string) bool { return n.said(one, part) })
@@ -221,7 +222,7 @@ func says(list []string, any []string, text string, n names, unless []string) (s
 	return "", false
 }
 
-// said tells whether a passage says a text of a rubric.
+// said reports whether a passage says a text of a rubric.
 func (n names) said(text, passage string) bool {
 	have := newBag(passage)
 	for part := range strings.SplitSeq(text, "&") {

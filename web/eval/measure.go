@@ -84,7 +84,7 @@ type Measures struct {
 	Uncited   []string   `json:"uncited"`   // sentences with a number and no citation
 }
 
-// Held is how many citations hold, of how many.
+// Held returns how many citations hold, of how many.
 func (m Measures) Held() (held, all int) {
 	for _, c := range m.Citations {
 		if c.Verdict == Holds {
@@ -94,7 +94,7 @@ func (m Measures) Held() (held, all int) {
 	return held, len(m.Citations)
 }
 
-// Coverage is the weight of the points that are covered, of how much.
+// Coverage returns the weight of the points that are covered, of how much.
 func (m Measures) Coverage() (covered, all float64) {
 	for _, p := range m.Points {
 		all += p.Weight

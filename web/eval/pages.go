@@ -111,7 +111,7 @@ func OpenWeb(dir string) (*Web, error) {
 	return w, nil
 }
 
-// documentation tells which files of a folder of this machine are pages: neither change logs nor licences.
+// documentation reports which files of a folder of this machine are pages: neither change logs nor licences.
 func documentation(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	if strings.HasPrefix(base, "changelog") || strings.HasPrefix(base, "copyright") {
@@ -200,13 +200,13 @@ func (w *Web) finish() {
 	w.sum, w.own = hex.EncodeToString(more.Sum(nil)), hex.EncodeToString(own.Sum(nil))
 }
 
-// Len is how many pages there are.
+// Len returns how many pages there are.
 func (w *Web) Len() int { return len(w.pages) }
 
-// Sum is a hash of everything that the pages say.
+// Sum returns a hash of everything that the pages say.
 func (w *Web) Sum() string { return w.sum }
 
-// sumOf is a hash of what pages say that were opened.
+// sumOf returns a hash of what pages say that were opened.
 func (w *Web) sumOf(opened []Opened) string {
 	all := sha256.New()
 	for _, o := range opened {
@@ -235,7 +235,7 @@ func key(address string) string {
 	return u.String()
 }
 
-// Resolve is where the redirects of an address lead.
+// Resolve returns where the redirects of an address lead.
 func (w *Web) Resolve(address string) string {
 	at := key(address)
 	for range maxHops {
@@ -248,7 +248,7 @@ func (w *Web) Resolve(address string) string {
 	return at
 }
 
-// page is a page that can be opened, nil if there is none.
+// page returns a page that can be opened, nil if there is none.
 func (w *Web) page(address string) *webPage {
 	at := w.Resolve(address)
 	if w.statuses[at] != 0 {
@@ -376,7 +376,7 @@ func (p *webPage) read() {
 	flush()
 }
 
-// named tells whether a row of a table has names in all its cells: those of columns.
+// named reports whether a row of a table has names in all its cells: those of columns.
 func named(row string) bool {
 	for cell := range strings.SplitSeq(strings.Trim(row, "| "), "|") {
 		if !strings.ContainsFunc(cell, unicode.IsLetter) {
@@ -396,7 +396,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// headOf is the beginning of a text, at most n characters.
+// headOf returns the beginning of a text, at most n characters.
 func headOf(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -94,7 +94,7 @@ func Evaluate(ctx context.Context, s *Suite, o Options) (*Report, error) {
 	return report, report.save(o.Out)
 }
 
-// chosen are the questions to ask, and the ids of those that are left out, as a page that they need is not there.
+// chosen returns the questions to ask, and the ids of those that are left out, as a page that they need is not there.
 func (r *runner) chosen() (list []Question, left []string, err error) {
 	only := map[string]bool{}
 	for _, id := range r.Only {
@@ -134,7 +134,8 @@ func (r *runner) key(q Question) string {
 
 func (r *runner) file(q Question) string { return filepath.Join(r.Out, "questions", q.ID+".json") }
 
-// kept is an answer of before, if it still counts: what failed is asked again. changed says what has changed since.
+// kept returns an answer of before, if it still counts: what failed is asked again. changed says what has changed
+// since.
 func (r *runner) kept(q Question) (a Answer, ok bool, changed string, err error) {
 	b, err := os.ReadFile(r.file(q))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -131,7 +131,7 @@ func newSample(seed uint64) *sample {
 	return s
 }
 
-// th is a number with commas between its thousands.
+// th returns a number with commas between its thousands.
 func th(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -114,7 +114,7 @@ func (q *Question) check() error {
 	return nil
 }
 
-// Allows tells whether an address is among the sources of the question.
+// Allows reports whether an address is among the sources of the question.
 func (q *Question) Allows(address string) bool {
 	if len(q.Sources) == 0 {
 		return true

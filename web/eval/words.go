@@ -81,7 +81,7 @@ func dated(text string) string {
 	})
 }
 
-// value is a number as it is compared: thousands without marks, one point, no zeros at the end.
+// value returns a number as it is compared: thousands without marks, one point, no zeros at the end.
 func value(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -142,7 +142,7 @@ func scaled(v, by string) string {
 	return value(a.FloatString(6))
 }
 
-// tokens are the words and numbers of a text.
+// tokens returns the words and numbers of a text.
 func tokens(text string) []token {
 	text = dated(text)
 	var out []token
@@ -191,7 +191,7 @@ func tokens(text string) []token {
 	return out
 }
 
-// leading is the word that a text begins with.
+// leading returns the word that a text begins with.
 func leading(text string) string {
 	for i, r := range text {
 		if i == 0 && unicode.Is(unicode.Han, r) {
@@ -287,7 +287,7 @@ func sentences(text string) (out []string) {
 	return out
 }
 
-// abbreviated tells whether a sentence can't end with its last word.
+// abbreviated reports whether a sentence can't end with its last word.
 func abbreviated(r []rune) bool {
 	at := len(r)
 	for at > 0 && unicode.IsLetter(r[at-1]) {

@@ -25,12 +25,12 @@ type auditJSON struct {
 	Next *int64            `json:"next"`
 }
 
-// threadAudit is GET /threads/:tid/audit.
+// threadAudit handles GET /threads/:tid/audit.
 func (g *Gateway) threadAudit(c echo.Context, t store.Thread) error {
 	return g.auditPage(c, t.ID)
 }
 
-// audit is GET /audit: all threads.
+// audit handles GET /audit: all threads.
 func (g *Gateway) audit(c echo.Context) error { return g.auditPage(c, "") }
 
 func (g *Gateway) auditPage(c echo.Context, thread string) error {

@@ -76,8 +76,7 @@ func (g *Gateway) threadTokens(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// contextUsage is how full the model's window was in the last answer; nil when that is not
-// known.
+// contextUsage returns how full the model's window was in the last answer; nil when that is not known.
 func (g *Gateway) contextUsage(snap store.Snapshot) (*contextUsage, error) {
 	for _, row := range slices.Backward(snap.Messages) {
 		var msg struct {

@@ -13,7 +13,7 @@ import (
 // What DeerFlow's front end asks for and Fawn does not have answers in its shapes that it is not there,
 // so that no page waits for it. All of it is in this file: when one comes, its lines go.
 
-// unavailable are the routes.
+// unavailable returns the routes.
 func (g *Gateway) unavailable() []route.Route {
 	noLark := absent(http.StatusNotFound, "The Lark integration is not available")
 	return []route.Route{
@@ -48,7 +48,7 @@ func larkStatus() map[string]any {
 		"sandbox_runtime_mode": "none", "sandbox_runtime_ready": false, "sandbox_runtime_detail": why}
 }
 
-// describeUnavailable are the operations of these routes.
+// describeUnavailable returns the operations of these routes.
 func describeUnavailable() []o.Op {
 	const tag = "Not available"
 	var out []o.Op

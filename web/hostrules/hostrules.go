@@ -228,7 +228,7 @@ func (d *Decisions) Answer(ctx context.Context, thread, host string, answer egre
 	return d.show(thread, map[string]any{"type": TypeAnswer, "thread_id": thread, "host": host, "answer": answer})
 }
 
-// Decisions are all answers that hold now, by host. With a thread only its own.
+// Decisions returns all answers that hold now, by host. With a thread only its own.
 func (d *Decisions) Decisions(ctx context.Context, thread string) ([]egress.Decision, error) {
 	rows, err := d.db.KVs(ctx, store.Global, decisionSpace, "")
 	if err != nil {
@@ -249,14 +249,14 @@ func (d *Decisions) Decisions(ctx context.Context, thread string) ([]egress.Deci
 	return out, nil
 }
 
-// Always are the answers that open a host to every thread, one for each host.
+// Always returns the answers that open a host to every thread, one for each host.
 func (d *Decisions) Always(ctx context.Context) ([]egress.Decision, error) {
 	all, err := d.Decisions(ctx, "")
 	all = slices.DeleteFunc(all, func(d egress.Decision) bool { return d.Answer != egress.Always })
 	return slices.CompactFunc(all, func(a, c egress.Decision) bool { return a.Host == c.Host }), err
 }
 
-// Forget takes back that a host is open to every thread. It tells whether it was.
+// Forget takes back that a host is open to every thread. It reports whether it was.
 func (d *Decisions) Forget(ctx context.Context, host string) (bool, error) {
 	return d.change(ctx, host, func(o egress.Decision) bool { return o.Answer == egress.Always })
 }

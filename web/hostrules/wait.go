@@ -91,7 +91,7 @@ func (d *Decisions) hold(ctx context.Context, q egress.Question, h *held, first 
 // lookEvery is how often it is looked whether a question was answered at another server.
 const lookEvery = 500 * time.Millisecond
 
-// elsewhere tells whether a question was answered at another server, and tells everybody here who waits for that.
+// elsewhere reports whether a question was answered at another server, and tells everybody here who waits for that.
 func (d *Decisions) elsewhere(ctx context.Context, q egress.Question) bool {
 	answer, known, err := d.Lookup(ctx, q.Thread, q.Host)
 	if err != nil || !known {
@@ -103,7 +103,7 @@ func (d *Decisions) elsewhere(ctx context.Context, q egress.Question) bool {
 	return true
 }
 
-// Waiting tells whether a connection of a thread is held until somebody decides about a host.
+// Waiting reports whether a connection of a thread is held until somebody decides about a host.
 func (d *Decisions) Waiting(thread, host string) bool {
 	d.waits.mu.Lock()
 	defer d.waits.mu.Unlock()
@@ -111,7 +111,7 @@ func (d *Decisions) Waiting(thread, host string) bool {
 	return h != nil && !h.done
 }
 
-// asked tells whether the question is one that people see.
+// asked reports whether the question is one that people see.
 func (d *Decisions) asked(ctx context.Context, q egress.Question) bool {
 	open, err := d.questions(ctx, q.Thread)
 	if err != nil {
@@ -146,8 +146,8 @@ func (w *waits) join(q egress.Question, run string, patience time.Duration) (h *
 	return h, first
 }
 
-// leave takes a connection away and tells whether it was the last one. When the time is over
-// without an answer, connections of that run are not held any more.
+// leave takes a connection away and reports whether it was the last one. When the time is over without an answer,
+// connections of that run are not held any more.
 func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +164,7 @@ func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	return h.n == 0
 }
 
-// answer lets the connections go that an answer is about, and tells whether there are any.
+// answer lets the connections go that an answer is about, and reports whether there are any.
 func (w *waits) answer(thread, host string, answer egress.Answer) (some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

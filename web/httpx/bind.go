@@ -126,7 +126,7 @@ func whole(body []byte) error {
 	return nil
 }
 
-// escaped is the code of an escape \uXXXX that b begins with, or -1.
+// escaped returns the code of an escape \uXXXX that b begins with, or -1.
 func escaped(b []byte) int {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1

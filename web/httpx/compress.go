@@ -59,8 +59,7 @@ func Compressed(c echo.Context, status int, contentType string, body []byte) err
 	return c.Blob(status, contentType, body)
 }
 
-// Coding is the best coding of a body that an Accept-Encoding header allows: br, gzip or
-// none.
+// Coding returns the best coding of a body that an Accept-Encoding header allows: br, gzip or none.
 func Coding(accept string) string {
 	best := ""
 	for part := range strings.SplitSeq(accept, ",") {

@@ -25,7 +25,7 @@ func Tagged(c echo.Context, body []byte) error {
 	return Compressed(c, http.StatusOK, echo.MIMEApplicationJSON, body)
 }
 
-// matches tells whether a list of an If-None-Match header has a tag.
+// matches reports whether a list of an If-None-Match header has a tag.
 func matches(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)

@@ -16,7 +16,7 @@ const MCPCallback = "/ui/mcp/callback"
 // loginAge is how many seconds a browser may be away to log in.
 const loginAge = 600
 
-// loginCookie is the name of the cookie of one login.
+// loginCookie returns the name of the cookie of one login.
 func loginCookie(state string) string {
 	sum := sha256.Sum256([]byte(state))
 	return "fawn_mcp_login_" + hex.EncodeToString(sum[:4])
@@ -29,7 +29,7 @@ func BindLogin(c echo.Context, state string) {
 		HttpOnly: true, Secure: strings.HasPrefix(Origin(c.Request()), "https:"), SameSite: http.SameSiteLaxMode})
 }
 
-// BoundLogin tells whether the browser is the one that began a login, and takes its mark away.
+// BoundLogin reports whether the browser is the one that began a login, and takes its mark away.
 func BoundLogin(c echo.Context, state string) bool {
 	mark, err := c.Cookie(loginCookie(state))
 	if err != nil || state == "" {

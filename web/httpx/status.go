@@ -52,8 +52,8 @@ func ErrorHeader(h http.Header, status int, err error) {
 	}
 }
 
-// StatusOf is the one table from errors to answers. An error that is not in it is a 500
-// whose detail is nil: its text is for the log.
+// StatusOf returns the one table from errors to answers. An error that is not in it is a 500 whose detail is nil: its
+// text is for the log.
 func StatusOf(err error) (status int, detail any) {
 	var d *Detail
 	var he *echo.HTTPError
@@ -161,7 +161,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 	}
 }
 
-// fullDisk are the system's answers when a file cannot grow.
+// fullDisk returns the system's answers when a file cannot grow.
 func fullDisk() []syscall.Errno {
 	return []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 }

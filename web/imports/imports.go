@@ -198,7 +198,7 @@ func (s *Service) forget(ctx context.Context, owner string) error {
 	return s.DB.Commit(ctx, b)
 }
 
-// moment is when the next preview ends.
+// moment returns when the next preview ends.
 func (s *Service) moment() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -459,7 +459,7 @@ func (r *reading) file(ctx context.Context, thread string, f takeout.File) ([]up
 	return result.Files, nil
 }
 
-// unused is a name that no upload of a chat has: several pictures of an export may share one.
+// unused returns a name that no upload of a chat has: several pictures of an export may share one.
 func unused(tree uploads.Dir, name string) (string, error) {
 	list, err := uploads.Files(tree, "")
 	if err != nil {
@@ -476,7 +476,7 @@ func unused(tree uploads.Dir, name string) (string, error) {
 	return out, nil
 }
 
-// List are the imports of an owner that were confirmed, the newest first.
+// List returns the imports of an owner that were confirmed, the newest first.
 func (s *Service) List(ctx context.Context, owner string) ([]Import, error) {
 	rows, err := s.DB.KVs(ctx, owner, space, "")
 	if err != nil {

@@ -94,7 +94,7 @@ func (c Client) Request(ctx context.Context, method, path, kind string, body io.
 	return out, nil
 }
 
-// Detail is the text of an error of the API.
+// Detail returns the text of an error of the API.
 func Detail(body []byte, status int) string {
 	var told struct {
 		Detail json.RawMessage `json:"detail"`
@@ -140,8 +140,7 @@ func (c Client) Call(ctx context.Context, method, path string, in, out any) erro
 	return Decode(r, out)
 }
 
-// ThreadPath is the path of a thread, or of what is below it. Parts that could be another path
-// are escaped.
+// ThreadPath returns the path of a thread, or of what is below it. Parts that could be another path are escaped.
 func ThreadPath(thread string, parts ...string) string {
 	all := "/api/threads/" + url.PathEscape(thread)
 	for _, p := range parts {

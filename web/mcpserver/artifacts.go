@@ -38,13 +38,13 @@ func (a artifact) link() *sdk.ResourceLink {
 	return &sdk.ResourceLink{URI: a.URI, Name: path.Base(a.Path), MIMEType: a.Type, Size: &a.Size}
 }
 
-// artifactURI is the address of a file as a resource.
+// artifactURI returns the address of a file as a resource.
 func artifactURI(thread, at string) string {
 	u := url.URL{Scheme: scheme, Host: "threads", Path: "/" + thread + "/artifacts" + at}
 	return u.String()
 }
 
-// parseURI is the thread and the path of a resource.
+// parseURI returns the thread and the path of a resource.
 func parseURI(uri string) (thread, at string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != scheme || u.Host != "threads" {
@@ -54,7 +54,7 @@ func parseURI(uri string) (thread, at string, ok bool) {
 	return thread, "/" + at, ok && thread != ""
 }
 
-// filePath is where the API has a file.
+// filePath returns where the API has a file.
 func filePath(thread, at string) string {
 	return inproc.ThreadPath(thread, "artifacts") + (&url.URL{Path: at}).EscapedPath()
 }
@@ -84,7 +84,7 @@ func (s *Server) stat(ctx context.Context, thread, at string) (artifact, error) 
 	return fileOf(r, thread, at)
 }
 
-// gone tells whether a file is not there or may not be read.
+// gone reports whether a file is not there or may not be read.
 func gone(err error) bool {
 	var told *inproc.Refusal
 	return errors.As(err, &told) && told.Status < 500
@@ -117,7 +117,7 @@ func (s *Server) fetch(ctx context.Context, a artifact, thread string, from int6
 	return r.Body.Bytes(), nil
 }
 
-// textual tells whether a type is text that a model reads as it is.
+// textual reports whether a type is text that a model reads as it is.
 func textual(kind string) bool {
 	kind, _, err := mime.ParseMediaType(kind)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Server) artifacts(ctx context.Context, _ *sdk.CallToolRequest,
 	return out, &artifactList{append([]artifact{}, list...)}, nil
 }
 
-// presented are the files a thread has presented.
+// presented returns the files a thread has presented.
 func (s *Server) presented(ctx context.Context, thread string) ([]artifact, error) {
 	var state struct {
 		Values values `json:"values"`

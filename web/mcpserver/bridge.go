@@ -225,7 +225,7 @@ func (b *Bridge) versions(h http.Header, m rpc) {
 	}
 }
 
-// headerText is a name as a header takes it.
+// headerText returns a name as a header takes it.
 func headerText(s string) string {
 	plain := strings.TrimSpace(s) == s && !strings.HasPrefix(s, "=?base64?")
 	for i := range len(s) {
@@ -237,7 +237,7 @@ func headerText(s string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }
 
-// address is where the server is.
+// address returns where the server is.
 func (b *Bridge) address(ctx context.Context) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -260,7 +260,7 @@ func (b *Bridge) forget(at string) {
 	}
 }
 
-// exchange writes the answers to a message and tells whether the last of them has come.
+// exchange writes the answers to a message and reports whether the last of them has come.
 func (b *Bridge) exchange(ctx context.Context, m rpc, line []byte) (answered bool, err error) {
 	res, err := b.post(ctx, m, line)
 	if err != nil {

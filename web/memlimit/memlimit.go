@@ -72,25 +72,23 @@ func Keep(ctx context.Context, rest func()) (stop func()) {
 	}
 }
 
-// collectAfter is the percentage to hand out before the next collection: heapGrowth, or what it
-// takes to reach the floor. Live and roots are bytes; roots are the stacks and globals, to which
-// Go applies the percentage as well.
+// collectAfter returns the percentage to hand out before the next collection: heapGrowth, or what it takes to reach the
+// floor. Live and roots are bytes; roots are the stacks and globals, to which Go applies the percentage as well.
 func collectAfter(live, roots uint64) int {
 	const smallest = 4 << 20 // Go counts no heap as smaller
 	live = max(live, smallest)
 	return max(heapGrowth, int((heapFloor-min(live, heapFloor))*100/(live+roots)))
 }
 
-// memoryFor is the limit of memory in bytes until the next collection, where live bytes are alive and
-// other is what the runtime has beside objects. Go applies a percentage to what the next collection
-// finds alive, which is several times as much when many runs end at once; the limit holds the heap to
-// what was meant.
+// memoryFor returns the limit of memory in bytes until the next collection, where live bytes are alive and other is
+// what the runtime has beside objects. Go applies a percentage to what the next collection finds alive, which is
+// several times as much when many runs end at once; the limit holds the heap to what was meant.
 func memoryFor(live, other uint64) int64 {
 	const slack = 4 << 20 // stacks that grow meanwhile
 	return int64(other + max(heapFloor, live+live*heapGrowth/100) + slack)
 }
 
-// otherMemory is how many bytes the runtime has from the system for other things than objects.
+// otherMemory returns how many bytes the runtime has from the system for other things than objects.
 func otherMemory() uint64 {
 	held := heapMetric("/memory/classes/total:bytes") - heapMetric("/memory/classes/heap/released:bytes")
 	return held - min(held,

@@ -38,13 +38,13 @@ var program = sync.OnceValue(func() []mapping {
 	return cleanMappings(f, exe)
 })
 
-// traced says whether a debugger is attached, which may have written breakpoints into the program.
+// traced reports whether a debugger is attached, which may have written breakpoints into the program.
 func traced() bool {
 	status, err := os.ReadFile("/proc/self/status")
 	return err != nil || !strings.Contains(string(status), "\nTracerPid:\t0\n")
 }
 
-// fileBytes is how much of this process's memory are pages of files, 0 when that is not known.
+// fileBytes returns how much of this process's memory are pages of files, 0 when that is not known.
 func fileBytes() uint64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	words := strings.Fields(string(b))

@@ -39,7 +39,7 @@ func quick() []float64   { return []float64{.001, .0025, .005, .01, .025, .05, .
 func thought() []float64 { return []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 80, 160} }
 func work() []float64    { return []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600} }
 
-// New makes the counters. Log is told of what cannot be read when Prometheus asks.
+// New returns the counters. Log is told of what cannot be read when Prometheus asks.
 func New(version string, log *slog.Logger) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {

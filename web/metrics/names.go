@@ -23,7 +23,7 @@ type names struct {
 	seen map[string]bool
 }
 
-// bounded is a name as the label may have it.
+// bounded returns a name as the label may have it.
 func (n *names) bounded(name string) string {
 	if name == "" {
 		return unnamed

@@ -104,7 +104,7 @@ func method(m string) string {
 	return others
 }
 
-// class is a status such as 2xx.
+// class returns a status such as 2xx.
 func class(status int) string {
 	if status < 100 || status > 599 {
 		return others

@@ -52,10 +52,10 @@ func Read(r *http.Request, owner string, body []byte) (Key, error) {
 	return Key{"idempotency/" + hex.EncodeToString(name[:]), hex.EncodeToString(sum[:])}, nil
 }
 
-// Given tells whether the request had a key.
+// Given reports whether the request had a key.
 func (k Key) Given() bool { return k.name != "" }
 
-// Part is the key of one of several things that a request begins.
+// Part returns the key of one of several things that a request begins.
 func (k Key) Part(name string) Key {
 	if k.Given() {
 		k.name += "/" + name
@@ -63,7 +63,7 @@ func (k Key) Part(name string) Key {
 	return k
 }
 
-// ID is a UUID that is the same for each request with the key.
+// ID returns a UUID that is the same for each request with the key.
 func (k Key) ID() string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(k.name)).String() }
 
 // Claim is the stored record of the first request with a key.
@@ -81,7 +81,7 @@ type Keys struct {
 	turns [64]chan struct{} // requests with the same key begin one after the other here
 }
 
-// New makes the keys of a server.
+// New returns the keys of a server.
 func New(db *store.DB, log *slog.Logger) *Keys {
 	k := &Keys{db: db, log: log}
 	for i := range k.turns {

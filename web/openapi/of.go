@@ -53,7 +53,7 @@ func known(t reflect.Type, left map[string]Prop) {
 	}
 }
 
-// described is the object of a struct; left are those of more that it has no member for.
+// described returns the object of a struct; left are those of more that it has no member for.
 func described(t reflect.Type, more []Prop, read bool) (s Schema, left map[string]Prop) {
 	left = map[string]Prop{}
 	for _, p := range more {
@@ -90,7 +90,7 @@ type member struct {
 	omitted bool // when it is empty
 }
 
-// members are the fields of a struct and of those it embeds, of which the outer ones win.
+// members returns the fields of a struct and of those it embeds, of which the outer ones win.
 func members(t reflect.Type) []member {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -125,7 +125,7 @@ func members(t reflect.Type) []member {
 	return out
 }
 
-// typed is the schema of a member.
+// typed returns the schema of a member.
 func typed(t reflect.Type, name string, read bool) Schema {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
@@ -165,7 +165,7 @@ func typed(t reflect.Type, name string, read bool) Schema {
 	return Any()
 }
 
-// element is the type of what a list or a map has; pointers there are never nil.
+// element returns the type of what a list or a map has; pointers there are never nil.
 func element(t reflect.Type) reflect.Type {
 	if t = t.Elem(); t.Kind() == reflect.Pointer {
 		return t.Elem()

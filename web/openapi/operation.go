@@ -56,7 +56,7 @@ type Op struct {
 	Endless bool
 }
 
-// Full is the path as a client calls it on the root mount.
+// Full returns the path as a client calls it on the root mount.
 func (o Op) Full() string {
 	if o.Native {
 		return "/api" + o.Path
@@ -64,7 +64,7 @@ func (o Op) Full() string {
 	return o.Path
 }
 
-// Params are the names of the path's parameters.
+// Params returns the names of the path's parameters.
 func (o Op) Params() []string {
 	var out []string
 	for part := range strings.SplitSeq(o.Path, "/") {
@@ -75,7 +75,7 @@ func (o Op) Params() []string {
 	return out
 }
 
-// Statuses are all a client may see, ascending.
+// Statuses returns all a client may see, ascending.
 func (o Op) Statuses() []int {
 	set := map[int]bool{403: true, 421: true, 503: true}
 	if !o.Public {
@@ -132,7 +132,7 @@ type Spec struct {
 	Base                 string           // path below which the server stands; empty is the root
 }
 
-// Tags are the groups of the operations, in their order.
+// Tags returns the groups of the operations, in their order.
 func (s Spec) Tags() []string {
 	var out []string
 	for _, o := range s.Ops {
@@ -156,7 +156,7 @@ func Reason(status int) string {
 	}[status]
 }
 
-// JSON is the OpenAPI document. An error means that the description contradicts itself.
+// JSON returns the OpenAPI document. An error means that the description contradicts itself.
 func (s Spec) JSON() ([]byte, error) {
 	paths := map[string]map[string]any{}
 	seen := map[string]bool{}

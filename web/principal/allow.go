@@ -30,7 +30,7 @@ func Allow(p Policy, h echo.HandlerFunc) echo.HandlerFunc {
 // refuseAll answers for a route without a policy.
 func refuseAll(c echo.Context) error { return Allowed(c, Nobody) }
 
-// Check is an error for a route whose handler is not from [Allow]: nobody has said who may ask.
+// Check returns an error for a route whose handler is not from [Allow]: nobody has said who may ask.
 func Check(routes []*echo.Route) error {
 	guarded := runtime.FuncForPC(reflect.ValueOf(Allow(User, nil)).Pointer()).Name()
 	for _, r := range routes {
@@ -60,7 +60,7 @@ func Allowed(c echo.Context, p Policy) error {
 		"This concerns everybody: only the owner of the installation may see or change it")
 }
 
-// unknown is the answer for whoever is not signed in, with the code that DeerFlow has for it.
+// unknown returns the answer for whoever is not signed in, with the code that DeerFlow has for it.
 func unknown(who Principal) error {
 	code, message := who.Why, "Authentication required"
 	switch code {

@@ -17,7 +17,7 @@ const (
 	Manager         // as Operator, but no token: it concerns the accounts of others
 )
 
-// Admits tells whether the policy lets a principal in.
+// Admits reports whether the policy lets a principal in.
 func (p Policy) Admits(who Principal) bool {
 	switch p {
 	case Anyone:

@@ -40,13 +40,12 @@ type Principal struct {
 	Why      string // code of DeerFlow's for why nobody is known
 }
 
-// Operator tells whether the principal runs the installation: models, settings and open
-// hosts concern everybody.
+// Operator reports whether the principal runs the installation: models, settings and open hosts concern everybody.
 func (p Principal) Operator() bool {
 	return p.Role == RoleOwner || p.Role == RoleAdmin || p.Role == "" && p.Owner == Default
 }
 
-// Known tells whether anybody asks who has an account.
+// Known reports whether anybody asks who has an account.
 func (p Principal) Known() bool { return p.Owner != nobody && p.Owner != "" }
 
 // Stranger is who asks without an account, and why.

@@ -15,7 +15,7 @@ type Client struct {
 	Base   string     // path below which the client sees this server: "" or, for example, /fawn
 }
 
-// IP is the client's address as text, "" if it is not known.
+// IP returns the client's address as text, "" if it is not known.
 func (c Client) IP() string {
 	if !c.Addr.IsValid() {
 		return ""
@@ -23,16 +23,15 @@ func (c Client) IP() string {
 	return c.Addr.String()
 }
 
-// Secure tells whether the client's connection is encrypted, so that its cookies must be too.
+// Secure reports whether the client's connection is encrypted, so that its cookies must be too.
 func (c Client) Secure() bool { return c.Scheme == "https" }
 
-// Root is the address of this server as the client knows it, without a slash at its end.
+// Root returns the address of this server as the client knows it, without a slash at its end.
 func (c Client) Root() string { return c.Scheme + "://" + c.Host + c.Base }
 
 type key struct{}
 
-// Of is the client of a request. Without Trust.Resolve before it, it is whoever holds the
-// connection.
+// Of returns the client of a request. Without Trust.Resolve before it, it is whoever holds the connection.
 func Of(r *http.Request) Client {
 	if c, ok := r.Context().Value(key{}).(Client); ok {
 		return c
@@ -43,7 +42,7 @@ func Of(r *http.Request) Client {
 // With is ctx with c in it.
 func With(ctx context.Context, c Client) context.Context { return context.WithValue(ctx, key{}, c) }
 
-// direct is the other end of the connection.
+// direct returns the other end of the connection.
 func direct(r *http.Request) Client {
 	c := Client{Addr: address(r.RemoteAddr), Scheme: "http", Host: r.Host}
 	if r.TLS != nil {

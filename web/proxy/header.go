@@ -71,7 +71,7 @@ func ofX(h http.Header) []hop {
 	return hops
 }
 
-// at is the value of hop i of n.
+// at returns the value of hop i of n.
 func at(list []string, i, n int) string {
 	if len(list) == n {
 		return list[i]
@@ -82,7 +82,7 @@ func at(list []string, i, n int) string {
 	return ""
 }
 
-// values are the parts of a header that is a list.
+// values returns the parts of a header that is a list.
 func values(h http.Header, name string) (out []string) {
 	for _, line := range h[name] {
 		for part := range strings.SplitSeq(line, ",") {
@@ -168,8 +168,8 @@ func node(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// CleanBase is a path prefix in the form that addresses are made with: "" for the root, else
-// with a slash in front and none behind. ok is false for what cannot be one.
+// CleanBase returns a path prefix in the form that addresses are made with: "" for the root, else with a slash in front
+// and none behind. ok is false for what cannot be one.
 func CleanBase(s string) (base string, ok bool) {
 	if s == "" || s == "/" {
 		return "", true

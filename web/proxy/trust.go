@@ -37,7 +37,7 @@ func Parse(list []string) (Trust, error) {
 	return t, nil
 }
 
-// Contains tells whether an address is one of a trusted proxy.
+// Contains reports whether an address is one of a trusted proxy.
 func (t Trust) Contains(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	return slices.ContainsFunc(t.nets, func(n netip.Prefix) bool { return n.Contains(addr) })

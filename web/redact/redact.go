@@ -148,7 +148,7 @@ func (t *Tail) end() []byte {
 	return out
 }
 
-// Bytes is a copy of what is kept.
+// Bytes returns a copy of what is kept.
 func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -49,7 +49,7 @@ func (w *Handover) Drop() (err error) {
 	return err
 }
 
-// Execute begins anew, with an environment, and returns only when that is not possible.
+// Execute begins again, with an environment, and returns only when that is not possible.
 func (w *Handover) Execute(env []string) error {
 	program, err := program()
 	if err != nil {
@@ -78,8 +78,8 @@ func (w *Handover) Execute(env []string) error {
 	return fmt.Errorf("execute %s: %w", program, err)
 }
 
-// program is the file of the program that runs. Where another has taken its place, as in an update, Linux knows it all
-// the same.
+// program returns the file of the program that runs. Where another has taken its place, as in an update, Linux knows it
+// all the same.
 func program() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // threads and runs are made of functions that get what they work on. A thread that was deleted
 // is not there from that moment on, also while its deletion can be undone.
 
-// OnThread is the handler of a route that works on a thread.
+// OnThread returns the handler of a route that works on a thread.
 func (p *Parts) OnThread(h func(c echo.Context, t store.Thread) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := Param(c, "tid")
@@ -29,8 +29,8 @@ func (p *Parts) OnThread(h func(c echo.Context, t store.Thread) error) echo.Hand
 	}
 }
 
-// OnThreadID is the handler of a route whose thread may come later: files and the first run
-// can be there before it.
+// OnThreadID returns the handler of a route whose thread may come later: files and the first run can be there before
+// it.
 func (p *Parts) OnThreadID(h func(c echo.Context, thread string) error) echo.HandlerFunc {
 	return p.OnStart(func(c echo.Context, thread string) error {
 		if err := p.Free(c, thread); err != nil {
@@ -51,14 +51,12 @@ func (p *Parts) OnStart(h func(c echo.Context, thread string) error) echo.Handle
 	}
 }
 
-// Without is the handler of a route which serves the same as one of onThreadID, but names no
-// thread.
+// Without returns the handler of a route which serves the same as one of onThreadID, but names no thread.
 func (p *Parts) Without(h func(c echo.Context, thread string) error) echo.HandlerFunc {
 	return func(c echo.Context) error { return h(c, "") }
 }
 
-// OnRun is the handler of a route that works on a run, of the thread in the path if one is
-// there.
+// OnRun returns the handler of a route that works on a run, of the thread in the path if one is there.
 func (p *Parts) OnRun(h func(c echo.Context, r store.Run) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		thread, id := Param(c, "tid"), Param(c, "rid")

@@ -19,7 +19,7 @@ func (p *Parts) Rights(ctx context.Context) (access.Rights, error) {
 	return p.Access.Of(ctx, principal.Owner(ctx))
 }
 
-// Foreign tells whether a thing belongs to somebody else; to the asker it is not there.
+// Foreign reports whether a thing belongs to somebody else; to the asker it is not there.
 func (p *Parts) Foreign(c echo.Context, owner string) bool { return owner != p.Owner(c) }
 
 // Members decodes an object of a request, nil when it is absent.

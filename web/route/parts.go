@@ -175,7 +175,7 @@ func NewParts(d Deps) *Parts {
 	return &Parts{d}
 }
 
-// Config is the configuration of this moment; empty without one.
+// Config returns the configuration of this moment; empty without one.
 func (p *Parts) Config() *config.Snapshot {
 	if p.Snapshot != nil {
 		if s := p.Snapshot(); s != nil {

@@ -22,7 +22,7 @@ type TaskParts struct {
 	Bots      *bots.Service
 }
 
-// NewTasks makes the service of scheduled tasks for the API and the pages.
+// NewTasks returns the service of scheduled tasks for the API and the pages.
 func NewTasks(p TaskParts) *schedule.Tasks {
 	return schedule.NewTasks(schedule.TasksConfig{DB: p.DB, Scheduler: p.Scheduler, Rules: p.rules,
 		Assistant: p.assistant, Chat: p.chat})

@@ -14,7 +14,7 @@ import (
 // formOverhead is how much a form may add to the files in it.
 const formOverhead = 1 << 20
 
-// UploadForm is the form of a request that uploads files, with the limits it has.
+// UploadForm returns the form of a request that uploads files, with the limits it has.
 func (p *Parts) UploadForm(c echo.Context) (*multipart.Reader, uploads.Config, error) {
 	r, limits := c.Request(), p.Uploads()
 	if r.ContentLength > limits.MaxTotalSize+formOverhead {

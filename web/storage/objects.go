@@ -30,8 +30,8 @@ func Check(ctx context.Context, db *store.DB, b *objects.Bucket, deep bool, tell
 	return filestore.Check(ctx, db, b, deep, tell)
 }
 
-// Bucket is the object store that a configuration names for the files of threads, nil for none. The caller closes it.
-// A meter may be nil.
+// Bucket returns the object store that a configuration names for the files of threads, nil for none. The caller closes
+// it. A meter may be nil.
 func Bucket(snap *config.Snapshot, meter objects.Meter) (*objects.Bucket, error) {
 	f := &snap.File.Files
 	if f.URL == "" {

@@ -21,9 +21,9 @@ type Authority struct {
 	Cache     string   // folder for the account's key and the certificates
 }
 
-// ACME is a configuration whose certificates are made at the first connection for a name and
-// renewed 30 days before they end. The authority asks for a proof on port 443 of the name
-// (TLS-ALPN-01, RFC 8737), so that is where the port must be reachable.
+// ACME returns a configuration whose certificates are made at the first connection for a name and renewed 30 days
+// before they end. The authority asks for a proof on port 443 of the name (TLS-ALPN-01, RFC 8737), so that is where the
+// port must be reachable.
 func ACME(a Authority) (*tls.Config, error) {
 	client, err := a.client()
 	if err != nil {

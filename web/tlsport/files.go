@@ -12,9 +12,8 @@ import (
 // recheck is how often the files of a certificate are looked at while clients connect.
 const recheck = 10 * time.Second
 
-// Files is a configuration with the certificate and the key in two PEM files. When they are
-// renewed, new connections get the new ones; a pair that can't be read is logged, and the old
-// one stays in use.
+// Files returns a configuration with the certificate and the key in two PEM files. When they are renewed, new
+// connections get the new ones; a pair that can't be read is logged, and the old one stays in use.
 func Files(cert, key string, log *slog.Logger) (*tls.Config, error) {
 	f := &pair{cert: cert, key: key, each: recheck, log: log}
 	if err := f.load(); err != nil {

@@ -42,7 +42,7 @@ type splitter struct {
 	err     error                       // of accepting
 }
 
-// Accept is the next connection that has begun to speak.
+// Accept returns the next connection that has begun to speak.
 func (s *splitter) Accept() (net.Conn, error) {
 	select {
 	case c := <-s.ready:
@@ -105,7 +105,7 @@ func (s *splitter) accept() {
 	}
 }
 
-// temporary tells whether accepting may work again soon.
+// temporary reports whether accepting may work again soon.
 func temporary(err error) bool {
 	var ne interface{ Temporary() bool }
 	return err != nil && errors.As(err, &ne) && ne.Temporary()
@@ -138,8 +138,8 @@ func (s *splitter) sort(c net.Conn) {
 	}
 }
 
-// wait notes a connection that Close has to end, and tells whether it isn't over yet. Where an
-// address has too many, its oldest ends: whoever means to speak has done so long before.
+// wait notes a connection that Close has to end, and reports whether it isn't over yet. Where an address has too many,
+// its oldest ends: whoever means to speak has done so long before.
 func (s *splitter) wait(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +173,8 @@ func (s *splitter) leave(c net.Conn) {
 	}
 }
 
-// owner is the network that one client can choose its address from: all of an IPv4 address, and
-// the first half of one of IPv6.
+// owner returns the network that one client can choose its address from: all of an IPv4 address, and the first half of
+// one of IPv6.
 func owner(client net.Addr) netip.Prefix {
 	a, ok := client.(*net.TCPAddr)
 	if !ok {

@@ -28,7 +28,7 @@ type part struct {
 	Response  string          `json:"response,omitempty"`
 }
 
-// contents are the prompt and the answer of a call; of a long prompt, its last messages.
+// contents returns the prompt and the answer of a call; of a long prompt, its last messages.
 func (t *Tracer) contents(c *agent.ModelCall) []attribute.KeyValue {
 	var in []message
 	for size, i := 0, len(c.Request.Messages)-1; i >= 0 && size < maxText; i-- {
@@ -93,7 +93,7 @@ func (t *Tracer) arguments(args json.RawMessage) json.RawMessage {
 	return b
 }
 
-// clean is the beginning of a text, without secrets.
+// clean returns the beginning of a text, without secrets.
 func (t *Tracer) clean(s string, n int) string {
 	if len(s) > 2*n { // a secret that the cut goes through must be whole when it is looked for
 		s = s[:2*n]

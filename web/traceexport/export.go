@@ -91,8 +91,8 @@ func (e *exporter) failed(err error, n int) {
 	e.log.Warn("couldn't send traces", "to", e.target.Name, "spans", n, "err", err)
 }
 
-// Post sends one request to a target. An empty body is a request without spans, which tells whether
-// the target is there and takes the key. again says that it may go well later.
+// Post sends one request to a target. An empty body is a request without spans, which reports whether the target is
+// there and takes the key. again says that it may go well later.
 func Post(ctx context.Context, client *http.Client, t Target, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
 	if err != nil {

@@ -110,7 +110,7 @@ func (t *Tracer) Run(ctx context.Context, run store.Run) (context.Context, func(
 	}
 }
 
-// agent is the name of the agent that a run is made for.
+// agent returns the name of the agent that a run is made for.
 func (t *Tracer) agent(run store.Run) string {
 	var meta struct {
 		Kind string `json:"subagent_type"`

@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// origin is the chat of a chat app that a thread was begun in, if its owner may have answers sent there.
+// origin returns the chat of a chat app that a thread was begun in, if its owner may have answers sent there.
 func (u *UI) origin(ctx context.Context, t *store.Thread) (o channels.Offer, ok bool, err error) {
 	if t == nil || !u.Bots.Available() || !bytes.Contains(t.Metadata, []byte(`"channel_source"`)) {
 		return o, false, nil

@@ -120,7 +120,7 @@ func (ch choice) with(form url.Values) choice {
 	return ch
 }
 
-// choose is POST /ui/threads/:id/choice: the thread keeps it, and new chats begin with it.
+// choose handles POST /ui/threads/:id/choice: the thread keeps it, and new chats begin with it.
 func (u *UI) choose(c echo.Context, id string) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(), page.SmallForm)

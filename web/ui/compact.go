@@ -25,9 +25,8 @@ type Compactor = func(ctx context.Context, s *agent.State, w lead.Wish) (agent.S
 // errCompact means that a chat cannot be shortened while a run works.
 var errCompact = errors.New("a run is under way")
 
-// compact is POST /ui/threads/:id/compact: the older part of the chat is hidden from the
-// model. What it came to is said on the page of what the chat took, or with to=chat in the
-// chat itself.
+// compact handles POST /ui/threads/:id/compact: the older part of the chat is hidden from the model. What it came to is
+// said on the page of what the chat took, or with to=chat in the chat itself.
 func (u *UI) compact(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -104,7 +103,7 @@ func (u *UI) shorten(c echo.Context, id string) (did string, err error) {
 	return didNothing, nil
 }
 
-// compacted is the notice of a page after a compaction or a restart of the sandbox; nil on other pages.
+// compacted returns the notice of a page after a compaction or a restart of the sandbox; nil on other pages.
 func (u *UI) compacted(c echo.Context, v *conversation.View) *views.Notice {
 	return u.outcomeOf(c, c.QueryParam("did"), v)
 }

@@ -25,8 +25,8 @@ type Aside interface {
 	Suggest(ctx context.Context, w lead.SuggestWish) ([]string, error)
 }
 
-// followUp is POST /ui/threads/:id/followups: the page asks for suggestions under the last
-// answer when none were made yet. They are optional: what goes wrong leaves none.
+// followUp handles POST /ui/threads/:id/followups: the page asks for suggestions under the last answer when none were
+// made yet. They are optional: what goes wrong leaves none.
 func (u *UI) followUp(c echo.Context, t store.Thread) error {
 	ctx, done := httpx.Until(c.Request().Context(), u.Draining, runs.ErrClosed)
 	defer done()
@@ -42,7 +42,7 @@ func (u *UI) followUp(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Followups(t.ID, turn)))
 }
 
-// followed is the thread's last turn with its suggestions, which are made and stored when nobody asked before.
+// followed returns the thread's last turn with its suggestions, which are made and stored when nobody asked before.
 func (u *UI) followed(ctx context.Context, id string) (views.Turn, error) {
 	leave, err := u.suggesting.enter(ctx, id) // pages side by side ask once
 	if err != nil {

@@ -30,8 +30,8 @@ type helperWork struct {
 	messages []*agent.Message
 }
 
-// helperTrail is GET /ui/threads/:id/steps/:step/trail: what the helper of a call does, for the
-// panel. Without a script it is the page of the call.
+// helperTrail handles GET /ui/threads/:id/steps/:step/trail: what the helper of a call does, for the panel. Without a
+// script it is the page of the call.
 func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
 	name := page.Param(c, "step")
 	if !page.WantsFragment(c.Request()) {

@@ -16,8 +16,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// editPlan is POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or
-// struck, also while a run works on it. An item that is gone stays gone.
+// editPlan handles POST /ui/threads/:id/plan: an item of the plan is added, rewritten, moved or struck, also while a
+// run works on it. An item that is gone stays gone.
 func (u *UI) editPlan(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

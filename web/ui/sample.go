@@ -23,7 +23,7 @@ const sampleName = "sample-orders.csv"
 //go:embed sample-orders.csv
 var sampleOrders []byte
 
-// sample is POST /ui/sample: a new chat in which the sample file is analysed. It needs no script.
+// sample handles POST /ui/sample: a new chat in which the sample file is analysed. It needs no script.
 func (u *UI) sample(c echo.Context) error {
 	thread := uuid.Must(uuid.NewV7()).String()
 	var body bytes.Buffer

@@ -119,7 +119,7 @@ func (u *UI) begin(c echo.Context, req runs.Request, form url.Values) (store.Run
 	return run, u.keepChoice(ctx, t, wanted)
 }
 
-// message is the run input with the text and the files that wait for it.
+// message returns the run input with the text and the files that wait for it.
 func (u *UI) message(c echo.Context, thread, text string, form url.Values) (json.RawMessage, error) {
 	if err := u.fits(text); err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (u *UI) talkOf(ctx context.Context, t *store.Thread) talk {
 	return talk{}
 }
 
-// mention is the agent that a text begins with, as in "@name do this".
+// mention returns the agent that a text begins with, as in "@name do this".
 func (u *UI) mention(ctx context.Context, text string) (name string, ok bool) {
 	word, found := strings.CutPrefix(strings.TrimSpace(text), "@")
 	if !found || u.Agents == nil {
@@ -127,7 +127,7 @@ func (u *UI) keepTalk(ctx context.Context, t store.Thread, now talk) error {
 	return u.DB.Commit(ctx, store.Batch{ThreadID: t.ID, Patch: &store.ThreadPatch{Merge: merge}})
 }
 
-// partner is the agent of a thread as pages show it.
+// partner returns the agent of a thread as pages show it.
 func (u *UI) partner(ctx context.Context, w talk) views.Partner {
 	p := views.Partner{Name: w.Name, Making: w.Making}
 	if w.Name != "" && !w.Making {
@@ -138,7 +138,7 @@ func (u *UI) partner(ctx context.Context, w talk) views.Partner {
 	return p
 }
 
-// invited is the agent named in the address of a new chat.
+// invited returns the agent named in the address of a new chat.
 func (u *UI) invited(c echo.Context) talk {
 	name, err := profile.Name(c.QueryParam("agent"))
 	if err != nil || u.Agents == nil || !u.Agents.Has(principal.Owner(c.Request().Context()), name) {

@@ -137,7 +137,7 @@ func (u *UI) Discarded() { u.chats.Discarded() }
 // EmptyTrash removes deleted threads of all owners when their time is up, until ctx ends.
 func (u *UI) EmptyTrash(ctx context.Context) { u.chats.EmptyTrash(ctx) }
 
-// Providers are the services that people can sign in with, for clients of the API.
+// Providers returns the services that people can sign in with, for clients of the API.
 func (u *UI) Providers() []accounts.Provider { return u.account.Providers() }
 
 // Export makes files of chats, for clients of the API.

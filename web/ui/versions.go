@@ -20,8 +20,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// version is POST /ui/threads/:id/version: the thread goes on from another telling of one
-// of its turns, as far as that had come.
+// version handles POST /ui/threads/:id/version: the thread goes on from another telling of one of its turns, as far as
+// that had come.
 func (u *UI) version(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		tip, err := u.DB.Tip(ctx, id, form.Get("checkpoint"))
@@ -36,16 +36,15 @@ func (u *UI) version(c echo.Context, t store.Thread) error {
 	})
 }
 
-// regenerate is POST /ui/threads/:id/regenerate: a message is answered once more. The
-// former answer stays as another version of the turn.
+// regenerate handles POST /ui/threads/:id/regenerate: a message is answered once more. The former answer stays as
+// another version of the turn.
 func (u *UI) regenerate(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		return u.replay(c, id, form, func(m map[string]json.RawMessage) error { return nil })
 	})
 }
 
-// edit is POST /ui/threads/:id/edit: a message is sent again in other words, and what came
-// after it is put aside.
+// edit handles POST /ui/threads/:id/edit: a message is sent again in other words, and what came after it is put aside.
 func (u *UI) edit(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		text := page.PlainText(form.Get("text"))

@@ -30,7 +30,7 @@ const (
 	maxVoices    = 4        // answers and recordings at work at a time
 )
 
-// spoken is an answer as it is read aloud: without marks, and without the code in it.
+// spoken returns an answer as it is read aloud: without marks, and without the code in it.
 func (u *UI) spoken(c echo.Context, t store.Thread) (string, error) {
 	messages, err := u.messages(c, t.ID)
 	if err != nil {
@@ -44,7 +44,7 @@ func (u *UI) spoken(c echo.Context, t store.Thread) (string, error) {
 	return "", store.ErrNotFound
 }
 
-// speech is GET /ui/threads/{id}/messages/{message}/speech.
+// speech handles GET /ui/threads/{id}/messages/{message}/speech.
 func (u *UI) speech(c echo.Context, t store.Thread) error {
 	text, err := u.spoken(c, t)
 	if err != nil {
@@ -157,7 +157,7 @@ func (u *UI) unspoken(c echo.Context, err error) error {
 	return c.JSON(http.StatusBadGateway, map[string]string{"error": failed.Error()})
 }
 
-// transcribe is POST /ui/transcribe: the text of a recording.
+// transcribe handles POST /ui/transcribe: the text of a recording.
 func (u *UI) transcribe(c echo.Context) error {
 	ctx := c.Request().Context()
 	said := func(status int, key string) error {

@@ -115,12 +115,13 @@ func Decode[T any](t testing.TB, text string) (v T) {
 	return v
 }
 
-// Model is the part of a configuration with the scripted model as its only one, by the name script.
+// Model returns the part of a configuration with the scripted model as its only one, by the name script.
 func Model(model *scriptmodel.Server) string {
 	return fmt.Sprintf("models: [{name: script, use: openai, model: script, base_url: %q, api_key: test}]\n", model.URL+"/v1")
 }
 
-// Human is the body of a run with one message of a person, with more members if there are any, each `"name": value`.
+// Human returns the body of a run with one message of a person, with more members if there are any, each `"name":
+// value`.
 func Human(content string, more ...string) string {
 	text, err := json.Marshal(content)
 	if err != nil {

@@ -48,7 +48,7 @@ func (l *list) add(ev *runevent.Event) {
 	end.open = append(end.open, *ev)
 }
 
-// last is nil when there are none.
+// last returns nil when there are none.
 func (l *list) last() *runevent.Event {
 	if len(l.blocks) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (l *list) after(seq int64) []runevent.Event {
 	return b[sort.Search(len(b), func(i int) bool { return b[i].To > seq }):]
 }
 
-// to is the last number of the block.
+// to returns the last number of the block.
 func (b *block) to() int64 {
 	if b.text != nil {
 		return b.text.first.To + eventBlock - 1
@@ -109,7 +109,7 @@ func (b *block) to() int64 {
 	return b.open[len(b.open)-1].To
 }
 
-// events decodes the events of the block. They are made anew when it is packed.
+// events decodes the events of the block. They are made again when it is packed.
 func (b *block) events() []runevent.Event {
 	if b.text == nil {
 		return b.open

@@ -39,7 +39,7 @@ type Log struct {
 	left      time.Time // when one did not wait any more
 }
 
-// New makes a log for events behind a number.
+// New returns a log for events behind a number.
 func New(after int64) *Log {
 	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{})}
 }
@@ -89,7 +89,7 @@ func (l *Log) rouse() {
 	}
 }
 
-// Over says whether readers can see the end of the run.
+// Over reports whether readers can see the end of the run.
 func (l *Log) Over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *Log) Over() bool {
 	return l.ended && (last == nil || last.To <= l.durable)
 }
 
-// Dropped is the greatest number of an event that is in stored rows only, 0 when there is none.
+// Dropped returns the greatest number of an event that is in stored rows only, 0 when there is none.
 func (l *Log) Dropped() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ type Reader struct {
 	db  *store.DB
 	run store.Run
 	log *Log // nil when the run had ended
-	// open finds the run anew when its log was left, nil for one that never is.
+	// open finds the run again when its log was left, nil for one that never is.
 	open Opener
 	over bool // the end was given
 }
@@ -44,7 +44,7 @@ func (r *Reader) reopen(ctx context.Context) (err error) {
 	return err
 }
 
-// Run is the run's row as it was when the reader was opened.
+// Run returns the run's row as it was when the reader was opened.
 func (r *Reader) Run() store.Run { return r.run }
 
 // Next returns the events past cursor after, blocking until there are some. It returns
@@ -86,8 +86,8 @@ func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error
 	}
 }
 
-// missingEnd is the end of a run whose rows have none, since only its status could be stored: readers must not come
-// back for it for ever. It has the number of the last event that is stored.
+// missingEnd returns the end of a run whose rows have none, since only its status could be stored: readers must not
+// come back for it for ever. It has the number of the last event that is stored.
 func (r *Reader) missingEnd(ctx context.Context) ([]runevent.Event, error) {
 	if r.over {
 		return nil, nil
@@ -172,7 +172,7 @@ func (r *Reader) dropped(ctx context.Context, after, until int64) ([]runevent.Ev
 	return r.stored(ctx, max(after, first-1), until)
 }
 
-// firstSeq is the number of the run's first event; a live run's row learns it late.
+// firstSeq returns the number of the run's first event; a live run's row learns it late.
 func (r *Reader) firstSeq(ctx context.Context) (int64, error) {
 	if r.run.FirstSeq == 0 {
 		run, err := r.db.Run(ctx, r.run.ID)

@@ -34,7 +34,7 @@ type remoteRun struct {
 	open remoteFrames
 }
 
-// NewRemoteLogs makes an empty set. The caller closes it.
+// NewRemoteLogs returns an empty set. The caller closes it.
 func NewRemoteLogs(db *store.DB, logger *slog.Logger) *RemoteLogs {
 	l := &RemoteLogs{db: db, logger: logger, runs: map[string]*remoteRun{}, followers: map[int64]*follower{}}
 	l.ctx, l.stop = context.WithCancel(context.Background())

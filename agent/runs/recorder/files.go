@@ -58,7 +58,7 @@ func (r *Recorder) tree(ctx context.Context, node string) (v int64, err error) {
 	return named(v), nil
 }
 
-// named is a version as checkpoints name it.
+// named returns a version as checkpoints name it.
 func named(v int64) int64 {
 	if v == 0 {
 		return store.NoTree

@@ -86,7 +86,7 @@ func Fill(t *agent.Turn, p agent.State) error {
 	return nil
 }
 
-// inputStep is the run's input as a step with a checkpoint of a source. A thread's very first input gets an empty
+// inputStep returns the run's input as a step with a checkpoint of a source. A thread's very first input gets an empty
 // checkpoint before it, so that every message has a parent without it to go back to, unless its run leaves only one.
 func (r *Recorder) inputStep(t *agent.Turn, p agent.State, next []string, source string) agent.Step {
 	if r.at.Head == "" && !r.one {
@@ -106,6 +106,5 @@ func (r *Recorder) inputStep(t *agent.Turn, p agent.State, next []string, source
 	return agent.Step{Node: agent.NodeInput, Patch: p, State: &t.State, Next: next, Last: !RunsNext(next)}
 }
 
-// RunsNext tells whether a run goes on with next: not behind a complete answer, and not
-// while a question is open.
+// RunsNext reports whether a run goes on with next: not behind a complete answer, and not while a question is open.
 func RunsNext(next []string) bool { return len(next) > 0 && next[0] != agent.NodeInterrupt }

@@ -110,14 +110,14 @@ func (r *Recorder) Close() {
 	r.lane.Close()
 }
 
-// Head is the id of the thread's head behind the last step.
+// Head returns the id of the thread's head behind the last step.
 func (r *Recorder) Head() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.at.Head
 }
 
-// Span is the number of the run's first event, 0 before it, and the greatest one in stored rows.
+// Span returns the number of the run's first event, 0 before it, and the greatest one in stored rows.
 func (r *Recorder) Span() (first, stored int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

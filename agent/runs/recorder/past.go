@@ -69,7 +69,7 @@ func (r *Recorder) Again(ctx context.Context, run store.Run, said []*runevent.Pa
 	return r.commit(ctx, b)
 }
 
-// Seq is the number of the last event.
+// Seq returns the number of the last event.
 func (r *Recorder) Seq() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *Recorder) KeepNumbers(ctx context.Context, last int64) error {
 	return r.commit(ctx, store.Batch{Events: []store.Event{row}})
 }
 
-// metaOf is the body of the event an attempt begins with.
+// metaOf returns the body of the event an attempt begins with.
 func metaOf(run store.Run) map[string]any {
 	return map[string]any{"run_id": run.ID, "thread_id": run.ThreadID, "attempt": run.Attempt}
 }

@@ -50,7 +50,7 @@ func (r *Recorder) putPlan(edit func([]agent.Todo) ([]agent.Todo, error)) ([]age
 	return now, nil
 }
 
-// planNow is the plan with a person's pending changes. mu is held.
+// planNow returns the plan with a person's pending changes. mu is held.
 func (r *Recorder) planNow() []agent.Todo {
 	if r.edited != nil {
 		return r.edited
@@ -106,7 +106,7 @@ func (r *Recorder) TakeEdit(open []runevent.Event) {
 	}
 }
 
-// Edited tells whether a person's change of the plan waits for the next step.
+// Edited reports whether a person's change of the plan waits for the next step.
 func (r *Recorder) Edited() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -81,8 +81,8 @@ func (r *Recorder) Record(ctx context.Context, ev agent.Event) error {
 	return nil
 }
 
-// left tells whether the run is left as it stands because the server stops. What an agent says
-// when it is cut off, such as that its tools were interrupted, is not part of the run then. mu is held.
+// left reports whether the run is left as it stands because the server stops. What an agent says when it is cut off,
+// such as that its tools were interrupted, is not part of the run then. mu is held.
 func (r *Recorder) left() error {
 	if r.lost != nil {
 		return r.lost
@@ -219,7 +219,7 @@ func (r *Recorder) foldStep(written map[string]int64, msgs []*agent.Message) []b
 	return runevent.Fold(r.frames.All(), known)
 }
 
-// cutOff is the row of an open step that nothing is stored of but its events.
+// cutOff returns the row of an open step that nothing is stored of but its events.
 func (r *Recorder) cutOff() store.Event {
 	return store.Event{Thread: r.thread, Seq: r.opened, To: r.seq, Run: r.run, Kind: eventlog.RowFold,
 		Data: r.foldStep(nil, nil)}

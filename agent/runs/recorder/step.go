@@ -138,7 +138,7 @@ func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 	return b, nil
 }
 
-// checkpoint is the card of a step, behind the last one.
+// checkpoint returns the card of a step, behind the last one.
 func (r *Recorder) checkpoint(s agent.Step) store.Checkpoint {
 	return store.Checkpoint{ID: CheckpointID(r.at.Newest), Parent: r.at.Head, Thread: r.thread, Run: r.run,
 		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card,
@@ -255,8 +255,8 @@ func (r *Recorder) writeFields(b *store.Batch, row *eventlog.StepRow, s agent.St
 	return nil
 }
 
-// CheckpointID is a time-ordered id (UUIDv6), greater than the newest one of the thread
-// even when the clock was set back.
+// CheckpointID returns a time-ordered id (UUIDv6), greater than the newest one of the thread even when the clock was
+// set back.
 func CheckpointID(newest string) string {
 	if id, err := uuid.NewV6(); err == nil && id.String() > newest {
 		return id.String()

@@ -67,7 +67,7 @@ func (u *Usage) CountChild(c Usage) {
 	u.SubagentByModel = withCosts(u.SubagentByModel, c.ByModel)
 }
 
-// withCosts is a copy of a with the costs of b added.
+// withCosts returns a copy of a with the costs of b added.
 func withCosts(a, b map[string]ModelCost) map[string]ModelCost {
 	if len(b) == 0 {
 		return a

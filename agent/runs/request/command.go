@@ -18,7 +18,7 @@ type Command struct {
 	Node   string          // of goto: where to go on, "" where the thread stands
 }
 
-// CheckCommand tells what is wrong with the request's command, as ErrInput.
+// CheckCommand reports what is wrong with the request's command, as ErrInput.
 func (r *Request) CheckCommand() error {
 	_, err := parseCommand(r.Command)
 	return err

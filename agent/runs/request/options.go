@@ -144,7 +144,7 @@ func (c *Choices) mode(name string) {
 	c.PlanMode, c.Subagents = name == "pro" || name == "ultra", name == "ultra"
 }
 
-// ThreadID is the thread named inside config.configurable or context, or "".
+// ThreadID returns the thread named inside config.configurable or context, or "".
 func (r *Request) ThreadID() string {
 	c, err := r.Choices()
 	if err != nil {

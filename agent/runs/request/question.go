@@ -12,8 +12,8 @@ import (
 	"fawn/agent"
 )
 
-// InterruptID is the id of an open question: 32 hex digits made from the call that asks and
-// the message it asks with, so that it stays the same until the question is answered.
+// InterruptID returns the id of an open question: 32 hex digits made from the call that asks and the message it asks
+// with, so that it stays the same until the question is answered.
 func InterruptID(question *agent.Message) string {
 	name := []byte(agent.NodeInterrupt + question.ToolCallID + "\x00" + question.ID)
 	return strings.ReplaceAll(uuid.NewSHA1(uuid.NameSpaceOID, name).String(), "-", "")
@@ -58,7 +58,7 @@ func CheckResume(next []string, s *agent.State, resume json.RawMessage) error {
 	return nil
 }
 
-// Resumes tells whether an input or a resume is a map of answers by the ids of questions.
+// Resumes reports whether an input or a resume is a map of answers by the ids of questions.
 func Resumes(raw json.RawMessage) bool { return len(answersByID(raw)) > 0 }
 
 // answersByID reads a map of answers by the ids of questions. Any other object is an answer

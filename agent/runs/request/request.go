@@ -105,12 +105,12 @@ func parseInput(raw json.RawMessage) (Input, error) {
 	return Input{Patch: p, Given: true}, nil
 }
 
-// LeavesOne tells whether one checkpoint is left of the run.
+// LeavesOne reports whether one checkpoint is left of the run.
 func (r *Request) LeavesOne() bool {
 	return r.Durability == "exit" || r.Durability == "" && r.During != nil && !*r.During
 }
 
-// Base is the checkpoint the run starts from; "" is the head.
+// Base returns the checkpoint the run starts from; "" is the head.
 func (r *Request) Base() (string, error) {
 	if r.CheckpointID != "" {
 		return r.CheckpointID, nil
@@ -135,7 +135,7 @@ func (r *Request) Base() (string, error) {
 // MaxDelay bounds how long a run may wait before it starts.
 const MaxDelay = 366 * 24 * time.Hour
 
-// Delay is how long after its creation the run is to start.
+// Delay returns how long after its creation the run is to start.
 func (r *Request) Delay() (time.Duration, error) {
 	if r.AfterSeconds < 0 || r.AfterSeconds > MaxDelay.Seconds() {
 		return 0, fmt.Errorf("%w: after_seconds: want 0 to %.0f, got %v", ErrInput, MaxDelay.Seconds(), r.AfterSeconds)

@@ -91,7 +91,7 @@ func parseSecrets(raw json.RawMessage) (agent.Secrets, error) {
 	return out, nil
 }
 
-// variable tells whether name can be the name of a variable.
+// variable reports whether name can be the name of a variable.
 func variable(name string) bool {
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {

@@ -22,7 +22,7 @@ type StartMessage struct {
 	Raw     json.RawMessage `json:"-"` // all of it
 }
 
-// Human tells whether a person sent it.
+// Human reports whether a person sent it.
 func (m StartMessage) Human() bool { return m.Type == "human" || m.Role == "user" || m.Role == "human" }
 
 // StartOf reads the messages of a run's request; one it cannot read has none.

@@ -139,10 +139,10 @@ func (c *Child) StandOn(t *agent.Turn) (on bool, err error) {
 	return true, nil
 }
 
-// Broken tells whether the child was about to end in disorder: cancelled, or failed.
+// Broken reports whether the child was about to end in disorder: cancelled, or failed.
 func (c *Child) Broken() bool { return c.final && recorder.RunsNext(c.next) }
 
-// Open are the rows of children that have not ended, ready to be stored as cut off.
+// Open returns the rows of children that have not ended, ready to be stored as cut off.
 func Open(children map[Place]*Child) (list []store.Run) {
 	for _, c := range children {
 		if ended(c.Run) {

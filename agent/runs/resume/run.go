@@ -104,13 +104,13 @@ func (p *Run) step(ctx context.Context, db *store.DB, row store.Event) error {
 	return nil
 }
 
-// AtBreakpoint tells whether a breakpoint ended the run behind its last step.
+// AtBreakpoint reports whether a breakpoint ended the run behind its last step.
 func (p *Run) AtBreakpoint(r *request.Request) bool {
 	return p.Final && recorder.RunsNext(p.Next) && !p.Ended &&
 		(agent.Stops(r.InterruptAfter, p.Last) || agent.Stops(r.InterruptBefore, p.Next[0]))
 }
 
-// Ending tells whether the run was about to end in disorder: cancelled, or failed.
+// Ending reports whether the run was about to end in disorder: cancelled, or failed.
 func (p *Run) Ending(r *request.Request) bool {
 	return p.Final && recorder.RunsNext(p.Next) && !p.Ended && !p.AtBreakpoint(r)
 }

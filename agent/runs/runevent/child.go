@@ -23,7 +23,7 @@ type ChildStep struct {
 	Fields   map[string]json.RawMessage `json:"fields,omitempty"`
 }
 
-// Data is the step as readers see it.
+// Data returns the step as readers see it.
 func (s ChildStep) Data() *StepData {
 	d := s.StepData
 	d.Messages, d.Whole, d.Fields = s.Messages, s.Shown, s.Fields

@@ -30,7 +30,7 @@ func (m *matcher) take(piece []byte) {
 	}
 }
 
-// whole tells whether the pieces are the text.
+// whole reports whether the pieces are the text.
 func (m *matcher) whole() bool { return !m.odd && m.left == "" }
 
 type callDeltas struct {
@@ -105,7 +105,7 @@ func (d *deltas) match(m *agent.Message, into map[int]int) {
 	}
 }
 
-// messageTexts are the text and reasoning of a message as they streamed.
+// messageTexts returns the text and reasoning of a message as they streamed.
 func messageTexts(m *agent.Message) [2]string {
 	reasoning, _ := m.Kwargs["reasoning_content"].(string)
 	return [2]string{m.Content.Text, reasoning}

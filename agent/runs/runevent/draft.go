@@ -85,12 +85,12 @@ func (f *Drafts[T]) Reset() []*Draft[T] {
 	return f.end(func(*Draft[T]) bool { return true }).Ended
 }
 
-// within tells whether a namespace is another one or below it.
+// within reports whether a namespace is another one or below it.
 func within(ns, top string) bool {
 	return top == "" || ns == top || strings.HasPrefix(ns, top+"|")
 }
 
-// DraftPiece is an event's addition to its message.
+// DraftPiece returns an event's addition to its message.
 func DraftPiece(ev Event) (k agent.Chunk, err error) {
 	switch ev.Kind {
 	case KindText:

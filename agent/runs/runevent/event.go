@@ -111,7 +111,7 @@ type Withdrawal struct {
 	NS string `json:"ns,omitempty"` // of a child's message
 }
 
-// Withdrawn is the id of the message a [KindWithdraw] event takes back.
+// Withdrawn returns the id of the message a [KindWithdraw] event takes back.
 func Withdrawn(ev Event) string {
 	var w Withdrawal
 	if json.Unmarshal(ev.Data, &w) != nil {
@@ -120,13 +120,13 @@ func Withdrawn(ev Event) string {
 	return w.ID
 }
 
-// EndsRun tells whether an event is the result of a tool after which nothing comes.
+// EndsRun reports whether an event is the result of a tool after which nothing comes.
 func EndsRun(ev Event) bool {
 	var t ToolEnd
 	return ev.Kind == KindToolResult && ev.NS == "" && json.Unmarshal(ev.Data, &t) == nil && t.End
 }
 
-// Below is the namespace of a call inside another namespace.
+// Below returns the namespace of a call inside another namespace.
 func Below(ns, call string) string {
 	return strings.TrimPrefix(ns+"|"+agent.NodeTools+":"+call, "|")
 }

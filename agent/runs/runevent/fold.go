@@ -118,7 +118,7 @@ func (f *folder) record(code int, n uint64) {
 
 func (f *folder) number(n int) { f.out = binary.AppendUvarint(f.out, uint64(n)) }
 
-// rowPlace is where row stands in the list of rows.
+// rowPlace returns where row stands in the list of rows.
 func (f *folder) rowPlace(row int64) int {
 	at, ok := f.place[row]
 	if !ok {
@@ -186,8 +186,7 @@ func (f *folder) shortOpen(p parts, sums map[int]*deltas) bool {
 	return true
 }
 
-// sound tells whether texts read the same after they were stored as JSON, which has no
-// room for broken characters.
+// sound reports whether texts read the same after they were stored as JSON, which has no room for broken characters.
 func sound(texts ...string) bool {
 	for _, s := range texts {
 		if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {

@@ -52,7 +52,7 @@ func frameKind(b byte) (k Kind, slotted bool) {
 	return 0, false
 }
 
-// frameByte is the other way round.
+// frameByte returns the other way round.
 func frameByte(k Kind) byte {
 	switch k {
 	case KindText:

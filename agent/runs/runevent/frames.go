@@ -19,7 +19,7 @@ type Frames struct {
 	n      int
 }
 
-// Len is how many there are.
+// Len returns how many there are.
 func (f *Frames) Len() int { return f.n }
 
 // Delta adds the frame of an event of the message in a slot: KindMessage opens it. The frame that
@@ -46,7 +46,7 @@ func (f *Frames) Named(k Kind, ns string, payload []byte) []byte {
 // Add adds a frame that was made before.
 func (f *Frames) Add(frame []byte) { f.put(append(f.room(len(frame)), frame...), len(frame)) }
 
-// All are the frames in their order.
+// All returns the frames in their order.
 func (f *Frames) All() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, b := range f.blocks {
@@ -69,7 +69,7 @@ func (f *Frames) Reset() {
 	}
 }
 
-// room is the last block with space behind it for a frame of that size, whose length it holds.
+// room returns the last block with space behind it for a frame of that size, whose length it holds.
 func (f *Frames) room(size int) []byte {
 	need := uvarintLen(uint64(size)) + size
 	last := len(f.blocks) - 1

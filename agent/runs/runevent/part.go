@@ -26,7 +26,7 @@ const (
 	MetaFrames = 3
 )
 
-// PartSeq is the cursor of a part of a step.
+// PartSeq returns the cursor of a part of a step.
 func (e Event) PartSeq(p Part) int64 {
 	first := e.Seq
 	for _, whole := range e.Step.Whole {
@@ -37,13 +37,13 @@ func (e Event) PartSeq(p Part) int64 {
 	return min(first+int64(p), e.To)
 }
 
-// UpdatesSeq is the cursor of the step's updates frame.
+// UpdatesSeq returns the cursor of the step's updates frame.
 func (e Event) UpdatesSeq() int64 { return e.PartSeq(PartUpdates) }
 
-// ValuesSeq is the cursor of the step's values frame.
+// ValuesSeq returns the cursor of the step's values frame.
 func (e Event) ValuesSeq() int64 { return e.PartSeq(PartValues) }
 
-// Width is how many numbers a frame's event covers.
+// Width returns how many numbers a frame's event covers.
 func (e *Event) Width() int64 {
 	if e.Step == nil {
 		return 1

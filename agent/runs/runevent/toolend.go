@@ -6,7 +6,7 @@ import (
 	"fawn/agent"
 )
 
-// EncodeToolEnd is the stored form of a finished tool call: a [ToolEnd].
+// EncodeToolEnd returns the stored form of a finished tool call: a [ToolEnd].
 func EncodeToolEnd(ev agent.Event) ([]byte, error) {
 	msg, err := agent.Encode(ev.Result.Message(ev.Message, ev.Call))
 	if err != nil {
@@ -24,7 +24,7 @@ func EncodeToolEnd(ev agent.Event) ([]byte, error) {
 		Hidden: hidden})
 }
 
-// hiddenFields are the fields of a patch which its JSON leaves out, or nil.
+// hiddenFields returns the fields of a patch which its JSON leaves out, or nil.
 func hiddenFields(p *agent.State) (json.RawMessage, error) {
 	var out map[string]json.RawMessage
 	for _, f := range agent.Fields {

@@ -63,8 +63,8 @@ func (u *Unfinished) add(id string, k agent.Chunk) {
 	}
 }
 
-// Answered are the results of calls that a run which goes on does not make again: those
-// that were recorded, and for tools that began and did not end that they were cut off, with messages that get new ids.
+// Answered returns the results of calls that a run which goes on does not make again: those that were recorded, and for
+// tools that began and did not end that they were cut off, with messages that get new ids.
 func (u *Unfinished) Answered(newID func() string) (map[string]agent.Result, error) {
 	out := make(map[string]agent.Result, len(u.started))
 	for id := range u.started {
@@ -82,7 +82,7 @@ func (u *Unfinished) Answered(newID func() string) (map[string]agent.Result, err
 	return out, nil
 }
 
-// Partial is the last answer that was shown and is not in s, or nil.
+// Partial returns the last answer that was shown and is not in s, or nil.
 func (u *Unfinished) Partial(s *agent.State) *agent.Message {
 	if len(u.Said) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (u *Unfinished) Partial(s *agent.State) *agent.Message {
 	return u.Said[len(u.Said)-1].message(s)
 }
 
-// message is the shown part of an answer that is not in s, or nil.
+// message returns the shown part of an answer that is not in s, or nil.
 func (p *Partial) message(s *agent.State) *agent.Message {
 	if p.ID == "" || p.sofar.Empty() || s.Message(p.ID) != nil {
 		return nil

@@ -38,7 +38,7 @@ func Parent(ctx context.Context) string {
 // Observers are several observers as one.
 type Observers []Observer
 
-// calls are the observers of calls.
+// calls returns the observers of calls.
 func (o Observers) calls() agent.Observers {
 	out := make(agent.Observers, len(o))
 	for i, one := range o {

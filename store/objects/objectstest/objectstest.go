@@ -64,7 +64,7 @@ func program() (string, error) {
 	return exec.LookPath(filepath.Join(string(path[:len(path)-1]), "bin", "versitygw"))
 }
 
-// freeAddr is an address where no other process takes the port before the server starts, or while it is down.
+// freeAddr returns an address where no other process takes the port before the server starts, or while it is down.
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
 	host := "127.0.0.1"
@@ -97,13 +97,13 @@ func (s *Server) Config() objects.Config {
 		Secret: Secret}
 }
 
-// URL is the address of its bucket, for a configuration.
+// URL returns the address of its bucket, for a configuration.
 func (s *Server) URL() string { return "s3://" + bucketName + "/some/prefix" }
 
 // Objects counts what is in the bucket.
 func (s *Server) Objects() int { return len(s.Names()) }
 
-// Names are the objects in the bucket.
+// Names returns the objects in the bucket.
 func (s *Server) Names() (names []string) {
 	root := filepath.Join(s.dir, bucketName, "some", "prefix")
 	err := filepath.WalkDir(root, func(at string, e os.DirEntry, err error) error {

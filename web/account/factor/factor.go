@@ -48,7 +48,7 @@ func (f Factors) now() time.Time {
 	return f.DB.Now()
 }
 
-// app is the authenticator app of a user, set up or about to be; nil without one.
+// app returns the authenticator app of a user, set up or about to be; nil without one.
 func (f Factors) app(ctx context.Context, user string, confirmed bool) (*store.Factor, error) {
 	list, err := f.DB.Factors(ctx, user, kindTOTP)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f Factors) app(ctx context.Context, user string, confirmed bool) (*store.F
 	return nil, nil
 }
 
-// Required tells whether a password is not enough for a user, and how many recovery codes are left.
+// Required reports whether a password is not enough for a user, and how many recovery codes are left.
 func (f Factors) Required(ctx context.Context, user string) (required bool, recovery int, err error) {
 	app, err := f.app(ctx, user, true)
 	if err != nil || app == nil {
@@ -92,7 +92,7 @@ func (f Factors) Begin(ctx context.Context, user string) (secret string, err err
 		Data: f.Seal.close(user, secret)})
 }
 
-// Pending is the secret that waits for Confirm; empty without one.
+// Pending returns the secret that waits for Confirm; empty without one.
 func (f Factors) Pending(ctx context.Context, user string) (string, error) {
 	app, err := f.app(ctx, user, false)
 	if err != nil || app == nil {
@@ -192,7 +192,7 @@ func (f Factors) Passkeys(ctx context.Context, user string) ([]store.Factor, err
 	return f.DB.Factors(ctx, user, kindPasskey)
 }
 
-// Keys are the passkeys of a user in the form that passkey takes.
+// Keys returns the passkeys of a user in the form that passkey takes.
 func (f Factors) Keys(ctx context.Context, user string) ([]passkey.Key, error) {
 	list, err := f.Passkeys(ctx, user)
 	var out []passkey.Key

@@ -43,10 +43,10 @@ func NewSeal(keys ...[]byte) (*Seal, error) {
 	return s, nil
 }
 
-// LocalKey is the key in a data folder, made when there is none.
+// LocalKey returns the key in a data folder, made when there is none.
 func LocalKey(dir string) ([]byte, error) { return NamedKey(dir, KeyFile) }
 
-// NamedKey is a key of 32 bytes in a file of a data folder, made when there is none.
+// NamedKey returns a key of 32 bytes in a file of a data folder, made when there is none.
 func NamedKey(dir, file string) ([]byte, error) {
 	name := filepath.Join(dir, file)
 	key, err := os.ReadFile(name)

@@ -28,8 +28,8 @@ type Site struct {
 	w *webauthn.WebAuthn
 }
 
-// At is the site of an origin such as https://fawn.example:8443. The error is [ErrPlace] where
-// browsers allow no passkeys.
+// At returns the site of an origin such as https://fawn.example:8443. The error is [ErrPlace] where browsers allow no
+// passkeys.
 func At(origin, name string) (*Site, error) {
 	scheme, rest, _ := strings.Cut(origin, "://")
 	host := rest

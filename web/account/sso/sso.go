@@ -87,14 +87,14 @@ const fresh = time.Hour
 // reached but by an owner who changes it many times.
 const maxKnown = 64
 
-// New makes a client. The owner chose the addresses of issuers, which may be private ones; where
-// issuers send us to, the guard judges.
+// New returns a client. The owner chose the addresses of issuers, which may be private ones; where issuers send us to,
+// the guard judges.
 func New(guard *netguard.Guard) *Client {
 	return &Client{guard: guard, known: map[string]*known{}}
 }
 
-// Begin is the address at the service that the browser goes to. Of pending, Redirect, Next and
-// User are given; the rest is set.
+// Begin returns the address at the service that the browser goes to. Of pending, Redirect, Next and User are given; the
+// rest is set.
 func (c *Client) Begin(ctx context.Context, p Provider, pending *Pending) (string, error) {
 	k, err := c.discover(ctx, p.Issuer)
 	if err != nil {
@@ -201,8 +201,7 @@ type claims struct {
 
 func (c claims) verified() bool { return c.Verified == true || c.Verified == "true" }
 
-// identity is the person a token is about. Services may leave addresses out of tokens; then they
-// are asked.
+// identity returns the person a token is about. Services may leave addresses out of tokens; then they are asked.
 func (c *Client) identity(ctx context.Context, p Provider, k *known, token *oauth2.Token,
 	id *oidc.IDToken) (Identity, error) {
 	out := Identity{Issuer: id.Issuer, Subject: id.Subject}

@@ -32,7 +32,7 @@ const (
 
 func encoding() *base32.Encoding { return base32.StdEncoding.WithPadding(base32.NoPadding) }
 
-// NewSecret is a new shared secret in the form that apps take.
+// NewSecret returns a new shared secret in the form that apps take.
 func NewSecret() string {
 	b := make([]byte, secretLen)
 	rand.Read(b) //nolint:errcheck // never fails
@@ -46,9 +46,8 @@ func URI(secret, issuer, account string) string {
 	return "otpauth://totp/" + label + "?" + strings.ReplaceAll(q, "+", "%20")
 }
 
-// Check tells whether code is right at a time, give or take one period, and of which period it
-// is. A code counts only once: last is the period of the last one that was taken, and neither it
-// nor an older one is taken again.
+// Check reports whether code is right at a time, give or take one period, and of which period it is. A code counts only
+// once: last is the period of the last one that was taken, and neither it nor an older one is taken again.
 func Check(secret, code string, at time.Time, last int64) (step int64, ok bool) {
 	key, err := encoding().DecodeString(secret)
 	code = Tidy(code)
@@ -64,7 +63,7 @@ func Check(secret, code string, at time.Time, last int64) (step int64, ok bool) 
 	return 0, false
 }
 
-// Code is the code of a secret at a time, as an app shows it. The error is about the secret.
+// Code returns the code of a secret at a time, as an app shows it. The error is about the secret.
 func Code(secret string, at time.Time) (string, error) {
 	key, err := encoding().DecodeString(secret)
 	if err != nil {
@@ -73,7 +72,7 @@ func Code(secret string, at time.Time) (string, error) {
 	return at6(key, at.Unix()/period), nil
 }
 
-// at6 is the code of a period: RFC 4226, section 5.3.
+// at6 returns the code of a period: RFC 4226, section 5.3.
 func at6(key []byte, step int64) string {
 	mac := hmac.New(sha1.New, key)
 	_ = binary.Write(mac, binary.BigEndian, step) // a hash takes everything
@@ -82,7 +81,7 @@ func at6(key []byte, step int64) string {
 	return fmt.Sprintf("%06d", n%modulus)
 }
 
-// Tidy is a code without the spaces and dashes that people type.
+// Tidy returns a code without the spaces and dashes that people type.
 func Tidy(code string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -117,5 +116,5 @@ func HashRecovery(code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// IsRecovery tells whether what somebody typed has the form of a recovery code.
+// IsRecovery reports whether what somebody typed has the form of a recovery code.
 func IsRecovery(code string) bool { return len(Tidy(code)) == 10 }

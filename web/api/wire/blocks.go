@@ -140,7 +140,7 @@ func (p *ProtocolEncoder) closeBlock(b *blockLog) error {
 	return p.message(b, map[string]any{"event": "content-block-finish", "index": one.index, "content": one.content()})
 }
 
-// content is a finished block.
+// content returns a finished block.
 func (o *block) content() map[string]any {
 	if o.kind != "tool_call" {
 		return map[string]any{"type": o.kind, o.kind: string(o.text)}

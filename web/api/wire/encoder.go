@@ -36,7 +36,7 @@ type Encoder struct {
 	waitingAt int64  // number of that start
 }
 
-// NewEncoder makes an encoder of a run's events for a reader that has had the frames up to one.
+// NewEncoder returns an encoder of a run's events for a reader that has had the frames up to one.
 func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after httpx.ID) *Encoder {
 	return &Encoder{db: db, run: run, modes: m, subgraphs: subgraphs, after: after, calls: map[string]toolCall{},
 		step: -2}
@@ -45,7 +45,7 @@ func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after http
 // After is what its reader has had.
 func (e *Encoder) After() httpx.ID { return e.after }
 
-// Anew is an encoder for the same reader once it has had the frames up to another one.
+// Anew returns an encoder for the same reader once it has had the frames up to another one.
 func (e *Encoder) Anew(after httpx.ID) *Encoder {
 	n := NewEncoder(e.db, e.run, e.modes, e.subgraphs, after)
 	n.among = e.among
@@ -63,7 +63,7 @@ func (e *Encoder) Resume(ctx context.Context, reader *eventlog.Reader) (int64, e
 	return to, nil
 }
 
-// nodeBehind is the node which runs behind a checkpoint, or "".
+// nodeBehind returns the node which runs behind a checkpoint, or "".
 func nodeBehind(next []string) string {
 	if len(next) == 0 || next[0] == agent.NodeInterrupt {
 		return ""
@@ -158,7 +158,7 @@ func (e *Encoder) meta(ctx context.Context, ev runevent.Event) error {
 // Among says that others follow in the same stream.
 func (e *Encoder) Among() { e.among = true }
 
-// Done tells whether the end of the stream was added.
+// Done reports whether the end of the stream was added.
 func (e *Encoder) Done() bool { return e.ended }
 
 // End closes the stream, once. Its number is not compared with the cursor: a reader that
@@ -173,7 +173,7 @@ func (e *Encoder) End(seq int64) {
 	}
 }
 
-// name is the event name for a namespace, and whether the reader wants it.
+// name returns the event name for a namespace, and whether the reader wants it.
 func (e *Encoder) name(mode, ns string) (string, bool) {
 	if ns == "" {
 		return mode, true
@@ -181,7 +181,7 @@ func (e *Encoder) name(mode, ns string) (string, bool) {
 	return mode + "|" + ns, e.subgraphs
 }
 
-// delta is the hot path: one frame for a piece of an answer, without encoding/json for text.
+// delta returns the hot path: one frame for a piece of an answer, without encoding/json for text.
 func (e *Encoder) delta(m *growing, ev *runevent.Event) error {
 	if !e.modes.has(ModeMessages) && !e.modes.has(ModePartialMessages) || ev.NS != "" && !e.subgraphs {
 		return nil
@@ -226,7 +226,7 @@ func (e *Encoder) splicer(m *growing) (*splicer, error) {
 	return newSplicer(m.ID, suffix, meta), nil
 }
 
-// metadata is the second half of a messages frame.
+// metadata returns the second half of a messages frame.
 func (e *Encoder) metadata(node, ns string) ([]byte, error) { return agent.Encode(e.place(node, ns)) }
 
 // base is what ids of tasks are made from.
@@ -237,7 +237,7 @@ func (e *Encoder) base() string {
 	return e.cp
 }
 
-// place says where in the graph something happens.
+// place reports where in the graph something happens.
 func (e *Encoder) place(node, ns string) map[string]any {
 	at := node + ":" + e.task(node)
 	if ns != "" {
@@ -354,8 +354,8 @@ func appendList(dst []byte, event string, body []byte, id httpx.ID) []byte {
 	return httpx.AppendFrame(dst, event, append(append(append(list, '['), body...), ']'), id)
 }
 
-// updateName is the node a step's updates are shown under. The steps which are no nodes of
-// the graph get names of their own.
+// updateName returns the node a step's updates are shown under. The steps which are no nodes of the graph get names of
+// their own.
 func updateName(node string) string {
 	switch node {
 	case agent.NodeEnd:

@@ -16,5 +16,5 @@ func one(seq int64) httpx.ID { return httpx.ID{Seq: seq} }
 
 func part(seq int64, n int) httpx.ID { return httpx.ID{Seq: seq, Part: int32(n)} }
 
-// fresh tells whether the reader has not had a frame.
+// fresh reports whether the reader has not had a frame.
 func (e *Encoder) fresh(id httpx.ID) bool { return id.Compare(e.after) > 0 }

@@ -286,8 +286,7 @@ func (e *Encoder) first(ctx context.Context, parent string, ev runevent.Event) e
 	return e.checkpoint(s, ev.PartSeq(runevent.PartUpdates), ev.PartSeq(runevent.PartResult))
 }
 
-// halted tells where the run stopped that is not complete: at a question, or with an empty
-// list at a breakpoint.
+// halted reports where the run stopped that is not complete: at a question, or with an empty list at a breakpoint.
 func (e *Encoder) halted(ctx context.Context, ev runevent.Event) error {
 	var h runevent.Halt
 	if err := json.Unmarshal(ev.Data, &h); err != nil {

@@ -77,8 +77,8 @@ func (p *ProtocolEncoder) Add(ctx context.Context, ev runevent.Event) error {
 	return nil
 }
 
-// names is a namespace as a list. The graph itself is the empty one: clients take what they
-// show as the answer from there only. What happens in the call of a subagent has its name.
+// names returns a namespace as a list. The graph itself is the empty one: clients take what they show as the answer
+// from there only. What happens in the call of a subagent has its name.
 func names(ns string) []string {
 	if ns == "" {
 		return []string{}
@@ -101,8 +101,8 @@ func (p *ProtocolEncoder) put(channel, method string, ns []string, node string, 
 // id is that of the frame at hand.
 func (p *ProtocolEncoder) id() httpx.ID { return httpx.ID{Seq: p.seq, Part: p.sub} }
 
-// shown tells whether the frame at hand goes out. One that does not counts too, so that ids
-// are the same for all readers.
+// shown reports whether the frame at hand goes out. One that does not counts too, so that ids are the same for all
+// readers.
 func (p *ProtocolEncoder) shown(channel string, ns []string) bool {
 	if p.id().Compare(p.after) > 0 && p.want.wants(channel, ns) {
 		return true
@@ -331,8 +331,8 @@ func (p *ProtocolEncoder) custom(ev runevent.Event) error {
 	return p.put(channel, "custom", names(ev.NS), "", data)
 }
 
-// halt tells what the run waits for, if it waits for an answer. What is asked has two names:
-// clients read one or the other.
+// halt reports what the run waits for, if it waits for an answer. What is asked has two names: clients read one or the
+// other.
 func (p *ProtocolEncoder) halt(ctx context.Context, ev runevent.Event) error {
 	p.halted = true
 	var h runevent.Halt

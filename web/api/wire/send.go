@@ -17,7 +17,7 @@ var ErrLeft = errors.New("the client left")
 // frames are frames on their way to a reader.
 type frames struct{ buf []byte }
 
-// Len is the size in bytes of what waits to be sent.
+// Len returns the size in bytes of what waits to be sent.
 func (f *frames) Len() int { return len(f.buf) }
 
 // Send hands over what there is. A buffer that grew for a large state is given back.

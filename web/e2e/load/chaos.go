@@ -85,7 +85,7 @@ func (b *bench) chaosRound(ctx context.Context, folders ...string) (first map[st
 	return first, rest, nil
 }
 
-// firstCall is how long after a message was sent the model is called, in ms.
+// firstCall returns how long after a message was sent the model is called, in ms.
 func (b *bench) firstCall(ctx context.Context, t *Target) (float64, error) {
 	thread, err := t.Thread(ctx)
 	if err != nil {

@@ -97,7 +97,7 @@ func (t *Target) Thread(ctx context.Context) (string, error) {
 	return body.ID, nil
 }
 
-// count tells how many threads there are of a kind.
+// count reports how many threads there are of a kind.
 func (t *Target) count(ctx context.Context, filter map[string]any) (int, error) {
 	res, err := t.post(ctx, "/threads/count", filter)
 	if err != nil {

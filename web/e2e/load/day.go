@@ -18,8 +18,8 @@ import (
 // limitDay is what a server at rest may have, in MB, over what it had before its day's work.
 const limitDay = 25
 
-// day is the work of a day in a minute: every thread gets a file and messages that make the agent call
-// tools, pages are opened and searched. What counts is what the server keeps of it once it rests.
+// day returns the work of a day in a minute: every thread gets a file and messages that make the agent call tools,
+// pages are opened and searched. What counts is what the server keeps of it once it rests.
 func (b *bench) day(ctx context.Context) error {
 	threads, turns := 100, 3
 	if b.Quick {

@@ -177,8 +177,8 @@ func (t *Target) ask(req *http.Request, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// converterPeak is the most memory that a running converter has had, in bytes; 0 where there is
-// none, or none can be seen.
+// converterPeak returns the most memory that a running converter has had, in bytes; 0 where there is none, or none can
+// be seen.
 func converterPeak() (peak int64) {
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -225,7 +225,7 @@ func (t *Target) call(ctx context.Context, thread, tool string, args map[string]
 	return took, err
 }
 
-// book is a PDF with text on each of its pages, and on each a word of its own.
+// book returns a PDF with text on each of its pages, and on each a word of its own.
 func book(pages, n int) []byte {
 	words := strings.Fields("the harbour light keeps ships away from rocks when fog comes in at night and nobody sees land but one man who counts seconds between flashes writes them down each hour wind turns north before rain")
 	r := rand.New(rand.NewPCG(uint64(n), 1))

@@ -75,7 +75,7 @@ func (b *bench) helpers(ctx context.Context) error {
 	return nil
 }
 
-// sending is a message whose answer sends helpers, each of which says so many words.
+// sending returns a message whose answer sends helpers, each of which says so many words.
 func sending(helpers, tokens, rate int) (string, error) {
 	type call struct {
 		Name string            `json:"name"`

@@ -46,7 +46,7 @@ func start(logPath string, env []string, name string, args ...string) (*Process,
 	return p, nil
 }
 
-// PID is the child's process id.
+// PID returns the child's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Stop asks the child to end, waits up to ten seconds, and then kills its group.

@@ -17,8 +17,8 @@ type Row struct {
 	Least bool    // the limit is the least that is wanted, not the most
 }
 
-// Failed says whether the figure is on the wrong side of its limit or, where there is a limit,
-// could not be taken at all.
+// Failed reports whether the figure is on the wrong side of its limit or, where there is a limit, could not be taken at
+// all.
 func (r Row) Failed() bool {
 	if r.Least {
 		return !(r.Fawn >= r.Limit)
@@ -33,7 +33,7 @@ type Report struct {
 	Sandboxes []Row // beside bare bash in place of a relay
 }
 
-// Failed says whether any row is over its limit.
+// Failed reports whether any row is over its limit.
 func (r *Report) Failed() bool {
 	return slices.ContainsFunc(slices.Concat(r.Rows, r.Sandboxes), Row.Failed)
 }

@@ -44,7 +44,7 @@ func (c *chatMessage) text() string {
 	return b.String()
 }
 
-// typed is a text without the lines that stand around what a person typed.
+// typed returns a text without the lines that stand around what a person typed.
 func typed(s string) string {
 	front, rest, ok := strings.Cut(s, "--- BEGIN USER INPUT ---\n")
 	words, whole := strings.CutSuffix(rest, "\n--- END USER INPUT ---")

@@ -34,7 +34,7 @@ func (h *Handlers) Sessions(c echo.Context) (out []views.Session, err error) {
 	return out, err
 }
 
-// changeSessions is POST of the section: one session ends, or all others.
+// changeSessions handles POST of the section: one session ends, or all others.
 func (h *Handlers) changeSessions(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Handlers) Tokens(c echo.Context) (views.Tokens, error) {
 	return out, err
 }
 
-// changeTokens is POST of the section: a token is made or revoked.
+// changeTokens handles POST of the section: a token is made or revoked.
 func (h *Handlers) changeTokens(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

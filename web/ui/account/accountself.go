@@ -21,7 +21,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Section is the section of one's own account.
+// Section returns the section of one's own account.
 func (h *Handlers) Section(c echo.Context) (views.Account, error) {
 	ctx := c.Request().Context()
 	user, err := h.Accounts.ByID(ctx, principal.Owner(ctx))
@@ -48,7 +48,7 @@ func (h *Handlers) Section(c echo.Context) (views.Account, error) {
 	return a, h.linkedServices(ctx, user.ID, &a)
 }
 
-// linkedServices are the accounts at other services that are linked, and those that can be.
+// linkedServices returns the accounts at other services that are linked, and those that can be.
 func (h *Handlers) linkedServices(ctx context.Context, user string, a *views.Account) error {
 	list, err := h.DB.Identities(ctx, user)
 	if err != nil {
@@ -98,7 +98,7 @@ func accountDone(c echo.Context, form string) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("account")+"?saved="+form)
 }
 
-// changeAccount is POST /ui/account: one of the forms of the section.
+// changeAccount handles POST /ui/account: one of the forms of the section.
 func (h *Handlers) changeAccount(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

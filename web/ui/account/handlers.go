@@ -30,7 +30,7 @@ type Steps struct {
 	Seal *factor.Seal                            // seals the secrets of authenticator apps; nil leaves them as they are
 }
 
-// New makes the handlers. Its error is of the system's source of random numbers or ciphers.
+// New returns the handlers. Its error is of the system's source of random numbers or ciphers.
 func New(site *page.Site, services *sso.Client, steps Steps) (*Handlers, error) {
 	sealed, err := newSealer(steps.Key, steps.Once, site.DB.Now)
 	return &Handlers{Site: site, SSO: services, sealed: sealed, seal: steps.Seal}, err

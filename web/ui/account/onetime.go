@@ -59,7 +59,7 @@ func (h *Handlers) linkPage(c echo.Context, token string, reset bool) (views.Lin
 	return p, nil
 }
 
-// openLink is GET /setup and /reset.
+// openLink handles GET /setup and /reset.
 func (h *Handlers) openLink(reset bool) echo.HandlerFunc {
 	return h.withAccounts(func(c echo.Context) error {
 		p, err := h.linkPage(c, c.QueryParam("token"), reset)
@@ -77,7 +77,7 @@ func (h *Handlers) openLink(reset bool) echo.HandlerFunc {
 	})
 }
 
-// useLink is POST /setup and /reset.
+// useLink handles POST /setup and /reset.
 func (h *Handlers) useLink(reset bool) echo.HandlerFunc {
 	return h.withAccounts(func(c echo.Context) error {
 		form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -115,8 +115,8 @@ func (h *Handlers) useLink(reset bool) echo.HandlerFunc {
 	})
 }
 
-// accountText says what is wrong with what somebody wrote about an account, or returns an error
-// that is another matter.
+// accountText reports what is wrong with what somebody wrote about an account, or returns an error that is another
+// matter.
 func accountText(c echo.Context, err error) (string, error) {
 	for _, one := range []struct {
 		err error

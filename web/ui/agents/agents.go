@@ -20,7 +20,7 @@ import (
 // maxAssistants is how many assistants the page of agents lists.
 const maxAssistants = 50
 
-// agents is GET /workspace/agents.
+// agents handles GET /workspace/agents.
 func (h *Handlers) agents(c echo.Context) error {
 	ctx := c.Request().Context()
 	shell, err := h.Shell(c, views.NavAgents, "")
@@ -70,7 +70,7 @@ func (h *Handlers) modelName(name string) string {
 	return name
 }
 
-// reasonOf says why the files of an agent cannot be read.
+// reasonOf explains why the files of an agent cannot be read.
 func reasonOf(err error) string {
 	var bad *profile.Invalid
 	if errors.As(err, &bad) {
@@ -79,7 +79,7 @@ func reasonOf(err error) string {
 	return "the files can't be read"
 }
 
-// newAgent is GET /workspace/agents/new.
+// newAgent handles GET /workspace/agents/new.
 func (h *Handlers) newAgent(c echo.Context) error {
 	return h.newAgentPage(c, http.StatusOK, views.NewAgentPage{Form: h.blankAgent(c.Request().Context())})
 }
@@ -95,7 +95,7 @@ func (h *Handlers) newAgentPage(c echo.Context, status int, p views.NewAgentPage
 	return page.HTML(c, status, agents.New(p))
 }
 
-// agent is GET /workspace/agents/:name.
+// agent handles GET /workspace/agents/:name.
 func (h *Handlers) agent(c echo.Context) error {
 	name := page.Param(c, "name")
 	if h.Agents == nil || !h.Agents.Has(principal.Owner(c.Request().Context()), name) {
@@ -138,7 +138,7 @@ func (h *Handlers) agentPage(c echo.Context, status int, name string, form *view
 	return page.HTML(c, status, agents.Edit(p))
 }
 
-// newAgentChat is GET /workspace/agents/:name/chats/new, where DeerFlow begins chats with agents.
+// newAgentChat handles GET /workspace/agents/:name/chats/new, where DeerFlow begins chats with agents.
 func (h *Handlers) newAgentChat(c echo.Context) error {
 	if h.Agents == nil || !h.Agents.Has(principal.Owner(c.Request().Context()), page.Param(c, "name")) {
 		return h.Missing(false)(c)
@@ -146,8 +146,7 @@ func (h *Handlers) newAgentChat(c echo.Context) error {
 	return c.Redirect(http.StatusFound, views.AgentChatURL(page.Param(c, "name")))
 }
 
-// agentChat is GET /workspace/agents/:name/chats/:id, where DeerFlow has them. A chat outlives
-// its agent.
+// agentChat handles GET /workspace/agents/:name/chats/:id, where DeerFlow has them. A chat outlives its agent.
 func (h *Handlers) agentChat(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusFound, views.ThreadURL(t.ID))
 }

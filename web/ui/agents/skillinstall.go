@@ -44,8 +44,8 @@ func (h *Handlers) undecided() fetch.Waiting {
 	return fetch.Waiting(filepath.Join(h.Dirs.Root, "skills-waiting"))
 }
 
-// uploadSkill is POST /ui/skills/install. The archive goes to a file first, as its list of files
-// stands at the end.
+// uploadSkill handles POST /ui/skills/install. The archive goes to a file first, as its list of files stands at the
+// end.
 func (h *Handlers) uploadSkill(c echo.Context) error {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, skills.MaxArchive+page.SmallForm)
@@ -69,7 +69,7 @@ func (h *Handlers) uploadSkill(c echo.Context) error {
 	return h.proposeOrAsk(c, archive, name)
 }
 
-// fetchSkill is POST /ui/skills/fetch: a skill at an address.
+// fetchSkill handles POST /ui/skills/fetch: a skill at an address.
 func (h *Handlers) fetchSkill(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -121,7 +121,7 @@ func (h *Handlers) proposeOrAsk(c echo.Context, archive *fetch.Archive, from str
 		Back: views.SkillsURL, Sum: archive.Sum}, p, nil)
 }
 
-// installWaiting is POST /ui/skills/waiting/:sum: the answer to what proposeOrAsk has asked.
+// installWaiting handles POST /ui/skills/waiting/:sum: the answer to what proposeOrAsk has asked.
 func (h *Handlers) installWaiting(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -156,7 +156,7 @@ func (h *Handlers) propose(archive *fetch.Archive, consent string) (p skills.Pro
 	return p, err == nil, err
 }
 
-// askForSkill is the page that asks whether a skill is to be installed, or says why it cannot be.
+// askForSkill returns the page that asks whether a skill is to be installed, or says why it cannot be.
 func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p skills.Proposal,
 	failed error) (err error) {
 	view.Skill, view.Facts, view.Runs, view.Findings = skillInfo(p.Skill), skillFacts(p.Skill), p.Runs,
@@ -175,9 +175,8 @@ func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p sk
 	return page.HTML(c, status, agents.InstallSkill(view))
 }
 
-// installFile is POST /ui/threads/:id/skill/*: the skill in a file of a chat. One with nothing to run
-// and nothing found in it is installed at once; else a page asks, and its answer holds for that very
-// file only.
+// installFile handles POST /ui/threads/:id/skill/*: the skill in a file of a chat. One with nothing to run and nothing
+// found in it is installed at once; else a page asks, and its answer holds for that very file only.
 func (h *Handlers) installFile(c echo.Context, t store.Thread) error {
 	if h.Skills == nil {
 		return store.ErrNotFound

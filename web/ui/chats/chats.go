@@ -28,7 +28,7 @@ const (
 	maxQuery, maxWords = 200, 8
 )
 
-// chats is GET /workspace/chats.
+// chats handles GET /workspace/chats.
 func (h *Handlers) chats(c echo.Context) error {
 	shell, err := h.Shell(c, views.NavChats, "")
 	if err != nil {
@@ -46,8 +46,8 @@ func (h *Handlers) chats(c echo.Context) error {
 		Tags: tags, Apps: h.apps(list)}))
 }
 
-// threadList is GET /ui/threads: the side bar's list as a fragment; with q the list of all
-// chats that have those words, and with before a page of it.
+// threadList handles GET /ui/threads: the side bar's list as a fragment; with q the list of all chats that have those
+// words, and with before a page of it.
 func (h *Handlers) threadList(c echo.Context) error {
 	asked := c.QueryParams()
 	if !page.WantsFragment(c.Request()) {
@@ -168,7 +168,7 @@ func chatsURL(q, from, show, before string) string {
 	return views.ChatsURL
 }
 
-// removeMany is POST /ui/threads/delete.
+// removeMany handles POST /ui/threads/delete.
 func (h *Handlers) removeMany(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -198,7 +198,7 @@ func (h *Handlers) Removed(c echo.Context, where string, threads ...string) erro
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// undo is POST /ui/threads/restore.
+// undo handles POST /ui/threads/restore.
 func (h *Handlers) undo(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -218,9 +218,9 @@ func (h *Handlers) undo(c echo.Context) error {
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// Back is the page of this server an action on a thread was sent from: after a rename or
-// delete in a list one wants to see that list again. It is other when that page shows the
-// thread itself, which other knows better, or is none of the workspace.
+// Back returns the page of this server an action on a thread was sent from: after a rename or delete in a list one
+// wants to see that list again. It is other when that page shows the thread itself, which other knows better, or is
+// none of the workspace.
 func Back(c echo.Context, thread, other string) string {
 	r := c.Request()
 	from, err := url.Parse(r.Referer())

@@ -22,7 +22,7 @@ type Handlers struct {
 	trash *trash
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(site *page.Site, bots *bots.Service, runsCommands func() bool) *Handlers {
 	return &Handlers{Site: site, Bots: bots, RunsCommands: runsCommands, Keep: trashTime, trash: newTrash()}
 }

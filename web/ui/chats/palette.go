@@ -15,8 +15,8 @@ import (
 // paletteRows is how many chats the palette lists.
 const paletteRows = 8
 
-// palette is GET /ui/palette: the content of the dialog; with q only its list for those
-// words, with keys the list of shortcuts.
+// palette handles GET /ui/palette: the content of the dialog; with q only its list for those words, with keys the list
+// of shortcuts.
 func (h *Handlers) palette(c echo.Context) error {
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, chatsURL(c.QueryParam("q"), "", "", ""))
@@ -49,7 +49,8 @@ func (h *Handlers) palette(c echo.Context) error {
 // palettePrompts is how many prompts the palette lists.
 const palettePrompts = 5
 
-// named are the prompts whose names or descriptions have all words of a query; with a slash in front only the name counts.
+// named returns the prompts whose names or descriptions have all words of a query; with a slash in front only the name
+// counts.
 func named(all []views.SavedPrompt, query string) (list []views.SavedPrompt) {
 	query, slash := strings.CutPrefix(strings.ToLower(strings.TrimSpace(query)), "/")
 	words := strings.Fields(query)

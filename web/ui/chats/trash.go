@@ -128,7 +128,7 @@ func (h *Handlers) EmptyTrash(ctx context.Context) {
 	}
 }
 
-// purge removes threads for good and tells whether all are gone.
+// purge removes threads for good and reports whether all are gone.
 func (h *Handlers) purge(ctx context.Context, threads []string) bool {
 	all := true
 	for _, id := range threads {

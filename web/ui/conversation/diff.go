@@ -25,7 +25,7 @@ type screen struct {
 	frame   views.Frame
 }
 
-// NewScreen is a page that was rendered from s.
+// NewScreen returns a page that was rendered from s.
 func NewScreen(ctx context.Context, s Scene) *screen {
 	d := &screen{ctx: ctx, lang: i18n.Lang(ctx), now: s, differs: map[string]*markdown.Differ{}}
 	for i := range s.Turns {
@@ -132,7 +132,7 @@ func (d *screen) turns(was, s Scene) error {
 	return nil
 }
 
-// sameApps tells whether two trails show the same apps.
+// sameApps reports whether two trails show the same apps.
 func sameApps(was, now []views.Step) bool {
 	shown := func(list []views.Step) (out []string) {
 		for _, s := range list {
@@ -145,7 +145,7 @@ func sameApps(was, now []views.Step) bool {
 	return slices.Equal(shown(was), shown(now))
 }
 
-// IndexTurn is the place of a turn in a list, -1 without it.
+// IndexTurn returns the place of a turn in a list, -1 without it.
 func IndexTurn(list []views.Turn, id string) int {
 	return slices.IndexFunc(list, func(t views.Turn) bool { return t.ID == id })
 }

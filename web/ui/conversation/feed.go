@@ -100,7 +100,7 @@ func (f *feed) close() {
 	}
 }
 
-// next is the number of the tick that comes next.
+// next returns the number of the tick that comes next.
 func (f *feed) next() int { return f.first + len(f.ticks) }
 
 // taken records that a page has all ticks, and drops ticks that every page has.
@@ -320,8 +320,8 @@ const (
 	metOther                 // at a run the page knows nothing of
 )
 
-// meet says where the feed stands for a page that joins, and with metHere what the feed's
-// pages show, but for what the page itself has just read. wake is closed when the feed moves.
+// meet reports where the feed stands for a page that joins, and with metHere what the feed's pages show, but for what
+// the page itself has just read. wake is closed when the feed moves.
 func (f *feed) meet(l *live) (s Scene, cursor string, where meeting, wake <-chan struct{}) {
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()

@@ -34,7 +34,7 @@ type Handlers struct {
 	drawn   atomic.Int64 // changes of pages that were worked out
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(site *page.Site, d Deps) *Handlers {
 	return &Handlers{Site: site, Deps: d, Tick: tick, FeedMemory: feedMemory, feeds: feeds{open: map[feedKey]*feed{}}}
 }
@@ -42,10 +42,10 @@ func New(site *page.Site, d Deps) *Handlers {
 // Streams counts the pages that follow something now.
 func (h *Handlers) Streams() int64 { return h.streams.Open() }
 
-// Drawn is how often changes of a page were worked out.
+// Drawn returns how often changes of a page were worked out.
 func (h *Handlers) Drawn() int64 { return h.drawn.Load() }
 
-// Feeds is how many threads are followed.
+// Feeds returns how many threads are followed.
 func (h *Handlers) Feeds() int {
 	h.feeds.mu.Lock()
 	defer h.feeds.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 // larger ticks.
 const tick = 50 * time.Millisecond
 
-// stream is GET /ui/threads/:id/stream: what a run does, as changes of the page that was
-// rendered at ?v= or got as far as Last-Event-ID.
+// stream handles GET /ui/threads/:id/stream: what a run does, as changes of the page that was rendered at ?v= or got as
+// far as Last-Event-ID.
 func (h *Handlers) stream(c echo.Context, t store.Thread) error {
 	r, id := c.Request(), t.ID
 	release, err := h.streams.Acquire(maxStreams)

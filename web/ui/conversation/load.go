@@ -148,8 +148,7 @@ func (h *Handlers) followActive(ctx context.Context, v *View) ([]runevent.Event,
 	}
 }
 
-// over tells whether the end of the run is among its events: its row, which was read before
-// them, may not know yet.
+// over reports whether the end of the run is among its events: its row, which was read before them, may not know yet.
 func over(events []runevent.Event) bool {
 	return slices.ContainsFunc(events, func(ev runevent.Event) bool { return ev.Kind == runevent.KindEnd })
 }
@@ -277,7 +276,7 @@ func (v *View) Fill(rows []store.MessageRow, e Extent) ([]turns.Span, error) {
 	return spans, nil
 }
 
-// CutOff tells whether there are turns before the first one.
+// CutOff reports whether there are turns before the first one.
 func (v *View) CutOff() bool {
 	return len(v.Turns.Turns) > 0 && v.Gaps[v.Turns.Turns[0].ID] != nil
 }
@@ -366,10 +365,10 @@ func (v *View) fields(f map[string]json.RawMessage) {
 	}
 }
 
-// Running tells whether a run is under way.
+// Running reports whether a run is under way.
 func (v *View) Running() bool { return v.run.ID != "" && !v.ended }
 
-// Heading is the title, or the first words that were said while there is none.
+// Heading returns the title, or the first words that were said while there is none.
 func (v *View) Heading() string {
 	if v.title != "" {
 		return v.title

@@ -47,7 +47,7 @@ type progress struct {
 	screen *screen
 }
 
-// speak is the context to render in. It outlives the request that happens to do the work.
+// speak returns the context to render in. It outlives the request that happens to do the work.
 func (p *progress) speak(ctx context.Context) context.Context {
 	return p.h.KnowingUploads(i18n.With(context.WithoutCancel(ctx), p.lang))
 }
@@ -205,7 +205,7 @@ func (p *progress) done(ctx context.Context, stored *View) ([]byte, error) {
 	return appendFrame(out, "done", f, cursor)
 }
 
-// outcome is the screen reader's announcement of the end of a run.
+// outcome returns the screen reader's announcement of the end of a run.
 func (p *progress) outcome(s Scene) string {
 	if len(s.Turns) == 0 {
 		return ""

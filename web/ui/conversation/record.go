@@ -62,7 +62,7 @@ func (h *Handlers) touched(ctx context.Context, b *turns.Builder, t *views.Turn,
 	return nil
 }
 
-// made are the files of turns that were not handed over.
+// made returns the files of turns that were not handed over.
 func (v *View) made() []views.File {
 	var out []views.File
 	for i := len(v.Turns.Turns) - 1; i >= 0; i-- {

@@ -35,7 +35,7 @@ const (
 	maxPictures = 11 << 20 // bytes of all, so that they fit into a message to the browser as base64
 )
 
-// printed is a chat with all its turns.
+// printed returns a chat with all its turns.
 func (h *Handlers) printed(c echo.Context, t store.Thread) (views.PrintPage, error) {
 	ctx, lang := c.Request().Context(), page.ReadPrefs(c.Request()).Lang
 	snap, err := h.wholeThread(ctx, t)
@@ -54,7 +54,7 @@ func (h *Handlers) printed(c echo.Context, t store.Thread) (views.PrintPage, err
 		At: t.UpdatedAt, Turns: b.Turns}, nil
 }
 
-// printPage is GET /ui/threads/:id/print: the whole chat for the browser to print, with now=1 at once.
+// printPage handles GET /ui/threads/:id/print: the whole chat for the browser to print, with now=1 at once.
 func (h *Handlers) printPage(c echo.Context, t store.Thread) error {
 	p, err := h.printed(c, t)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *Handlers) printPage(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, chat.PrintPage(p))
 }
 
-// exportPDF is GET /ui/threads/:id/export.pdf. Where no browser is at hand, or it fails, the reader's own prints.
+// exportPDF handles GET /ui/threads/:id/export.pdf. Where no browser is at hand, or it fails, the reader's own prints.
 func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	other := views.ActionURL(t.ID, "print") + "?now=1"
@@ -99,8 +99,8 @@ func (h *Handlers) exportPDF(c echo.Context, t store.Thread) error {
 // picture is where the page of a chat shows one of its files.
 var picture = regexp.MustCompile(`(<img\b[^>]*?\bsrc=")(/ui/threads/[^"]+/view/([^"?]+))[^"]*"`)
 
-// document is a chat as one HTML document that loads nothing and runs nothing: style, fonts, icons and pictures are
-// inside.
+// document returns a chat as one HTML document that loads nothing and runs nothing: style, fonts, icons and pictures
+// are inside.
 func (h *Handlers) document(ctx context.Context, p views.PrintPage) (string, error) {
 	body, err := views.Render(ctx, chat.Paper(p))
 	if err != nil {

@@ -40,8 +40,8 @@ var (
 	errZipMany  = errors.New("there are too many files for one archive")
 )
 
-// filesZip is GET /ui/threads/:id/files.zip: what the agent made, or with from=all everything
-// the thread has. The archive is made while it is sent.
+// filesZip handles GET /ui/threads/:id/files.zip: what the agent made, or with from=all everything the thread has. The
+// archive is made while it is sent.
 func (h *Handlers) filesZip(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	select {
@@ -128,8 +128,8 @@ func zipList(ctx context.Context, dir *files.Files, all bool) ([]zipEntry, error
 	return list, nil
 }
 
-// ZipName is a name that means a place below the folder of the archive on every system: what
-// an agent calls its files may mean something else to others.
+// ZipName returns a name that means a place below the folder of the archive on every system: what an agent calls its
+// files may mean something else to others.
 func ZipName(p string) string {
 	parts := strings.Split(strings.ToValidUTF8(p, "_"), "/")
 	for i, s := range parts {
@@ -215,8 +215,7 @@ func packed(name string) bool {
 	return false
 }
 
-// ZipOffers are the archives there is something for: of what was made, and of everything when
-// that is more.
+// ZipOffers returns the archives there is something for: of what was made, and of everything when that is more.
 func (h *Handlers) ZipOffers(ctx context.Context, thread string) (made, more bool, err error) {
 	dir, err := h.Dirs.Open(thread)
 	if page.IsMissing(err) {

@@ -26,15 +26,15 @@ const (
 	frameParam = "framed"
 )
 
-// runs tells whether a browser would run what is in a file of that kind.
+// runs reports whether a browser would run what is in a file of that kind.
 func runs(kind string) bool {
 	base, _, _ := strings.Cut(kind, ";")
 	return slices.Contains([]string{"text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml"},
 		strings.TrimSpace(base))
 }
 
-// opensAlone tells whether a request is for a window of its own. Browsers say so, but not over plain HTTP; then
-// only a frame of ours has the mark of this file.
+// opensAlone reports whether a request is for a window of its own. Browsers say so, but not over plain HTTP; then only
+// a frame of ours has the mark of this file.
 func (h *Handlers) opensAlone(r *http.Request, thread, file string) bool {
 	switch r.Header.Get("Sec-Fetch-Dest") {
 	case "document":
@@ -45,7 +45,7 @@ func (h *Handlers) opensAlone(r *http.Request, thread, file string) bool {
 	return false
 }
 
-// marked tells whether a request comes from a frame of ours.
+// marked reports whether a request comes from a frame of ours.
 func (h *Handlers) marked(r *http.Request, thread, file string) bool {
 	given := r.URL.Query().Get(frameParam)
 	return given != "" && hmac.Equal([]byte(given), []byte(h.frameMark(thread, file)))

@@ -127,7 +127,7 @@ func around(text []byte, at string) (shown string, cut bool) {
 	return wholeRunes(text), cut
 }
 
-// bookOf is a workbook at the sheet that at names, or at its first.
+// bookOf returns a workbook at the sheet that at names, or at its first.
 func bookOf(text []byte, at string) *views.Book {
 	digits, _ := strings.CutPrefix(at, "sheet-")
 	n, err := strconv.Atoi(digits)

@@ -18,15 +18,15 @@ import (
 	"fawn/web/ui/page"
 )
 
-// editable tells whether a file's whole text is there, and can come back from a form as it was.
+// editable reports whether a file's whole text is there, and can come back from a form as it was.
 func editable(f *views.FileView) bool {
 	return f.Kind.Textual() && !f.Missing && !f.Cut && !f.Growing && !f.Converted &&
 		strings.HasPrefix("/"+f.Path, files.Outputs+"/") &&
 		!strings.ContainsRune(f.Text, '\uFFFD') && !strings.Contains(strings.ReplaceAll(f.Text, "\r\n", ""), "\r")
 }
 
-// saveFile is POST /ui/threads/:id/save/*: a text in place of the one that was read. Where that
-// has become another one, the answer shows both.
+// saveFile handles POST /ui/threads/:id/save/*: a text in place of the one that was read. Where that has become another
+// one, the answer shows both.
 func (h *Handlers) saveFile(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(),

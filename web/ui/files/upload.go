@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Attachment is an upload as the message box shows it.
+// Attachment returns an upload as the message box shows it.
 func Attachment(f uploads.File) views.Attachment {
 	a := views.Attachment{Name: f.Filename, Path: page.TrimSlash(f.Path), Bytes: f.Size,
 		Unseen: uploads.UnseenPicture(f.Filename)}
@@ -76,7 +76,7 @@ type uploaded struct {
 	Error string `json:"error,omitempty"`
 }
 
-// upload is POST /ui/threads/:id/uploads.
+// upload handles POST /ui/threads/:id/uploads.
 func (h *Handlers) upload(c echo.Context, id string) error {
 	r := c.Request()
 	limits := h.Uploads()
@@ -121,8 +121,7 @@ func (h *Handlers) uploadError(c echo.Context, err error) error {
 	return httpx.JSON(c, status, uploaded{Error: UploadProblem(c, err)})
 }
 
-// UploadProblem says why a file was refused, in the reader's language where the catalogue
-// has the words.
+// UploadProblem explains why a file was refused, in the reader's language where the catalogue has the words.
 func UploadProblem(c echo.Context, err error) string {
 	var many *uploads.TooManyError
 	var large *uploads.FileTooLargeError
@@ -153,8 +152,7 @@ type reading struct {
 	Pending bool   `json:"pending"`
 }
 
-// documents is GET /ui/threads/:id/uploads: what there is to say of the thread's documents,
-// by name.
+// documents handles GET /ui/threads/:id/uploads: what there is to say of the thread's documents, by name.
 func (h *Handlers) documents(c echo.Context, id string) error {
 	said := map[string]reading{}
 	tree, err := h.Dirs.Open(id)
@@ -177,8 +175,8 @@ func (h *Handlers) documents(c echo.Context, id string) error {
 	return httpx.JSON(c, http.StatusOK, said)
 }
 
-// readAs is POST /ui/threads/:id/uploads/:name/encoding: a text read again in the encoding that a reader
-// chose, and back to it.
+// readAs handles POST /ui/threads/:id/uploads/:name/encoding: a text read again in the encoding that a reader chose,
+// and back to it.
 func (h *Handlers) readAs(c echo.Context, id string) error {
 	name := page.Param(c, "name")
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
@@ -200,7 +198,7 @@ func (h *Handlers) readAs(c echo.Context, id string) error {
 // readPatience is how long the answer waits for a text that is read again.
 const readPatience = 3 * time.Second
 
-// removeUpload is POST /ui/threads/:id/uploads/:name/delete.
+// removeUpload handles POST /ui/threads/:id/uploads/:name/delete.
 func (h *Handlers) removeUpload(c echo.Context, id string) error {
 	name := page.Param(c, "name")
 	form, err := page.ReadForm(c.Request(), h.Config.Current().File.Server.MaxBodyBytes)

@@ -96,7 +96,7 @@ func (h *Handlers) compare(c echo.Context, thread, clean string, v changes.Versi
 
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
-// former is GET /ui/threads/:id/version/*: an earlier version of a file, to be saved.
+// former handles GET /ui/threads/:id/version/*: an earlier version of a file, to be saved.
 func (h *Handlers) former(c echo.Context, t store.Thread) error {
 	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {
@@ -119,7 +119,7 @@ func (h *Handlers) former(c echo.Context, t store.Thread) error {
 	return c.Blob(http.StatusOK, "application/octet-stream", data)
 }
 
-// restore is POST /ui/threads/:id/restore/*: an earlier version becomes the newest one.
+// restore handles POST /ui/threads/:id/restore/*: an earlier version becomes the newest one.
 func (h *Handlers) restore(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	form, err := page.ReadForm(c.Request(), page.SmallForm)

@@ -24,8 +24,8 @@ const usageDays = 30
 // dearChats is how many chats that page shows with what is left of their budget.
 const dearChats = 10
 
-// usageHome is GET /workspace/usage: what everything of the reader's took, by day, model, agent and user.
-// Days are those of UTC.
+// usageHome handles GET /workspace/usage: what everything of the reader's took, by day, model, agent and user. Days are
+// those of UTC.
 func (h *Handlers) usageHome(c echo.Context) error {
 	ctx, owner := c.Request().Context(), principal.Owner(c.Request().Context())
 	days, err := httpx.Int(c.QueryParams(), "days", usageDays, 1, 366)
@@ -94,7 +94,7 @@ func (h *Handlers) usageHome(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, insight.Usage(p))
 }
 
-// asSpent is a sum of the store; its calls are runs.
+// asSpent returns a sum of the store; its calls are runs.
 func asSpent(name string, s store.Spent) views.Spent {
 	return views.Spent{Name: name, Calls: s.Runs, Input: int(s.Input), Output: int(s.Output),
 		Money: price(s.Cost, s.Currency)}

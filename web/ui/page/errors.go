@@ -22,12 +22,12 @@ import (
 	"fawn/web/principal"
 )
 
-// IsMissing tells whether a file is not there; below a file, too, there is nothing.
+// IsMissing reports whether a file is not there; below a file, too, there is nothing.
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// InLang is a component in a language.
+// InLang renders a component in a language.
 func InLang(lang string, c templ.Component) templ.Component { return i18n.In(lang, c) }
 
 // ErrorHandler answers browsers on pages and their actions with an error page, a toast or a
@@ -45,7 +45,7 @@ func (s *Site) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 	}
 }
 
-// ours tells whether a browser asks for something of this package.
+// ours reports whether a browser asks for something of this package.
 func ours(r *http.Request) bool {
 	p := r.URL.Path
 	if p == "/" || strings.HasPrefix(p, "/workspace") || strings.HasPrefix(p, "/ui") {
@@ -57,7 +57,7 @@ func ours(r *http.Request) bool {
 		!strings.HasPrefix(p, "/runs") && !strings.HasPrefix(p, "/assistants")
 }
 
-// WantsPage tells whether a browser asks for a page.
+// WantsPage reports whether a browser asks for a page.
 func WantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
 func (s *Site) answerError(c echo.Context, err error) error {
@@ -112,10 +112,10 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	return HTML(c, status, chat.ErrorPage(p))
 }
 
-// away tells whether a status means that the server is busy, or away for a moment.
+// away reports whether a status means that the server is busy, or away for a moment.
 func away(status int) bool { return status == http.StatusServiceUnavailable }
 
-// ErrorKey is the sentence of the catalogue for a status.
+// ErrorKey returns the sentence of the catalogue for a status.
 func ErrorKey(status int) string {
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
@@ -156,5 +156,5 @@ func toSignIn(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, where)
 }
 
-// Based is a path as the browser sees it.
+// Based returns a path as the browser sees it.
 func Based(c echo.Context, path string) string { return views.Base(c.Request().Context()) + path }

@@ -33,8 +33,7 @@ func (s *Site) mark(ctx context.Context, rows []views.ThreadRow, list []store.Th
 	return nil
 }
 
-// threadState is the dot of a thread in lists. A run that works says more than what it asks
-// on the way.
+// threadState returns the dot of a thread in lists. A run that works says more than what it asks on the way.
 func threadState(t store.Thread, m store.Mark, asking bool) views.ThreadState {
 	switch {
 	case t.Status == runs.Busy:
@@ -49,12 +48,12 @@ func threadState(t store.Thread, m store.Mark, asking bool) views.ThreadState {
 	return views.ThreadIdle
 }
 
-// failed tells whether a run that ended so has not done its work, and nobody wanted that.
+// failed reports whether a run that ended so has not done its work, and nobody wanted that.
 func failed(status, reason string) bool {
 	return status == runs.Failed || status == runs.Timeout || status == runs.Interrupted && CutOff(reason)
 }
 
-// CutOff tells whether the server's end was that of a run.
+// CutOff reports whether the server's end was that of a run.
 func CutOff(reason string) bool { return reason == runs.StopOrphan || reason == "shutdown" }
 
 // askingThreads returns threads with open questions about hosts.

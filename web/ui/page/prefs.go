@@ -34,7 +34,7 @@ type prefs struct {
 	Quiet  []string // kinds of news that are not to be told, of views.NotifyKinds
 }
 
-// Wants tells whether the reader is to be told news of a kind while the page is not on screen.
+// Wants reports whether the reader is to be told news of a kind while the page is not on screen.
 func (p prefs) Wants(kind string) bool { return p.Notify == "on" && !slices.Contains(p.Quiet, kind) }
 
 // MaxPref bounds one choice, in bytes.
@@ -71,7 +71,7 @@ func ReadPrefs(r *http.Request) prefs {
 
 func onOff(v string) bool { return v == "on" || v == "off" }
 
-// oneOf is the number s when it is in the list, else 0.
+// oneOf returns the number s when it is in the list, else 0.
 func oneOf(s string, list []int) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || !slices.Contains(list, n) {

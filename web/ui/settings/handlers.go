@@ -47,7 +47,7 @@ type Handlers struct {
 	probes  chan struct{} // holds one for each model that is being tried
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(site *page.Site, a *account.Handlers, d Deps) *Handlers {
 	return &Handlers{Site: site, Deps: d, account: a,
 		probes: make(chan struct{}, maxProbes)}

@@ -15,8 +15,8 @@ import (
 	"fawn/web/ui/page"
 )
 
-// beginLogin is POST /ui/mcp/by-name/:name/login: the section shows where to go on. A link takes
-// people there, so that they see whose page it is.
+// beginLogin handles POST /ui/mcp/by-name/:name/login: the section shows where to go on. A link takes people there, so
+// that they see whose page it is.
 func (h *Handlers) beginLogin(c echo.Context) error {
 	name := page.Param(c, "name")
 	to, err := h.MCP.Login(c.Request().Context(), name, httpx.Origin(c.Request())+httpx.MCPCallback)

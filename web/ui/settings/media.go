@@ -14,7 +14,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// mediaModels are the models for images, speech and transcription, as they are configured.
+// mediaModels returns the models for images, speech and transcription, as they are configured.
 func (h *Handlers) mediaModels() []views.MediaModel {
 	snap := h.Config.Current()
 	var alike []string
@@ -48,7 +48,7 @@ func (h *Handlers) typed(e *config.MediaEdit) {
 	}
 }
 
-// saveMedia is POST /ui/media/by-name/:name.
+// saveMedia handles POST /ui/media/by-name/:name.
 func (h *Handlers) saveMedia(c echo.Context) error {
 	read, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 // maxFoundModels is how many models of a server on this machine are offered.
 const maxFoundModels = 12
 
-// modelsSection is the list of models, or the form that add and change ask for.
+// modelsSection returns the list of models, or the form that add and change ask for.
 func (h *Handlers) modelsSection(c echo.Context) (views.Models, error) {
 	m := h.modelList(c)
 	switch add, change := c.QueryParam("add"), c.QueryParam("change"); {
@@ -135,7 +135,7 @@ func (h *Handlers) modelInfo(s config.ModelSetting) views.ModelInfo {
 	return m
 }
 
-// originText is the file with the line, or the variable a value came through.
+// originText returns the file with the line, or the variable a value came through.
 func originText(o config.Origin) string {
 	switch {
 	case o.From == "environment":
@@ -148,7 +148,7 @@ func originText(o config.Origin) string {
 	return o.Source
 }
 
-// redacted is an address without the password somebody may have written into it.
+// redacted returns an address without the password somebody may have written into it.
 func redacted(address string) string {
 	if a, err := url.Parse(address); err == nil {
 		return a.Redacted()
@@ -233,7 +233,7 @@ func (h *Handlers) editOf(form url.Values, change bool) (config.ModelEdit, views
 	return e, f
 }
 
-// addModel is POST /ui/models, changeModel POST /ui/models/change.
+// addModel handles POST /ui/models, changeModel POST /ui/models/change.
 func (h *Handlers) addModel(c echo.Context) error    { return h.saveModel(c, false) }
 func (h *Handlers) changeModel(c echo.Context) error { return h.saveModel(c, true) }
 
@@ -257,7 +257,7 @@ func (h *Handlers) saveModel(c echo.Context, change bool) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("models")+"?added="+url.QueryEscape(e.Name))
 }
 
-// useFound is POST /ui/models/found: a model of a server on this machine, with one click.
+// useFound handles POST /ui/models/found: a model of a server on this machine, with one click.
 func (h *Handlers) useFound(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

@@ -60,7 +60,7 @@ func textMark(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// savePersonal is POST /ui/personal: one of the texts is written.
+// savePersonal handles POST /ui/personal: one of the texts is written.
 func (h *Handlers) savePersonal(c echo.Context) error {
 	if h.Agents == nil {
 		return store.ErrNotFound

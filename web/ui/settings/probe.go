@@ -33,7 +33,7 @@ const maxListedModels = 200
 // noModel is asked for where a server is to say which models it has.
 const noModel = "model"
 
-// probeModel is POST /ui/models/probe: a real call to a stored model, or to one on a form.
+// probeModel handles POST /ui/models/probe: a real call to a stored model, or to one on a form.
 func (h *Handlers) probeModel(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

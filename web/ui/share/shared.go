@@ -106,7 +106,7 @@ func (s *sharedThread) tame(t *views.Turn) {
 	}
 }
 
-// shared is GET /share/:token.
+// shared handles GET /share/:token.
 func (h *Handlers) shared(c echo.Context) error {
 	s, err := h.readShared(c, c.QueryParam("at"))
 	if err != nil {
@@ -117,7 +117,7 @@ func (h *Handlers) shared(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, chat.SharedPage(p))
 }
 
-// sharedFile is GET /share/:token/files/*: the page of a file that was handed over.
+// sharedFile handles GET /share/:token/files/*: the page of a file that was handed over.
 func (h *Handlers) sharedFile(c echo.Context) error {
 	s, file, err := h.sharedPath(c)
 	if err != nil {
@@ -138,7 +138,7 @@ func (h *Handlers) sharedFile(c echo.Context) error {
 	return page.HTML(c, status, fileviews.FilePage(views.FilePage{Shell: page.SharedShell(c), Panel: p}))
 }
 
-// sharedView is GET /share/:token/view/*: that file itself.
+// sharedView handles GET /share/:token/view/*: that file itself.
 func (h *Handlers) sharedView(c echo.Context) error {
 	s, file, err := h.sharedPath(c)
 	if err != nil {
@@ -147,7 +147,7 @@ func (h *Handlers) sharedView(c echo.Context) error {
 	return h.Files.ServeFile(c, s.Thread, file, c.QueryParam("download") != "")
 }
 
-// sharedPath is the file a request asks for. ErrNotFound for one the link does not cover.
+// sharedPath returns the file a request asks for. ErrNotFound for one the link does not cover.
 func (h *Handlers) sharedPath(c echo.Context) (*sharedThread, string, error) {
 	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {

@@ -29,7 +29,7 @@ func chatOf(o channels.Offer) views.TaskChat {
 		Group: o.Group}
 }
 
-// chat is the one that the results of a task are sent to.
+// chat returns the one that the results of a task are sent to.
 func (h *Handlers) chat(ctx context.Context, cron store.Cron) (*views.TaskChat, error) {
 	d, ok := channels.ParseDestination(cron.Deliver)
 	if !ok {

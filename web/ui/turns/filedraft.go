@@ -142,7 +142,7 @@ func (r *contentReader) put(c byte) {
 	}
 }
 
-// read takes a piece of the arguments and tells whether a file can be shown.
+// read takes a piece of the arguments and reports whether a file can be shown.
 func (c *openCall) read(args string) bool {
 	if c.name != writeTool {
 		return false
@@ -161,7 +161,7 @@ func (c *openCall) read(args string) bool {
 	return c.path != ""
 }
 
-// Writing is the file that the model writes now, or has written and the tool not yet.
+// Writing returns the file that the model writes now, or has written and the tool not yet.
 func (b *Builder) Writing() (w Writing) {
 	if c := b.writes; c != nil {
 		w = Writing{Path: c.path, Text: c.content.text.String(), units: c.content.units}
@@ -169,7 +169,7 @@ func (b *Builder) Writing() (w Writing) {
 	return w
 }
 
-// Growth is the change of a growing file since was, nil when nothing changed.
+// Growth returns the change of a growing file since was, nil when nothing changed.
 func Growth(was, now Writing) *views.FileGrowth {
 	switch {
 	case now.Path == "" && was.Path != "":

@@ -45,7 +45,7 @@ func (b *Builder) helper(data json.RawMessage) {
 	}
 }
 
-// lastAction is the action in a helper's message, or its text when it has none.
+// lastAction returns the action in a helper's message, or its text when it has none.
 func lastAction(m *agent.Message) (doing *views.Step, said string) {
 	if n := len(m.ToolCalls); n > 0 {
 		c := m.ToolCalls[n-1]
@@ -115,7 +115,7 @@ func HelperResult(text string) (status, rest string) {
 	return "", text
 }
 
-// SameHelper tells whether a helper looks the same.
+// SameHelper reports whether a helper looks the same.
 func SameHelper(a, b views.Helper) bool {
 	if a.Model != b.Model || a.Tokens != b.Tokens || a.Said != b.Said || (a.Doing == nil) != (b.Doing == nil) {
 		return false

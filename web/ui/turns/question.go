@@ -100,12 +100,12 @@ func (b *Builder) answered(m *agent.Message) {
 	}
 }
 
-// SameQuestion tells whether a question looks the same.
+// SameQuestion reports whether a question looks the same.
 func SameQuestion(a, b views.Question) bool {
 	return a.ID == b.ID && a.Open == b.Open && a.Answer == b.Answer && a.Text == b.Text
 }
 
-// Todos are the items of a plan as a page shows them, which may lack ids in the state.
+// Todos returns the items of a plan as a page shows them, which may lack ids in the state.
 func Todos(list []agent.Todo) (out []views.Todo) {
 	for _, t := range agent.NumberTodos(list) {
 		state := views.TodoOpen

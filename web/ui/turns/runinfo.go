@@ -74,7 +74,7 @@ func remarked(t *views.Turn, r store.Run) {
 	}
 }
 
-// Outcome says how a run that is over ended.
+// Outcome reports how a run that is over ended.
 func Outcome(r store.Run) (views.TurnState, *views.Failure) {
 	switch r.Status {
 	case runs.Failed, runs.Timeout:
@@ -141,7 +141,7 @@ func failure(r store.Run) *views.Failure {
 	return f
 }
 
-// brokenOff tells whether the words of a failed call speak of the network.
+// brokenOff reports whether the words of a failed call speak of the network.
 func brokenOff(message string) bool {
 	for _, s := range []string{llmerr.ErrCut.Error(), "EOF", "connection", "dial ", "no such host", "x509"} {
 		if strings.Contains(message, s) {
@@ -162,7 +162,7 @@ func tokens(r store.Run) int {
 	return usage.Total
 }
 
-// UsedMemories is how many memories a run was told, and their ids as far as its metadata has room.
+// UsedMemories returns how many memories a run was told, and their ids as far as its metadata has room.
 func UsedMemories(r store.Run) (n int, ids []string) {
 	var meta map[string]json.RawMessage
 	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {

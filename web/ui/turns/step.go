@@ -34,7 +34,7 @@ func StepID(message, call string) string {
 	return message + "." + call
 }
 
-// MessageCalls are the calls of an AI message, broken ones last.
+// MessageCalls returns the calls of an AI message, broken ones last.
 func MessageCalls(m *agent.Message) []Call {
 	var list []Call
 	for _, c := range m.ToolCalls {
@@ -83,8 +83,8 @@ var link = regexp.MustCompile(`"(?:url|link|href|source)"\s*:\s*"https?://([\w.-
 // address is where a text names a page: the host is what counts.
 var address = regexp.MustCompile(`https?://([\w.-]+)`)
 
-// sites are the hosts that the result of a search names, each once, in its order. What the
-// pages say may name more of them: where there is a member for the address, only that counts.
+// sites returns the hosts that the result of a search names, each once, in its order. What the pages say may name more
+// of them: where there is a member for the address, only that counts.
 func sites(text string) (out []string) {
 	found := link.FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
@@ -109,13 +109,13 @@ func lines(s string) int {
 	return strings.Count(s, "\n") + 1
 }
 
-// FirstLine is the part of a text that fits on the card of a step.
+// FirstLine returns the part of a text that fits on the card of a step.
 func FirstLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return page.Head(first, maxStepLine)
 }
 
-// Presented are the paths in the arguments of present_files, in each form it reads.
+// Presented returns the paths in the arguments of present_files, in each form it reads.
 func Presented(args json.RawMessage) []string {
 	var a map[string]json.RawMessage
 	if json.Unmarshal(args, &a) != nil {
@@ -134,7 +134,7 @@ func Presented(args json.RawMessage) []string {
 	return nil
 }
 
-// ResultOf is the tool message of a finished call, or nil.
+// ResultOf returns the tool message of a finished call, or nil.
 func ResultOf(ev runevent.Event) *agent.Message {
 	var end runevent.ToolEnd
 	if ev.Kind != runevent.KindToolResult || ev.NS != "" || json.Unmarshal(ev.Data, &end) != nil {

@@ -77,8 +77,8 @@ func (b *Builder) Event(ev runevent.Event) {
 	}
 }
 
-// OfHelper is the one rule for what happens inside a helper: the page shows the helper by the
-// call that asked for it and by the notices of that call, not by its own conversation.
+// OfHelper returns the one rule for what happens inside a helper: the page shows the helper by the call that asked for
+// it and by the notices of that call, not by its own conversation.
 func OfHelper(ev runevent.Event) bool { return ev.NS != "" }
 
 // withdraw folds away what is shown of the open message: a crash cut it off, and the run
@@ -213,7 +213,7 @@ func (b *Builder) output(data json.RawMessage) {
 	}
 }
 
-// checkpointTime is when a checkpoint was made, which its id tells.
+// checkpointTime returns when a checkpoint was made, which its id tells.
 func checkpointTime(id string) (time.Time, bool) {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 6 {
@@ -223,7 +223,7 @@ func checkpointTime(id string) (time.Time, bool) {
 	return time.Unix(sec, nsec), true
 }
 
-// agentCallID is the id that a call gets whose model gave none.
+// agentCallID returns the id that a call gets whose model gave none.
 func agentCallID(message string, index int) string { return message + "_" + strconv.Itoa(index) }
 
 // shown is as much of the arguments as is known: whole fields of an object.
@@ -264,7 +264,7 @@ func wholeFields(raw []byte) json.RawMessage {
 	return append(out, '}')
 }
 
-// cutNumber tells whether a value at the end of what is known may get more digits.
+// cutNumber reports whether a value at the end of what is known may get more digits.
 func cutNumber(value []byte, atEnd bool) bool {
 	return atEnd && (value[0] == '-' || value[0] >= '0' && value[0] <= '9')
 }

@@ -44,12 +44,12 @@ type Builder struct {
 	Owner map[string]string // turns of messages
 }
 
-// New makes a Builder for a thread; file describes a file that a message names.
+// New returns a Builder for a thread; file describes a file that a message names.
 func New(thread string, file func(string) views.File) *Builder {
 	return &Builder{thread: thread, File: file, calls: map[string]string{}, Owner: map[string]string{}}
 }
 
-// turn is the newest turn; a thread that does not begin with a person gets one of its own.
+// turn returns the newest turn; a thread that does not begin with a person gets one of its own.
 func (b *Builder) turn(id string) *views.Turn {
 	if len(b.Turns) == 0 {
 		b.Turns = append(b.Turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers, Opened: b.opened})
@@ -259,7 +259,7 @@ func UserMessage(m *agent.Message) views.UserMessage {
 	return v
 }
 
-// Blank tells whether a text has nothing to show.
+// Blank reports whether a text has nothing to show.
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // used notes how much of its model's window an answer and its request filled.
@@ -271,7 +271,7 @@ func (b *Builder) used(m *agent.Message) {
 	b.Gauge = views.Gauge{Tokens: m.Usage.Total, Window: b.Window(m.Usage.Model, provider)}
 }
 
-// Find is the turn with an id, nil without one.
+// Find returns the turn with an id, nil without one.
 func (b *Builder) Find(id string) *views.Turn {
 	for i := range b.Turns {
 		if b.Turns[i].ID == id {
