@@ -147,8 +147,8 @@ func (db *DB) UseAssistantVersion(ctx context.Context, owner, id string, version
 	return a, nil
 }
 
-// AssistantVersions returns all versions of an assistant of owner that keep says yes to,
-// newest first. UpdatedAt is when the version was made.
+// AssistantVersions returns all versions of owner's assistant for which keep returns true, newest first. UpdatedAt is
+// when the version was created.
 func (db *DB) AssistantVersions(ctx context.Context, owner, id string, keep func(Assistant) bool, limit,
 	offset int) ([]Assistant, error) {
 	now, err := db.Assistant(ctx, owner, id)

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// minBlob is how long base64 in a row must be to be stored beside it, in bytes.
+// minBlob is the length in bytes from which base64 is stored separately.
 const minBlob = 4 << 10
 
 // blobMark precedes, in a stored row, the hash that replaces a base64 value. The rows stay valid JSON. A client's own
@@ -62,7 +62,7 @@ func (p *batch) takeBlobs() {
 	}
 }
 
-// withoutBlobs is body with references; ok says that it is another one.
+// withoutBlobs returns body with references; ok means that it differs.
 func (p *batch) withoutBlobs(body []byte, use blobUse) (out []byte, ok bool) {
 	if bytes.Contains(body, []byte(blobMark)) {
 		body, ok = bytes.ReplaceAll(body, []byte(blobMark), []byte(otherMark)), true
@@ -96,7 +96,7 @@ func (p *batch) withoutBlobs(body []byte, use blobUse) (out []byte, ok bool) {
 	return append(out, body[done:]...), true
 }
 
-// blobPlace reports whether base64 is a string of its own or the end of a data URL.
+// blobPlace reports whether base64 is a complete string or the end of a data URL.
 func blobPlace(body []byte, from, to int) bool {
 	before := body[:from]
 	return to < len(body) && body[to] == '"' &&

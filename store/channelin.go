@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// ChannelSpace is where the database keeps how far each platform was read. Keys begin with the
-// platform's name and a space.
+// ChannelSpace holds the read position of each platform. Keys begin with the platform's name and a space.
 const ChannelSpace = "channel"
 
 // States of an [Inbound]. The first three are open.
@@ -80,7 +79,7 @@ func (db *DB) TakeInbound(ctx context.Context, provider string, list []Inbound,
 	return fresh, nil
 }
 
-// SettleInbound changes the state of messages. What is no longer open loses its body.
+// SettleInbound changes the state of messages. Messages that are no longer open lose their body.
 func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers ...int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error { return w.settleInbound(state, reason, numbers) }})
 	if err != nil {
@@ -89,8 +88,8 @@ func (db *DB) SettleInbound(ctx context.Context, state, reason string, numbers .
 	return nil
 }
 
-// EndInbound is SettleInbound for the messages that a run has taken. Their numbers would not do: SQLite gives those of
-// rows that went with a deleted thread to the next ones.
+// EndInbound is SettleInbound for the messages that a run took. It doesn't use their numbers, because SQLite reuses
+// numbers of rows deleted with a thread.
 func (db *DB) EndInbound(ctx context.Context, state, reason, run string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`UPDATE channel_in SET state = ?, reason = ?, body = CAST('' AS {bytes})

@@ -10,7 +10,7 @@ import (
 // States of an [Outbound]. The first three are open.
 const (
 	OutboundPlanned = "planned"
-	OutboundSending = "sending" // a call is under way: nobody knows yet whether the message is there
+	OutboundSending = "sending" // a call is under way: it is unknown whether the message exists
 	OutboundOpen    = "open"    // it shows a part of the answer
 	OutboundDone    = "done"
 	OutboundFailed  = "failed"
@@ -24,7 +24,7 @@ type Outbound struct {
 	Provider string
 	Chat     string
 	Topic    string
-	Place    []byte // where to and in answer to what
+	Place    []byte // destination and message replied to
 	Message  string // the platform's id
 	State    string
 	Hash     string // of the text that shows
@@ -100,7 +100,7 @@ func (db *DB) Outbound(ctx context.Context, run string) ([]Outbound, error) {
 	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE run = ? ORDER BY piece`, run)
 }
 
-// OpenAnswers returns the first message of each answer of a provider with something left to send, oldest first.
+// OpenAnswers returns the first message of each unfinished answer of a provider, oldest first.
 func (db *DB) OpenAnswers(ctx context.Context, provider string) ([]Outbound, error) {
 	return db.outbound(ctx, `SELECT `+outboundColumns+` FROM channel_out WHERE piece = '0' AND provider = ? AND run IN
 		(SELECT run FROM channel_out WHERE state IN ('planned', 'sending', 'open')) ORDER BY at, run`, provider)

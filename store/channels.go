@@ -15,7 +15,7 @@ const (
 	Revoked   = "revoked"
 )
 
-// Connection says that a person on a chat app is one of our users.
+// Connection links a chat app's account to a user.
 type Connection struct {
 	ID            string
 	Owner         string

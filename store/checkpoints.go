@@ -27,12 +27,12 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Card says which rows make a state: message numbers in the order of the
-// conversation, one version of each field, and one of the files.
+// Card lists the rows of a state: message numbers in conversation order, one version of each field, and one of the
+// files.
 type Card struct {
 	Messages []Range          `json:"messages,omitempty"`
 	Fields   map[string]int64 `json:"fields,omitempty"`
-	Tree     int64            `json:"tree,omitempty"` // version of the files, where those are kept in versions; or NoTree
+	Tree     int64            `json:"tree,omitempty"` // version of the files, if they are versioned; or NoTree
 }
 
 // Has reports whether the card names a message.
@@ -153,12 +153,12 @@ func (db *DB) Checkpoints(ctx context.Context, thread, ns string, before string,
 	return list, nil
 }
 
-// Standing is where a thread's next rows go on from.
+// Standing is the position after which a thread's next rows are added.
 type Standing struct {
 	Head   string
 	Top    int64            // greatest message number the thread ever gave, 0 when none
 	Fields map[string]int64 // greatest version of each field, never nil
-	Next   int64            // number of the next event; 0 when only [DB.LastSeq] can say
+	Next   int64            // number of the next event; 0 if only [DB.LastSeq] can tell
 }
 
 // Standing reads it all as of one moment. ErrNotFound when there is no such thread.

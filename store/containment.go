@@ -22,7 +22,7 @@ func decodeJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// containsAll reports whether JSON has everything want has. What is not JSON has nothing.
+// containsAll reports whether JSON contains everything in want. Invalid JSON contains nothing.
 func containsAll(raw []byte, want map[string]any) bool {
 	if len(want) == 0 {
 		return true
@@ -31,8 +31,7 @@ func containsAll(raw []byte, want map[string]any) bool {
 	return err == nil && contains(have, want)
 }
 
-// contains reports whether have has everything want has: objects by key and recursively, arrays and scalars by
-// equality.
+// contains reports whether have contains want: objects by key and recursively, arrays and scalars by equality.
 func contains(have, want any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {

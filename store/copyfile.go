@@ -14,7 +14,7 @@ import (
 // FileName is the name of the database in a data folder.
 const FileName = fileName
 
-// Schema returns the newest schema version that this program knows.
+// Schema returns the newest schema version supported by this program.
 func Schema() int {
 	names, err := fs.Glob(migrationFiles, migrationNames)
 	if err != nil {
@@ -46,7 +46,7 @@ func Copy(ctx context.Context, dir, path string) error {
 type Copied struct {
 	Schema  int
 	Threads int
-	Problem string // what SQLite finds wrong with the file, "" for nothing
+	Problem string // problem that SQLite found in the file, "" for none
 	pool    *sql.DB
 }
 
@@ -85,7 +85,7 @@ func (c *Copied) Has(ctx context.Context, thread string) (bool, error) {
 	return n > 0, translate(err)
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (c *Copied) Close() error { return c.pool.Close() }
 
 // Hold takes a data folder without opening its database, until release. A folder that another process

@@ -29,8 +29,8 @@ type Cron struct {
 	EndAt     time.Time // nothing starts after it
 	NextAt    time.Time // when a run is due
 	Enabled   bool
-	After     string // "keep" or "delete": what becomes of a thread made for a run
-	Overlap   string // "skip" starts nothing while the last run goes on
+	After     string // "keep" or "delete": handling of a thread created for a run
+	Overlap   string // "skip" doesn't start while the last run is active
 	Title     string
 	Task      bool            // made as one of DeerFlow's scheduled tasks
 	Deliver   string          // the chat its results are sent to, as JSON; "" is none

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// DamagedError says that the database file cannot be opened. It is left as it is.
+// DamagedError means that the database file can't be opened. It is left unchanged.
 type DamagedError struct {
 	Path   string
-	Backup string    // the newest copy or backup beside it, "" when there is none
+	Backup string    // the newest copy or backup next to it, "" for none
 	At     time.Time // of the copy
 	Err    error
 }
@@ -65,7 +65,7 @@ func checkPresent(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		lost = errMissing
 	case err != nil || info.Size() > 0:
-		return nil // opening it tells
+		return nil // opening it reports the error
 	}
 	used, err := hasThreads(dir)
 	if err == nil && used {
@@ -74,8 +74,8 @@ func checkPresent(dir string) error {
 	return err
 }
 
-// damaged adds advice to an error of opening the database. Other failures, such as a schema that is too new or a
-// missing permission, say that themselves.
+// damaged adds advice to an error of opening the database. Other failures, such as a too new schema or a missing
+// permission, explain themselves.
 func damaged(dir string, err error) error {
 	switch code(err) {
 	case codeCorrupt, codeNotADB, codeCantOpen, codeIOErr:

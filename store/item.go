@@ -29,7 +29,7 @@ const itemLive = `(expires_at = 0 OR expires_at > ?)`
 func (db *DB) PutItem(ctx context.Context, owner string, it Item) error {
 	now := db.Now().UnixMilli()
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
-		// What has expired is gone: its CreatedAt must not come back.
+		// An expired item is gone: its CreatedAt must not return.
 		if err := w.exec(`DELETE FROM item WHERE expires_at > 0 AND expires_at <= ?`, now); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func expiry(now int64, ttl time.Duration) int64 {
 	return now + max(ttl.Milliseconds(), 1)
 }
 
-// Item returns an item of owner, or ErrNotFound. refresh starts its time to live anew.
+// Item returns an item of owner, or ErrNotFound. refresh restarts its time to live.
 func (db *DB) Item(ctx context.Context, owner string, namespace []string, key string, refresh bool) (Item, error) {
 	now := db.Now().UnixMilli()
 	row, it, err := scanItem(db.one(ctx, `SELECT rowid, namespace, key, value, ttl, created_at, updated_at FROM item
@@ -126,7 +126,7 @@ type ItemQuery struct {
 	Prefix        []string // labels the namespace starts with
 	Score         func(key string, value []byte) float64
 	Limit, Offset int
-	Refresh       bool // starts the time to live of those returned anew
+	Refresh       bool // restart the time to live of the returned items
 }
 
 // FoundItem is an item with the score the query's function gave it.
@@ -135,9 +135,8 @@ type FoundItem struct {
 	Score float64
 }
 
-// Items returns the items of owner below a namespace for which Score is above zero, the
-// highest score first and then the most recently written. Without Score all are taken. Of
-// those not returned at most one value at a time is in memory.
+// Items returns the items of owner below a namespace with a Score above zero, highest first and then most recently
+// written. Without Score it returns all. At most one non-returned value at a time is in memory.
 func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem, error) {
 	now := db.Now().UnixMilli()
 	value := "''"

@@ -11,9 +11,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// patchedMetadata returns the expression for a thread's metadata after the patch of p, with its arguments. Members are
-// merged by a function of the database with what is there in that moment, so that of two patches in one moment both
-// have their effect.
+// patchedMetadata returns the expression for a thread's metadata after the patch of p, with its arguments. A database
+// function merges members into the current value, so concurrent patches both take effect.
 func (p *batch) patchedMetadata() (expr string, args []any, err error) {
 	pa := p.Patch
 	if pa.Merge == nil && pa.MergeNew == nil {

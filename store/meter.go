@@ -17,9 +17,9 @@ type Meter interface {
 	Group(items int, took, waited time.Duration)
 	// Claim is one look for runs that this server may have.
 	Claim(took time.Duration)
-	// Said is how long something that others should know waited until they were told.
+	// Said reports how long a notification for other servers waited until it was sent.
 	Said(waited time.Duration)
-	// TakeOver is a number of runs that this server goes on with, after the cause "eviction" or "drain".
+	// TakeOver counts runs that this server takes over because of "eviction" or "drain".
 	TakeOver(cause string, runs int)
 	// Missed is something that was found without having been told of it.
 	Missed()
@@ -44,7 +44,7 @@ const (
 	strainLeast = 5                      // slow commits in that time, or half of it spent with them
 )
 
-// pending is how many runs wait in lines, by owner, as of a moment ago.
+// pending caches the number of waiting runs by owner.
 type pending struct {
 	mu  sync.Mutex
 	n   int
@@ -95,8 +95,8 @@ func (db *DB) countPending(ctx context.Context, p *pending) error {
 	})
 }
 
-// strain finds out whether commits take too long: whether of those of the last seconds more than one in a hundred was
-// slow, and that was no accident.
+// strain detects slow commits: whether more than one in a hundred of the last seconds' commits was slow, and not by
+// chance.
 type strain struct {
 	mu      sync.Mutex
 	seconds [strainTime / time.Second]struct {
@@ -108,7 +108,7 @@ type strain struct {
 	told bool // that it is so
 }
 
-// add notes a commit that ended at a moment. changed says that from then on the answer of heavy is another one.
+// add records a commit that ended at a moment. changed means that the result of heavy differs from then on.
 func (s *strain) add(now time.Time, took time.Duration) (heavy, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +143,8 @@ func (s *strain) look(now time.Time) bool {
 	return slow*100 > all && (slow >= strainLeast || slowTime >= strainTime/2)
 }
 
-// Strained says that commits take so long that this server claims no runs, which others may have. It is never so for a
-// database that has one server.
+// Strained reports whether commits are so slow that this server claims no runs, leaving them to others. It is never
+// true for a database with one server.
 func (db *DB) Strained() bool { return db.Clustered() && db.w.strain.heavy(time.Now()) }
 
 // meterOf returns the observer of a database; a file has none.
@@ -195,7 +195,7 @@ type tailReads struct {
 	at map[int64]time.Time
 }
 
-const tailForgotten = time.Minute // a server whose tail is not read any more
+const tailForgotten = time.Minute // a server whose tail is no longer read
 
 func (t *tailReads) note(server int64, now time.Time) {
 	t.mu.Lock()
@@ -206,7 +206,7 @@ func (t *tailReads) note(server int64, now time.Time) {
 	t.at[server] = now
 }
 
-// TailLags returns, per server whose runs are read here, the time since its tail was last read to the end.
+// TailLags returns, for each server whose runs are read here, the time since its tail was last read to the end.
 func (db *DB) TailLags() map[int64]time.Duration {
 	t := &db.tails
 	t.mu.Lock()

@@ -23,10 +23,10 @@ const migrationNames = "migrations/sqlite/*.sql"
 // running them one by one. Its first line is the number of the last migration that it includes.
 const wholeSchema = "migrations/sqlite.sql"
 
-// VersionError says that the database file was written by a newer program.
+// VersionError means that a newer program wrote the database file.
 type VersionError struct {
 	File   int // schema version of the file
-	Binary int // newest schema version this program knows
+	Binary int // newest schema version supported by this program
 	Dir    string
 	Copy   string // made before a migration, and fit for this program; "" when there is none
 }

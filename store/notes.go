@@ -13,10 +13,10 @@ import (
 // noteSetting begins the names of notes in the table of settings. They have version 0, as they are no settings.
 const noteSetting = "note/"
 
-// noteRest is how much longer than it counts a note is kept, as the clocks of servers may differ.
+// noteRest is the extra time a note is kept after it expires, since servers' clocks may differ.
 const noteRest = time.Hour
 
-// noteHead is how many bytes say until when a note counts, before its body.
+// noteHead is the size of a note's expiry time before its body.
 const noteHead = 8
 
 // Note is a small value that servers share, such as a sign-in in progress.
@@ -24,11 +24,11 @@ type Note struct {
 	Name  string
 	Body  []byte
 	Until time.Time // it counts
-	Over  bool      // for SwapNotes: it may take the place of one that is there
+	Over  bool      // for SwapNotes: it may replace an existing one
 }
 
-// SwapNotes takes notes away and leaves others, all of that or, with ErrChanged, nothing. So a note can be taken once,
-// whichever servers try. Those who hear are woken up.
+// SwapNotes removes notes and adds others atomically, or returns ErrChanged. So only one server can take a note.
+// Listeners are woken.
 func (db *DB) SwapNotes(ctx context.Context, take []string, leave ...Note) error {
 	p := &batch{setting: db.w.setting()}
 	names := slices.Sorted(slices.Values(take))

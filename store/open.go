@@ -98,7 +98,7 @@ func open(ctx context.Context, cfg Config) (_ *DB, err error) {
 	return &DB{cfg: cfg, dir: dir, lock: lock, engine: e, w: w, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// moved refuses a database whose rows were moved.
+// moved rejects a database whose rows were moved.
 func moved(ctx context.Context, e engine) error {
 	var to string
 	const query = `SELECT body FROM kv WHERE owner = '' AND space = '` + movedSpace + `' AND key = 'to'`

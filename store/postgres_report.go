@@ -17,14 +17,14 @@ type Report struct {
 	Name    string // of the database
 	User    string
 	Version string
-	Pooler  string // host:port of the one that transactions go through, "" for none
+	Pooler  string // host:port of the pooler for transactions, "" for none
 	TLS     bool
 	Skew    time.Duration // of our clock before the server's, about
 	Away    time.Duration // until it answers a question
 	Unfit   error         // why it would not do, nil when it does
-	Rights  error         // what the user may not, nil when that is enough
+	Rights  error         // missing rights of the user, nil if sufficient
 	Owned   bool          // the schema is there, and the user's
-	Nodes   []Node        // that have the rows, or had them and did not say that they go
+	Nodes   []Node        // owners of rows, current or without an orderly exit
 }
 
 // Inspect looks at the database of cfg.URL and changes nothing.
@@ -107,7 +107,7 @@ func rights(ctx context.Context, conn *pgx.Conn, schema string) (owned bool, err
 	switch {
 	case err != nil:
 		return false, err
-	case !end: // which it may for its own, unless somebody took that away
+	case !end: // it may end its own unless that right was revoked
 		return false, fmt.Errorf("%s may not end its own connections, as when a server is evicted: GRANT EXECUTE ON "+
 			"FUNCTION pg_terminate_backend TO %s", *user, quoteName(*user))
 	case owner == nil && !*create:

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Share is a link under which anybody who has it can read a thread as it was at one checkpoint. A thread has at most
-// one; it goes with the thread and with the checkpoint.
+// Share is a link by which anyone can read a thread as it was at one checkpoint. A thread has at most one; it is
+// deleted with the thread or the checkpoint.
 type Share struct {
 	Thread     string
 	Owner      string // "" is written as [DefaultOwner]
-	Token      string // what the link is known by; nobody can guess it
+	Token      string // the link's unguessable token
 	Checkpoint string // of the root namespace
 	CreatedAt  time.Time
 }

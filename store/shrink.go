@@ -11,7 +11,7 @@ const (
 	freeSlice = 256  // pages given back in one commit, so that runs need not wait for more
 )
 
-// Room says how much of the database file is used, in bytes.
+// Room is the used part of the database file, in bytes.
 type Room struct {
 	Used int64
 	Free int64 // pages in the file that hold nothing

@@ -21,8 +21,8 @@ func scope(thread string) string {
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil))) + "_"
 }
 
-// indexed returns a text as the index takes it. What it gives for a text must never change, as that is needed to take
-// the text out again: a migration would have to empty the index.
+// indexed returns the indexed form of a text. It must never change for a given text, since the same form is needed to
+// remove it: a migration would have to empty the index.
 func indexed(scope, text string) string {
 	var b strings.Builder
 	for _, t := range terms(text, true) {
@@ -78,7 +78,7 @@ func terms(text string, tails bool) []string {
 // set no spaces between words.
 func Words(text string) []string { return terms(text, false) }
 
-// isDense reports whether a script has no spaces between words, or is Korean, whose words carry their grammar.
+// isDense reports whether a script has no spaces between words, or is Korean, whose words include grammatical endings.
 func isDense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)

@@ -22,7 +22,7 @@ type Thread struct {
 	UpdatedAt      time.Time       `json:"updated_at"`
 	StateUpdatedAt time.Time       `json:"state_updated_at"` // zero times are written as now
 	DeletedAt      time.Time       `json:"-"`                // zero unless it is in the trash
-	Project        string          `json:"-"`                // "" for a chat of its own; written with a new row only
+	Project        string          `json:"-"`                // "" outside of projects; written with a new row only
 }
 
 // ThreadQuery selects a page of threads. Zero fields select everything.
@@ -30,9 +30,9 @@ type ThreadQuery struct {
 	Owner     string // without deleted and temporary ones; "" is everybody's with them
 	Shelf     Shelf
 	IDs       []string
-	Project   string // those in it
+	Project   string // threads in it
 	Status    string
-	Metadata  json.RawMessage // what the thread's metadata must contain
+	Metadata  json.RawMessage // required part of the thread's metadata
 	Limit     int             // <= 0 means no limit
 	Offset    int
 	SortBy    string // thread_id, status, created_at, updated_at or state_updated_at
@@ -153,8 +153,8 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 // maxCounts bounds for how many owners the number of threads is remembered.
 const maxCounts = 1000
 
-// counted returns how many threads an owner ("" for all) has on a shelf, -1 when that must be counted: it is the only
-// part of a list whose cost grows with the number of threads. at is for [DB.count].
+// counted returns an owner's ("" for all) number of threads on a shelf, -1 if they must be counted, the only part of a
+// list that depends on the number of threads. at is for [DB.count].
 func (db *DB) counted(owner string) (n int, at uint64) {
 	db.w.mu.Lock()
 	at = db.w.listed
@@ -321,7 +321,7 @@ func (p *batch) patchThread() error {
 		query += `, metadata = ` + metadata
 		args = append(args, more...)
 		if bytes.Contains(pa.Metadata, []byte(TemporaryKey)) || bytes.Contains(pa.Merge, []byte(TemporaryKey)) {
-			query += `, leave_at = 0` // when it was left says nothing any more
+			query += `, leave_at = 0` // the time of leaving no longer applies
 		}
 	}
 	if pa.Config != nil {

@@ -33,7 +33,7 @@ func (db *DB) Discard(ctx context.Context, owner, thread string, at time.Time) e
 func (db *DB) Restore(ctx context.Context, owner string, at time.Time,
 	keep time.Duration) (threads []string, err error) {
 	err = db.trash(ctx, func(w *writer) error {
-		if !at.Add(keep).After(db.Now()) { // nobody else changes the trash between this and the update
+		if !at.Add(keep).After(db.Now()) { // the trash doesn't change between this and the update
 			return nil
 		}
 		s, err := w.stmt(`UPDATE thread SET deleted_at = 0

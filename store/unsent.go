@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// unsentFor is how long choices for a new chat, such as disabled tools, wait for its first message.
+// unsentFor is the lifetime of choices for a new chat, such as disabled tools, before its first message.
 const unsentFor = 24 * time.Hour
 
 // maxUnsent bounds the values that one DropUnsent deletes.
 const maxUnsent = 1000
 
-// DropUnsent deletes values of chats that somebody opened a day before that moment or earlier and
-// never sent anything in. When that was is in their ids, which the page made.
+// DropUnsent deletes values of chats opened at least a day before that moment without any message. Their ids, created
+// by the page, contain the time.
 func (db *DB) DropUnsent(ctx context.Context, now time.Time) error {
 	var b Batch
 	err := db.each(ctx, `SELECT space, key FROM kv k WHERE owner = '' AND space >= ? AND space < ?

@@ -24,7 +24,7 @@ const (
 	kindLink
 )
 
-// maxBody bounds what a body says when it is unpacked.
+// maxBody limits the declared unpacked size of a body.
 const maxBody = 1 << 30
 
 // entry is a name in a version.
@@ -32,14 +32,14 @@ type entry struct {
 	Kind   byte
 	Mode   uint32 // permissions
 	Size   int64
-	Time   int64 // of the last change of the content, which makes no version by itself
+	Time   int64 // time of the last content change, which by itself makes no version
 	Hash   [sha256.Size]byte
 	Object string // that has the content, "" where there is none
 	Offset int64  // in the object
 	Link   string
 }
 
-// same says that two entries are the same for whoever uses the files.
+// same reports whether two entries are equal for users of the files.
 func (e entry) same(o entry) bool {
 	return e.Kind == o.Kind && e.Mode == o.Mode && e.Size == o.Size && e.Hash == o.Hash && e.Link == o.Link
 }
@@ -47,14 +47,14 @@ func (e entry) same(o entry) bool {
 // manifest is all names of a version, without the folders of a thread themselves.
 type manifest map[string]entry
 
-// change is what became of a name.
+// change is the change of one name.
 type change struct {
 	Path  string
 	Gone  bool
 	Entry entry
 }
 
-// body is what a version is stored as.
+// body is the stored form of a version.
 type body struct{ Changes []change }
 
 func (b body) pack() ([]byte, error) {
@@ -98,7 +98,7 @@ func (m manifest) whole() (b body) {
 	return b
 }
 
-// objects are those that b names.
+// objects returns the objects named by b.
 func (b body) objects() []string {
 	seen := map[string]bool{}
 	for _, c := range b.Changes {
@@ -109,13 +109,13 @@ func (b body) objects() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// proper says that a name is below one of a thread's folders.
+// proper reports whether a name is below one of a thread's folders.
 func proper(name string) bool {
 	top, rest, ok := strings.Cut(name, "/")
 	return ok && rest != "" && slices.Contains(tops, top) && path.Clean(name) == name && !strings.Contains(name, "\x00")
 }
 
-// stat is how a file was when it was looked at.
+// stat is a file's observed state.
 type stat struct {
 	Inode                   uint64
 	Size, Modified, Changed int64
@@ -127,7 +127,7 @@ type known struct {
 	Stat  stat
 }
 
-// index is what is in the folder of a thread, and which version that is.
+// index is the content of a thread's folder, with its version.
 type index struct {
 	Version int64
 	At      int64 // when it began to be taken
@@ -139,7 +139,7 @@ type index struct {
 
 const indexName = "tree"
 
-// loadIndex reads that of a thread. One that cannot be read is taken as none.
+// loadIndex reads a thread's index. An unreadable one counts as none.
 func loadIndex(base *os.Root) *index {
 	i := &index{}
 	data, err := base.ReadFile(indexName)

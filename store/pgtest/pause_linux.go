@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Pause stops all processes of the server, as a machine that is frozen, until what it returns is called.
+// Pause freezes all processes of the server until the returned function is called.
 func (s *Server) Pause() (resume func()) {
 	all := append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...)
 	send := func(sig syscall.Signal) {

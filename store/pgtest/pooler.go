@@ -79,7 +79,7 @@ func Pooler(tb testing.TB, address string, size int) string {
 		tb.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { // a service manager starts it again: 1.18 ends by itself when a query is cancelled that waits
+	go func() { // restart it like a service manager: version 1.18 exits when a waiting query is canceled
 		defer close(ended)
 		for cmd != nil && err == nil {
 			cmd.Wait()

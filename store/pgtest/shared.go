@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// shared is the server whose databases the tests of this process get: making one takes a tenth of what a server takes.
-// It ends with the process, however that ends.
+// shared is the server for the databases of this process's tests: creating a database takes a tenth of starting a
+// server. It ends with the process.
 var shared struct {
 	sync.Mutex
 	server *Server
@@ -33,7 +33,7 @@ func database(tb testing.TB, bin string) string {
 	return s.address(name)
 }
 
-// share starts the server for the first test that needs it, and names a database of its own for each.
+// share starts the server for the first test that needs it, and returns a separate database for each.
 func share(tb testing.TB, bin string) (*Server, string) {
 	tb.Helper()
 	shared.Lock()
