@@ -13,7 +13,7 @@ import (
 	"fawn/store"
 )
 
-// What vectors take, and how they are asked for.
+// Limits of embeddings and of requests for them.
 const (
 	cacheBytes    = 256 << 20 // of vectors in memory
 	embedTogether = 64        // passages in one request
@@ -41,7 +41,7 @@ type shelfVectors struct {
 
 func (v *shelfVectors) bytes() int64 { return int64(len(v.values) + 12*len(v.ids)) }
 
-// add takes a vector, unless it has another length than those before it, or too many are there.
+// add adds a vector, unless its length differs from earlier ones or the limit is reached.
 func (v *shelfVectors) add(x store.Vector) {
 	if !v.large && v.bytes() > cacheBytes {
 		v.large, v.ids, v.values, v.lengths = true, nil, nil, nil
@@ -65,7 +65,7 @@ func (v *shelfVectors) add(x store.Vector) {
 	v.lengths = append(v.lengths, float32(math.Sqrt(float64(sum))))
 }
 
-// closest are the passages whose vectors have the least angle to that of a query, the best first.
+// closest holds the passages with the highest cosine similarity to a query, best first.
 type closest struct {
 	query     []int8
 	length    float32
@@ -141,7 +141,7 @@ func dot(a, b []int8) int32 {
 	return s0 + s1 + s2 + s3
 }
 
-// small returns a vector in numbers from -127 to 127; what is no number is 0.
+// small quantizes a vector to numbers from -127 to 127; NaN becomes 0.
 func small(v []float32) []int8 {
 	most := float32(0)
 	for _, x := range v {
@@ -209,8 +209,8 @@ func (s *Service) near(ctx context.Context, list []store.Collection, query strin
 	return found, nil
 }
 
-// vectorsOf returns the vectors of a collection, from memory while they are as they are stored. They are read once for
-// all who ask, and meanwhile others are not kept from theirs.
+// vectorsOf returns the vectors of a collection, from the cache if it is current. Concurrent callers share one read,
+// which doesn't block other collections.
 func (s *Service) vectorsOf(ctx context.Context, collection, model string) (*shelfVectors, error) {
 	version, err := s.cfg.DB.VectorVersion(ctx, collection)
 	if err != nil {
@@ -297,7 +297,7 @@ func refused(err error) bool {
 	return errors.As(err, &e) && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, e.Status)
 }
 
-// embedTexts makes vectors of texts, none of one that the model refuses.
+// embedTexts returns embeddings of texts, without those of refused texts.
 func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
 	made, err := e.Embed(ctx, texts)
 	switch {

@@ -33,7 +33,7 @@ func (f *childSet) Add(id, ns string, cancel context.CancelCauseFunc) bool {
 	return true
 }
 
-// Remove lets go of a child that has ended.
+// Remove removes an ended child.
 func (f *childSet) Remove(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ const (
 	longSleep = time.Hour // of the timer, at most; see attend for the runs of other servers
 )
 
-// dueAt returns when a run is to start that is asked for now, the zero time for at once.
+// dueAt returns the requested start of a run, the zero time for immediately.
 func dueAt(req *Request, now time.Time) time.Time {
 	wait, err := req.Delay()
 	if err != nil || wait == 0 { // checked when the entry was made
@@ -21,7 +21,7 @@ func dueAt(req *Request, now time.Time) time.Time {
 	return now.Add(wait)
 }
 
-// expect tells the timer of delayed runs. There is none before the first of them.
+// expect notifies the timer of delayed runs. There is none before the first.
 func (m *Manager) expect() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,9 +53,8 @@ func (m *Manager) caretake() {
 	}
 }
 
-// queueDue queues delayed runs whose time has come and returns the time until the next one. What one of them refuses or
-// ends is decided now, but for "reject", which was decided when it was made. Until then its thread is free for other
-// runs and for writes.
+// queueDue queues delayed runs that are due and returns the time until the next. Their strategy is applied now, except
+// "reject", which was applied when they were created. Until then the thread is free for other runs and writes.
 func (m *Manager) queueDue() time.Duration {
 	now := m.db.Now()
 	list, next, err := m.db.DueRuns(m.ctx, now, dueAtOnce)

@@ -7,7 +7,7 @@ import (
 	"fawn/store"
 )
 
-// drainEvery is how often it is looked whether all runs have been handed over.
+// drainEvery is the interval of checking whether all runs have been handed over.
 const drainEvery = 20 * time.Millisecond
 
 // Drain hands the runs at work here to the other servers, each at the end of its step, and takes none any more. It
@@ -34,7 +34,7 @@ func (m *Manager) Drain(ctx context.Context) {
 	}
 }
 
-// drains says that runs are to be handed over.
+// drains reports whether runs are being handed over.
 func (m *Manager) drains() bool {
 	if m.cluster == nil {
 		return false

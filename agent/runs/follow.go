@@ -23,7 +23,7 @@ func (m *Manager) FollowRow(ctx context.Context, run store.Run) (*eventlog.Reade
 	if log := m.log(run.ID); log != nil {
 		return m.reader(run, log), nil
 	}
-	return m.Follow(ctx, run.ID) // it is over, and its row says how by now, or at work elsewhere
+	return m.Follow(ctx, run.ID) // it has ended, as its row says, or is active elsewhere
 }
 
 func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
@@ -51,9 +51,8 @@ func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eve
 	return r, log, err
 }
 
-// ended reports whether a run that its row calls open has ended here without being stored. Where another server has the
-// database by now, which this one may not have noticed, or will have it soon, the run goes on there. Children have no
-// logs of their own.
+// ended reports whether a run with an open row has ended here without being stored. If another server has taken or is
+// about to take over the database, perhaps unnoticed here, the run continues there. Children have no separate logs.
 func (m *Manager) ended(r store.Run) bool {
 	if m.closing() || !m.db.Writable() {
 		return false

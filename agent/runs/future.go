@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// PanicError is that the work panicked.
+// PanicError is returned if the work panicked.
 type PanicError struct {
 	Value any
 	Stack []byte // where
@@ -34,8 +34,8 @@ func startFuture[T any](f func() (T, error)) (wait func() (T, error)) {
 	}
 }
 
-// futureRoom limits how much work is done ahead at once, by its capacity. With all processors busy, working ahead gains
-// nothing: what began at the same time would only finish late, all of it together.
+// futureRoom limits concurrent speculative work by its capacity. With all processors busy, working ahead gains nothing:
+// everything would just finish late together.
 type futureRoom chan struct{}
 
 // startFutureIn is [startFuture] while there is room. Otherwise f runs in the first call of wait.

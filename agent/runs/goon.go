@@ -15,9 +15,8 @@ import (
 	"fawn/store"
 )
 
-// maxAttempts is how often in a row a run is started without storing a step or a result before a crash leaves it
-// interrupted: one that brings the server down must not do so for ever. Starts that ended with a stop of the server
-// don't count.
+// maxAttempts limits consecutive starts of a run without a stored step or result before it is marked as interrupted, so
+// that a run that crashes the server can't do so forever. Starts that ended with an orderly shutdown don't count.
 const maxAttempts = 3
 
 // stoppedSpace keeps for each run which of its attempts ended with a stop of the server.
@@ -90,10 +89,9 @@ type resumption struct {
 	children map[resume.Place]*resume.Child // which no call has taken up; guarded by Manager.mu while it runs
 }
 
-// reopen readies a run that was cut off for its next attempt: what was shown of it is
-// folded, the attempt is announced and answers that broke off are withdrawn, all in one
-// commit. The caller puts the entry in line. It is nil for a run that was ending and is
-// closed.
+// reopen prepares an interrupted run for its next attempt: in one commit, it folds the shown frames, announces the
+// attempt and withdraws incomplete answers. The caller queues the entry. It returns nil for a run that was ending and
+// is closed.
 func (m *Manager) reopen(ctx context.Context, run store.Run, frames []store.Delta) (*entry, error) {
 	e, err := storedEntry(run)
 	if err != nil {
@@ -167,8 +165,7 @@ func storedEntry(run store.Run) (*entry, error) {
 	return e, nil
 }
 
-// standing returns the checkpoint a run stands at: its own last one, else the one it began with. "" is that of a thread
-// without any.
+// standing returns a run's current checkpoint: its own last one, else its first. "" is for a thread without any.
 func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
 	head, err := m.db.Checkpoint(ctx, run.ThreadID, "", "")
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -180,7 +177,7 @@ func (m *Manager) standing(ctx context.Context, run store.Run) (string, error) {
 	return run.BaseCheckpoint, nil
 }
 
-// standOn restores the turn of an interrupted run. on is false when nothing is left to do; out is how it ends then.
+// standOn restores the turn of an interrupted run. on is false if nothing is left to do; out is then its outcome.
 func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 	p := e.goOn.past
 	t.MaxSteps = max(1, t.MaxSteps-p.Steps)

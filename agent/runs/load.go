@@ -14,8 +14,8 @@ import (
 	"fawn/store"
 )
 
-// load reads a thread's state at a checkpoint ("" is the head; a thread without one is
-// empty) and where a recorder goes on from there.
+// load reads a thread's state at a checkpoint ("" is the head; a thread without one is empty) and the position from
+// which a recorder continues.
 func (m *Manager) load(ctx context.Context, thread, checkpoint string) (agent.State, recorder.Base, error) {
 	b := recorder.Base{Card: store.Card{}, Number: -2}
 	th, err := m.db.Standing(ctx, thread)

@@ -12,7 +12,7 @@ import (
 // they take about four times that.
 const (
 	maxDecoded = 8 << 20
-	perMessage = 256 // for what a message takes besides its body
+	perMessage = 256 // overhead of a message besides its body
 )
 
 // messageCache keeps decoded messages of recently used threads, so that a turn of a long thread parses only new ones.
@@ -87,14 +87,14 @@ func (d *messageCache) Keep(id string, incarnation int64, known map[int64]decode
 	}
 }
 
-// Clear lets go of all: the next turns parse their messages again.
+// Clear empties the cache: later turns parse their messages again.
 func (d *messageCache) Clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.threads, d.bytes = nil, 0
 }
 
-// Threads returns the ids of those it has messages of, and about how many bytes these take.
+// Threads returns the ids of cached threads, and the cache's approximate size in bytes.
 func (d *messageCache) Threads() (ids []string, bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

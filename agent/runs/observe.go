@@ -7,7 +7,7 @@ import (
 	"fawn/store"
 )
 
-// observe tells the observer that a run starts.
+// observe notifies the observer of a run's start.
 func (m *Manager) observe(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
 	if m.observer == nil {
 		return ctx, func(store.Run) {}
@@ -23,7 +23,7 @@ func (m *Manager) calls() agent.Observer {
 	return m.observer
 }
 
-// Counts are how many runs are at work, how many wait, and how many readers those at other servers have here.
+// Counts are the numbers of active runs, waiting runs, and readers here of runs on other servers.
 type Counts struct{ Active, Waiting, Remote int }
 
 // Counts counts the runs of this moment, without helpers.

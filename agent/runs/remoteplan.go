@@ -40,7 +40,7 @@ func editRemotePlan(ctx context.Context, db *store.DB, thread string, edit planE
 	ctx, cancel := context.WithTimeout(ctx, planTime)
 	defer cancel()
 	key, a := thread+" "+uuid.Must(uuid.NewV7()).String(), asked{}
-	defer putAsked(context.WithoutCancel(ctx), db, key, nil) // what is left is an answer to nobody
+	defer putAsked(context.WithoutCancel(ctx), db, key, nil) // remaining entries have no caller
 	if err := a.ask(ctx, db, key, there, func() bool { return a.Known }); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (a *asked) ask(ctx context.Context, db *store.DB, key string, there, answer
 	for ticker := time.NewTicker(planLook); ; {
 		body, err := db.KV(ctx, store.Global, store.PlanSpace, key)
 		if err == nil {
-			*a = asked{} // lists would be decoded into those that are there
+			*a = asked{} // decoding would merge into existing lists
 			err = json.Unmarshal(body, a)
 		}
 		if err == nil && !answered() && !there() {
@@ -116,7 +116,7 @@ func answerPlans(ctx context.Context, db *store.DB,
 			}
 			return agent.NumberTodos(a.Edit.Merge(was)), nil
 		})
-		if failed != nil { // the run is ending; or whoever asks sees that it goes on elsewhere
+		if failed != nil { // the run is ending, or the caller finds it on another server
 			err = errors.Join(err, fmt.Errorf("change the plan of thread %s: %w", thread, failed))
 			continue
 		}

@@ -1,7 +1,7 @@
 package runs
 
-// stage is where a live run stands in its life. A run which the manager forgets, because it has
-// ended or the server stops, keeps the stage it had.
+// stage is the state of a live run. A run removed from the manager, because it ended or the server stops, keeps its
+// last stage.
 type stage uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	stageWorking               // its thread's active run
 	stageUndoing               // active, and to be rolled back
 	stageSettled               // active, and how it ends is decided
-	stageDropped               // taken out before it started; its row says interrupted
+	stageDropped               // removed before it started; its row is interrupted
 	stageErased                // taken out before it started; its row goes
 	stageUnstored              // its row could not be stored
 	stageReleased              // waits in its row only, as any server may take it
@@ -42,11 +42,11 @@ func (e *entry) become(to stage) bool {
 	return false
 }
 
-// active says that the run has its thread for itself.
+// active reports whether the run has exclusive use of its thread.
 func (s stage) active() bool { return s == stageWorking || s == stageUndoing || s == stageSettled }
 
-// end makes a run end, as interrupted or, with undo, taken back. drop says that it will never
-// start and that the caller stores its end. mu is held.
+// end ends a run as interrupted or, with undo, reverted. drop means that it will never start and the caller stores its
+// end. mu is held.
 func (m *Manager) end(e *entry, undo bool) (drop bool) {
 	switch {
 	case e.stage.active():

@@ -26,7 +26,7 @@ type Update struct {
 	Metadata map[string]json.RawMessage
 }
 
-// merged merges members into a JSON object, replacing those of the same name.
+// merged merges members into a JSON object, replacing those with the same names.
 func merged(raw json.RawMessage, more map[string]json.RawMessage) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object(raw), &all); err != nil {

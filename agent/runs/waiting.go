@@ -8,10 +8,9 @@ import (
 	"fawn/store"
 )
 
-// A held run waits aside, like one that is to start later: it blocks nothing. It gets into
-// line when the run before it has ended well; when that one fails, is cancelled or asks, it
-// goes on waiting until somebody releases it. Its row says that it is held, so that it waits
-// after a restart, too, and one that was released does not.
+// A held run waits outside of the line, like a delayed one, and blocks nothing. It is queued when the previous run
+// succeeds; if that one fails, is canceled or asks a question, it waits until it is released. The mark is stored in its
+// row, so it survives a restart.
 
 // Waiting returns the held runs of a thread, in the order they came.
 func (m *Manager) Waiting(thread string) []store.Run {

@@ -7,16 +7,14 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// eventBlock is how many events a block holds.
+// eventBlock is the number of events per block.
 const eventBlock = 64
 
-// list is an ascending list of events in blocks: a long answer never has all its events
-// copied to make room for one more, and what is dropped is let go of. Slices of it that readers
-// hold do not change.
+// list is an ascending list of events in blocks: appending never copies the whole list, and dropped blocks are freed.
+// Readers' slices don't change.
 //
-// Nearly all events are small pieces of one text, of which few readers want any but the newest. Such
-// a block is packed once the one behind it is full: a piece takes what its text does and 2 bytes
-// instead of some 110.
+// Nearly all events are small pieces of one text, and few readers want any but the newest. Such a block is packed once
+// the next one is full: a piece takes the size of its text plus 2 bytes instead of some 110.
 type list struct {
 	blocks []block // none is empty
 }
@@ -66,7 +64,7 @@ func (l *list) dropLast() {
 	l.blocks = l.blocks[:n]
 }
 
-// dropWhile drops the oldest events for which f says so.
+// dropWhile drops the oldest events while f returns true.
 func (l *list) dropWhile(f func(*runevent.Event) bool) {
 	for len(l.blocks) > 0 {
 		first, n := l.blocks[0].events(), 0

@@ -10,7 +10,7 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// Memory is how many bytes of stored events a live run keeps in memory for its readers.
+// Memory limits the bytes of stored events that a live run keeps in memory for its readers.
 const Memory = 4 << 20
 
 // ErrClosed means that no more events of a run come at this server, though it has not ended.
@@ -104,8 +104,7 @@ func (l *Log) Dropped() int64 {
 	return l.dropped
 }
 
-// Fold says that events up to seq are in stored rows, and drops the oldest ones past the
-// memory bound.
+// Fold marks events up to seq as stored in rows, and drops the oldest ones beyond the memory limit.
 func (l *Log) Fold(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,8 +161,8 @@ func (l *Log) count(readers int) {
 	l.left = time.Now()
 }
 
-// take is next without waiting: while there is nothing past after, it returns only what
-// is closed when there may be more, or why nothing more comes. wait says that the caller will wait for it.
+// take is next without waiting: without events after the cursor, it returns only a channel that is closed when there
+// may be more, or the reason why nothing more comes. wait means that the caller will wait for it.
 func (l *Log) take(after int64, wait bool) (evs []runevent.Event, stored int64, ended bool, wake <-chan struct{},
 	gone error) {
 	l.mu.Lock()
@@ -198,8 +197,7 @@ func eventSize(ev *runevent.Event) int {
 	return n
 }
 
-// Abandon lets readers go when a run ended without a stored terminal event. They still
-// get what is stored.
+// Abandon releases readers of a run that ended without a stored terminal event. They still get the stored events.
 func (l *Log) Abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,8 +206,8 @@ func (l *Log) Abandon() {
 	l.rouse()
 }
 
-// Close lets readers go of a run that has not ended: another server goes on with it, or the next one. They still get
-// what is stored, and then ErrClosed.
+// Close releases readers of an unended run that another server continues. They still get the stored events, and then
+// ErrClosed.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,7 +224,7 @@ func (l *Log) dropHidden() {
 	}
 }
 
-// Store says that everything up to seq is in stored rows, and nowhere else.
+// Store marks everything up to seq as available in stored rows only.
 func (l *Log) Store(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +239,7 @@ func (l *Log) Store(seq int64) {
 	l.rouse()
 }
 
-// Finish says that nothing comes any more.
+// Finish marks the end of the log.
 func (l *Log) Finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,14 +255,14 @@ func (l *Log) Leave() {
 	l.rouse()
 }
 
-// Away says that it was left.
+// Away reports whether the log was closed as unread.
 func (l *Log) Away() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Is(l.gone, errAway)
 }
 
-// Idle reports whether nobody has waited for events for some time.
+// Idle reports whether no reader has waited for events for some time.
 func (l *Log) Idle(since time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

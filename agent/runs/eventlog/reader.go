@@ -20,7 +20,7 @@ type Reader struct {
 	db  *store.DB
 	run store.Run
 	log *Log // nil when the run had ended
-	// open finds the run again when its log was left, nil for one that never is.
+	// reopens a closed log, nil if the log is never closed
 	open Opener
 	over bool // the end was given
 }
@@ -86,8 +86,8 @@ func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error
 	}
 }
 
-// missingEnd returns the end of a run whose rows have none, since only its status could be stored: readers must not
-// come back for it for ever. It has the number of the last event that is stored.
+// missingEnd returns the end of a run without a stored one, because only its status could be stored: otherwise readers
+// would retry forever. It has the number of the last stored event.
 func (r *Reader) missingEnd(ctx context.Context) ([]runevent.Event, error) {
 	if r.over {
 		return nil, nil
@@ -136,9 +136,8 @@ func (r *Reader) Ready(ctx context.Context, after int64) ([]runevent.Event, erro
 	return r.Ready(ctx, until)
 }
 
-// Step finds the run's last step that lies whole at or before a cursor, and its last number:
-// where a reader starts that needs to know what the open step is about. Messages and fields
-// are not filled in. Without such a step the number is 0, before the run.
+// Step returns the run's last complete step at or before a cursor, and its last number: the start for readers that need
+// the context of the open step. Messages and fields are empty. Without such a step the number is 0, before the run.
 func (r *Reader) Step(ctx context.Context, after int64) (step runevent.StepData, to int64, err error) {
 	if after <= 0 {
 		return step, 0, nil

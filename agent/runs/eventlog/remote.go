@@ -30,7 +30,7 @@ type remoteRun struct {
 	log        *Log
 	err        error
 
-	// What follows belongs to the follower.
+	// The fields below belong to the follower.
 	open remoteFrames
 }
 

@@ -22,9 +22,9 @@ type Config struct {
 	Base   Base // where the thread stands
 
 	Run     string                                // "" for a write from outside a run
-	Context context.Context                       // the run's, for back pressure; nil is that of Open
+	Context context.Context                       // the run's, for back pressure; nil uses Open's
 	Cancel  context.CancelCauseFunc               // ends the run when storage fails
-	Leave   error                                 // the cause with which a run stops that goes on with the next server, or nil
+	Leave   error                                 // cause of stopping a run that another server continues, or nil
 	One     bool                                  // the run has one checkpoint, which every step replaces
 	From    string                                // parent of that checkpoint
 	Last    func() (int64, error)                 // the thread's LastSeq; nil to ask for it
@@ -64,7 +64,7 @@ type Recorder struct {
 	opened  int64            // number of the first of them
 	extra   store.Batch      // joins the next commit
 	plan    []agent.Todo     // as of the last step
-	edited  []agent.Todo     // as a person wants it since; nil when nobody changed it
+	edited  []agent.Todo     // as edited by a person since; nil without edits
 	began   bool             // a step came already
 	saved   int64            // version of the files behind the open step's last tool, 0 before one has ended
 	goesOn  bool             // from where a run was cut off

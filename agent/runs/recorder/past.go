@@ -10,8 +10,8 @@ import (
 	"fawn/store"
 )
 
-// Adopt takes over the frames of the step that was open at the crash, and returns their
-// events. With an error it has taken those before the damage.
+// Adopt takes over the frames of the step that was open at the crash, and returns their events. With an error it
+// includes those before the damage.
 func (r *Recorder) Adopt(frames []store.Delta) ([]runevent.Event, error) {
 	d := &runevent.Decoder{}
 	var out []runevent.Event
@@ -76,7 +76,7 @@ func (r *Recorder) Seq() int64 {
 	return r.seq
 }
 
-// GoOn continues a run that has begun before, with its event number and usage. With what number, and what it has used.
+// GoOn continues a run with its event number and usage so far.
 func (r *Recorder) GoOn(first int64, used Usage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

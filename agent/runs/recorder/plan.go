@@ -79,7 +79,7 @@ func (r *Recorder) joinEdit(s *agent.Step) error {
 	return nil
 }
 
-// SettlePlan stores plan changes made after the last step of a run. What comes later is written when the run is gone.
+// SettlePlan stores plan changes made after a run's last step. Later ones are written when the run is gone.
 func (r *Recorder) SettlePlan(ctx context.Context, s *agent.State, next []string) error {
 	r.mu.Lock()
 	r.settled = true

@@ -15,7 +15,7 @@ import (
 	"fawn/store"
 )
 
-// Base is where a recorder stands in its thread: the loaded state as rows.
+// Base is a recorder's position in its thread: the loaded state as rows.
 type Base struct {
 	Messages []*agent.Message // as of the last step, aligned with Rows
 	Rows     []int64
@@ -24,7 +24,7 @@ type Base struct {
 	Card     store.Card
 	Head     string // parent of the next checkpoint
 	Newest   string // greatest checkpoint id of the thread
-	Next     int64  // number of the next event as of then; 0 when that has to be asked for
+	Next     int64  // number of the next event at that time; 0 if it must be queried
 	Number   int    // step number of the last checkpoint
 	Meta     json.RawMessage
 	Source   string // of the next checkpoint; "" is loop
@@ -41,7 +41,7 @@ func (r *Recorder) Step(ctx context.Context, s agent.Step) error {
 	return r.store(ctx, step)
 }
 
-// openStep is a step that is to be stored.
+// openStep is a step to be stored.
 type openStep struct {
 	batch  store.Batch
 	before mark

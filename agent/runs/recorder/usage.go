@@ -19,8 +19,8 @@ type Usage struct {
 	// ByModel is of the run itself. It is never changed, only replaced: marks hold it.
 	ByModel map[string]ModelCost `json:"by_model,omitempty"`
 
-	// Subagent is the part of Total that its children took, and SubagentByModel what each model
-	// took for them. Their rows say so too: whoever adds up rows takes ByModel of each.
+	// Subagent is the part of Total that its children took, and SubagentByModel its split by model. Their rows contain
+	// it too: to add up rows, use ByModel of each.
 	Subagent        int                  `json:"subagent_tokens,omitempty"`
 	SubagentByModel map[string]ModelCost `json:"subagent_by_model,omitempty"`
 }

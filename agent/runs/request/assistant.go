@@ -9,7 +9,7 @@ import (
 // GraphID is the one graph there is; wherever an assistant is named, this name will do.
 const GraphID = "lead_agent"
 
-// assistantSpace is the namespace in which LangGraph derives ids of its own assistants.
+// assistantSpace is the UUID namespace of LangGraph's assistant ids.
 var assistantSpace = uuid.MustParse("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
 
 // LeadAssistant is the id of the graph's assistant, of which nothing is stored.

@@ -8,8 +8,8 @@ import (
 	"fawn/agent"
 )
 
-// Choices are what a request names itself, without the options of its assistant: what
-// config.configurable, config.context and context say, context winning.
+// Choices are the request's own options, without its assistant's: config.configurable, config.context and context, with
+// context winning.
 type Choices struct {
 	agent.Options
 	thinkingSet bool
@@ -27,7 +27,7 @@ type Choices struct {
 var shownOptions = []string{"model_name", "mode", "thinking_enabled", "reasoning_effort", "is_plan_mode",
 	"subagent_enabled", "agent_name"}
 
-// Choices reads what the request chooses. Errors: ErrInput.
+// Choices parses the request's choices. Errors: ErrInput.
 func (r *Request) Choices() (Choices, error) {
 	c := Choices{Metadata: map[string]any{}}
 	var cfg struct {

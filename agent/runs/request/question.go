@@ -21,7 +21,7 @@ func InterruptID(question *agent.Message) string {
 
 // InterruptError refuses an answer to a question that is not open.
 type InterruptError struct {
-	ID   string   // what the answer names
+	ID   string   // referenced by the answer
 	Open []string // ids of the questions it could answer
 }
 
@@ -34,7 +34,7 @@ func (e *InterruptError) Error() string {
 	return fmt.Sprintf("no open question has the id %.80s (%s)", e.ID, open)
 }
 
-// ErrorName is how clients know the error of a run that failed with it.
+// ErrorName is the error's name for clients.
 func (e *InterruptError) ErrorName() string { return "NoSuchInterrupt" }
 
 // CheckResume refuses a resume that names questions which are not open in s, where a thread

@@ -11,9 +11,9 @@ import (
 	"fawn/agent"
 )
 
-// Request is what a client asks for when it creates a run. The JSON names are those of the
-// LangGraph run-create body; unknown fields are ignored, null counts as absent. It is
-// stored with the run, so a queued run can start after a restart.
+// Request is what a client asks for when it creates a run. The JSON names are those of the LangGraph run-create body;
+// unknown fields are ignored, null counts as absent. It is stored with the run, so that a queued run can start after a
+// restart.
 type Request struct {
 	AssistantID     string          `json:"assistant_id,omitempty"`
 	Input           json.RawMessage `json:"input,omitempty"`
@@ -43,16 +43,16 @@ type Request struct {
 	HeaderModel string `json:"header_model,omitempty"` // the X-Model header
 	Origin      string `json:"origin,omitempty"`       // "api" or "ui", for the log, or OriginCron
 
-	Trace string `json:"traceparent,omitempty"` // W3C trace context of whoever asks
+	Trace string `json:"traceparent,omitempty"` // W3C trace context of the caller
 
 	Secrets     agent.Secrets `json:"-"`                      // set by TakeSecrets; gone after a restart
-	SecretNames []string      `json:"secret_names,omitempty"` // what Secrets held when the run was made
+	SecretNames []string      `json:"secret_names,omitempty"` // names in Secrets when the run was created
 }
 
-// ErrInput is wrapped by what is wrong with a request.
+// ErrInput wraps errors in a request.
 var ErrInput = errors.New("invalid input")
 
-// OriginCron is the origin of runs which nobody watches: they are not offered to ask.
+// OriginCron is the origin of unattended runs, which may not ask questions.
 const OriginCron = "cron"
 
 // Strings reads a JSON string or a list of strings.

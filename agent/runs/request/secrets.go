@@ -14,15 +14,14 @@ const (
 	maxSecretBytes = 64 << 10 // of one value
 )
 
-// TakeSecrets moves context.secrets (also of config.context and config.configurable, the
-// first one found) out of what is stored with the run. Only the names stay there. Errors
-// are ErrInput and never show a value.
+// TakeSecrets moves context.secrets (also of config.context and config.configurable, the first one found) out of the
+// stored request. Only the names remain. Errors are ErrInput and never contain a value.
 func (r *Request) TakeSecrets() error {
 	var found json.RawMessage
 	take := func(raw json.RawMessage) (rest json.RawMessage, taken bool, err error) {
 		var obj map[string]json.RawMessage
 		if json.Unmarshal(raw, &obj) != nil {
-			return raw, false, nil // whoever reads it says what is wrong
+			return raw, false, nil // its parser reports the error
 		}
 		secrets, ok := obj["secrets"]
 		if !ok {
@@ -57,7 +56,7 @@ func (r *Request) TakeSecrets() error {
 			}
 		}
 	}
-	if found == nil || len(r.Secrets) > 0 { // those of the run win over those below it
+	if found == nil || len(r.Secrets) > 0 { // the run's take precedence over lower ones
 		return nil
 	}
 	if r.Secrets, err = parseSecrets(found); err != nil {

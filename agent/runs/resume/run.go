@@ -16,7 +16,7 @@ import (
 	"fawn/store"
 )
 
-// Run is what the stored rows of a run tell about it.
+// Run is a run's state according to its stored rows.
 type Run struct {
 	Steps int    // of the model and of tools
 	Last  string // node of the last step, "" before the first
@@ -28,7 +28,7 @@ type Run struct {
 	Open  []runevent.Event // behind the last step, over all attempts
 }
 
-// Read reads back what a run has stored.
+// Read reads a run's stored state.
 func Read(ctx context.Context, db *store.DB, run store.Run) (Run, error) {
 	var p Run
 	var rows []store.Event // the newest first
@@ -89,7 +89,7 @@ func (p *Run) step(ctx context.Context, db *store.DB, row store.Event) error {
 			p.Row = n
 		}
 		stored, err := db.Message(ctx, row.Thread, n)
-		if errors.Is(err, store.ErrNotFound) { // nobody can count it any more
+		if errors.Is(err, store.ErrNotFound) { // it can't be counted any more
 			continue
 		}
 		if err != nil {

@@ -30,8 +30,8 @@ func (s ChildStep) Data() *StepData {
 	return &d
 }
 
-// inline finds the messages which the steps of children in frames hold, so that what streamed
-// of them, their calls and results refer to them. Their rows count down from -1.
+// inline finds the messages in the children's steps of frames, so that their streamed parts, calls and results can
+// refer to them. Their rows count down from -1.
 func (f *folder) inline(frames iter.Seq[[]byte]) {
 	slots := map[string]int{} // of messages that streamed in a namespace, by id
 	f.byID = map[string]int{}
@@ -109,7 +109,7 @@ func (f *folder) shortStep(p parts) bool {
 	return true
 }
 
-// shortTold writes an event that tells of a child's message without that.
+// shortTold writes an event about a child's message without the message.
 func (f *folder) shortTold(p parts) bool {
 	var told struct{ Message json.RawMessage }
 	var m struct{ ID string }
@@ -202,7 +202,7 @@ func (u *unfolder) step(n int) (Event, error) {
 	return Event{Kind: KindStep, NS: u.ns, Step: s.Data()}, nil
 }
 
-// told reads an event that tells of a child's message.
+// told reads an event about a child's message.
 func (u *unfolder) told(n int) (Event, error) {
 	rest, err := u.take(n)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// deltas are the streamed parts of one slot beside its stored message.
+// deltas are the streamed parts of one slot besides its stored message.
 type deltas struct {
 	text, reasoning matcher
 	calls           map[int]*callDeltas // by index

@@ -12,8 +12,8 @@ import (
 // Draft is an answer between its first event and the step that stores it, or its withdrawal.
 type Draft[T any] struct {
 	ID, NS string
-	Sofar  agent.Collector // what its reader has added of the pieces
-	Own    T               // what its reader keeps of it
+	Sofar  agent.Collector // the reader's sum of the pieces
+	Own    T               // the reader's own data
 }
 
 // DraftChange is the effect of an event. At most one of Message and Ended is set.

@@ -8,7 +8,7 @@ import (
 	"fawn/store"
 )
 
-// Kind says which fields of an [Event] are set.
+// Kind determines which fields of an [Event] are set.
 type Kind uint8
 
 // Kinds of events, in no order.
@@ -74,10 +74,9 @@ type StepData struct {
 	Checkpoint string                     `json:"cp"`
 	Number     int                        `json:"step"`
 	Next       []string                   `json:"next"`
-	Messages   []json.RawMessage          `json:"-"` // what the step wrote, removals included
+	Messages   []json.RawMessage          `json:"-"` // messages written by the step, removals included
 	Fields     map[string]json.RawMessage `json:"-"` // visible fields it wrote
-	// Whole tells which of Messages were not streamed before, so that a reader of deltas
-	// needs them as one whole frame.
+	// Whole marks those of Messages that weren't streamed before and are needed as whole frames by readers of deltas.
 	Whole []bool `json:"-"`
 	Last  bool   `json:"last,omitempty"` // none of Next runs in this run
 
@@ -85,13 +84,13 @@ type StepData struct {
 	Saved *store.Checkpoint `json:"saved,omitempty"`
 }
 
-// Halt says where a run stopped that is not complete: at a question or a breakpoint.
+// Halt is the reason why an incomplete run stopped: a question or a breakpoint.
 type Halt struct {
 	Checkpoint string   `json:"cp"`
 	Next       []string `json:"next"`
 }
 
-// Failure says why a run ended badly. Error is a class name clients match on.
+// Failure is the error of a failed run. Error is a class name that clients match.
 type Failure struct {
 	Error   string `json:"error"`
 	Name    string `json:"name"`
@@ -104,8 +103,7 @@ type End struct {
 	StopReason string `json:"stop_reason,omitempty"`
 }
 
-// Withdrawal says that a message which streamed is void: its run was cut off and goes on
-// with another one.
+// Withdrawal announces that a streamed message is void: its run was interrupted and continues with another one.
 type Withdrawal struct {
 	ID string `json:"id"`
 	NS string `json:"ns,omitempty"` // of a child's message
@@ -131,7 +129,6 @@ func Below(ns, call string) string {
 	return strings.TrimPrefix(ns+"|"+agent.NodeTools+":"+call, "|")
 }
 
-// PlanEdited is the type of the custom event that shows a plan as a person has changed it, in
-// todos. It stands in the run's log before anybody sees it; the next step writes it to the
-// state, together with what the model wrote.
+// PlanEdited is the type of the custom event that contains a plan edited by a person, in todos. It is in the run's log
+// before it is visible; the next step writes it to the state, together with the model's changes.
 const PlanEdited = "todos_edited"

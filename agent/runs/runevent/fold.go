@@ -12,23 +12,22 @@ import (
 	"fawn/agent"
 )
 
-// The frames of a finished step are packed into one row. What a stored message repeats is
-// kept as a reference to it, so that an answer or a tool's output is on disk once.
+// The frames of a finished step are packed into one row. Content repeated by a stored message is a reference to it, so
+// an answer or a tool's output is on disk once.
 //
-// Layout: the number of messages referred to and their rows, then records. A message of a
-// child, which has no row, stands there itself. A record is
-// n<<4|code and what the code says; all numbers are uvarints.
+// Layout: the number of referenced messages and their rows, then records. A child's message, which has no row, is
+// embedded. A record is n<<4|code followed by the code's data; all numbers are uvarints.
 const (
 	foldFrame     = iota // n bytes follow: a whole frame
 	foldOpen             // KindMessage in slot n; the place of its row follows. Selects the slot
-	foldSelect           // what follows belongs to slot n
+	foldSelect           // slot n follows
 	foldText             // the next n bytes of the message's text
 	foldReasoning        // the next n bytes of its reasoning
 	foldCall             // the next n bytes of a call's arguments; call<<1|first and index follow
-	foldFinish           // n says which parts of Finish the message repeats
+	foldFinish           // n lists the parts of Finish repeated by the message
 	foldStart            // KindToolStart of call n; the place of the calling message's row follows
 	foldEnd              // KindToolResult; the place of the tool message's row is n, then flags and patch
-	foldWithin           // the namespace of what follows has n bytes
+	foldWithin           // a namespace of n bytes follows
 	foldStep             // KindStep of a child: n bytes, the number of its messages and their places
 	foldTold             // KindCustom that holds a child's message: n bytes around it, where it belongs, and its place
 )
@@ -56,19 +55,19 @@ type Stored struct {
 // Known are the messages of rows that the frames of a step may refer to.
 type Known struct {
 	Streamed map[int]Stored    // by slot: messages this step stores
-	Caller   Stored            // whose calls the step runs; row 0 when there is none
+	Caller   Stored            // the message whose calls the step runs; row 0 for none
 	Results  map[string]Stored // by id: tool messages this step stores
 }
 
 // folder packs the frames of one step.
 type folder struct {
-	streamed map[int]Stored    // by slot: messages this step stores, and those of children
-	caller   Stored            // whose calls the step runs; row 0 when there is none
+	streamed map[int]Stored    // by slot: messages stored by this step, and those of children
+	caller   Stored            // the message whose calls the step runs; row 0 for none
 	results  map[string]Stored // by namespace and id: tool messages
 	callers  map[string]Stored // by namespace and id of a call: messages of children
 	bodies   [][]byte          // of the children's messages
 	byID     map[string]int    // which of bodies is the newest of an id
-	told     int               // of bodies, those whose step was written
+	told     int               // number of bodies whose step was written
 
 	rows  []int64
 	place map[int64]int
@@ -82,7 +81,7 @@ type folder struct {
 // openSlot is a slot with a stored message.
 type openSlot struct {
 	msg             *agent.Message
-	text, reasoning bool // the deltas are exactly what is stored
+	text, reasoning bool // the deltas equal the stored text exactly
 	calls           map[int]int
 }
 

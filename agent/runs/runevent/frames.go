@@ -69,7 +69,7 @@ func (f *Frames) Reset() {
 	}
 }
 
-// room returns the last block with space behind it for a frame of that size, whose length it holds.
+// room returns the last block with space for a frame of that size, whose length it records.
 func (f *Frames) room(size int) []byte {
 	need := uvarintLen(uint64(size)) + size
 	last := len(f.blocks) - 1

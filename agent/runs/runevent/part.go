@@ -3,8 +3,7 @@ package runevent
 // Part is a frame that a step can expand to, in wire order behind its whole messages.
 type Part int
 
-// Parts of a step. Those about a task come before and behind the checkpoint: the node that
-// ran, and the nodes which run next.
+// Parts of a step. Task events come before and after the checkpoint: the node that ran, and the next nodes.
 const (
 	PartUpdates Part = iota
 	PartResult
@@ -21,8 +20,8 @@ const (
 	StepFrames = int64(PartTaskDebug) + 1 // the parts of a step
 	HaltFrames = 2                        // of a halt: updates and values
 
-	// MetaFrames come behind the own number of the meta event of a run without input: the state it
-	// goes on from, the task it starts with, and that for debuggers.
+	// MetaFrames is the number of frames after the meta event of a run without input: the state it continues from, its
+	// first task, and the same for debuggers.
 	MetaFrames = 3
 )
 

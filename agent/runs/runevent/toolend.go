@@ -46,7 +46,7 @@ func hiddenFields(p *agent.State) (json.RawMessage, error) {
 	return agent.Encode(out)
 }
 
-// Result reads a stored tool end back, for a run that goes on after a crash.
+// Result restores a stored tool end, for a run resumed after a crash.
 func (t ToolEnd) Result() (agent.Result, error) {
 	m, err := agent.ParseMessage(t.Message)
 	if err != nil {

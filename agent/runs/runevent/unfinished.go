@@ -12,7 +12,7 @@ import (
 type Unfinished struct {
 	Said    []*Partial         // answers that were shown, never stored and not withdrawn
 	Results map[string]ToolEnd // by id of the call
-	started map[string]bool    // ids of calls whose tool began
+	started map[string]bool    // ids of calls whose tool started
 }
 
 // Partial is an answer as far as it was shown.
@@ -21,7 +21,7 @@ type Partial struct {
 	sofar  agent.Collector
 }
 
-// Gather puts the open events of a namespace together: "" is that of the run itself. Errors: ErrDamaged.
+// Gather collects the open events of a namespace: "" is the run itself. Errors: ErrDamaged.
 func Gather(evs []Event, ns string) (Unfinished, error) {
 	u := Unfinished{started: map[string]bool{}, Results: map[string]ToolEnd{}}
 	for _, ev := range evs {
@@ -63,8 +63,8 @@ func (u *Unfinished) add(id string, k agent.Chunk) {
 	}
 }
 
-// Answered returns the results of calls that a run which goes on does not make again: those that were recorded, and for
-// tools that began and did not end that they were cut off, with messages that get new ids.
+// Answered returns the results of calls that a resumed run doesn't repeat: recorded results, and for tools that started
+// but didn't end an interruption notice, in messages with new ids.
 func (u *Unfinished) Answered(newID func() string) (map[string]agent.Result, error) {
 	out := make(map[string]agent.Result, len(u.started))
 	for id := range u.started {

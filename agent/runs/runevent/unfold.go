@@ -21,7 +21,7 @@ type unfolder struct {
 	cur     int
 	at      map[[3]int]int  // bytes used of (code, slot, call)
 	used    map[[3]int]bool // references that may come once
-	ns      string          // of what comes next
+	ns      string          // namespace of the next events
 	inline  [][]byte        // messages without rows, the first has row -1
 }
 
@@ -33,8 +33,8 @@ type body struct {
 	args  []string // of the calls
 }
 
-// Unfold reads a folded row, numbering events from seq. load fetches the body of a
-// stored message. Errors: ErrDamaged, and what load returns.
+// Unfold reads a folded row, numbering events from seq. load fetches the body of a stored message. Errors: ErrDamaged,
+// and load's.
 func Unfold(data []byte, seq int64, load func(row int64) ([]byte, error)) ([]Event, error) {
 	u := &unfolder{load: load, data: data, bodies: map[int64]*body{}, stored: map[int]*body{}, cur: -1,
 		at: map[[3]int]int{}, used: map[[3]int]bool{}}

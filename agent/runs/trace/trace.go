@@ -10,12 +10,11 @@ import (
 	"fawn/store"
 )
 
-// Observer is told what runs and their calls take. See [agent.Observer] for how it is called.
+// Observer receives measurements of runs and their calls. [agent.Observer] describes how it is called.
 type Observer interface {
 	agent.Observer
-	// Run is told that a run starts to work; one with a Parent is a helper. It returns the context
-	// the run works in, and what is to be called with the run as it ended. A run that the next
-	// server goes on with is still running then.
+	// Run is called when a run starts; one with a Parent is a helper. It returns the run's context, and a function to
+	// call with the ended run. A run that another server continues is still running then.
 	Run(ctx context.Context, run store.Run) (context.Context, func(store.Run))
 }
 
