@@ -18,7 +18,7 @@ import (
 
 type baseKey struct{}
 
-// WithBase returns a context whose pages stand below a path such as /fawn; "" is the root.
+// WithBase returns a context whose pages are below a path such as /fawn; "" is the root.
 func WithBase(ctx context.Context, base string) context.Context {
 	if base == "" {
 		return ctx
@@ -63,9 +63,8 @@ func OpsBelow(base string, ops []markdown.Op) []markdown.Op {
 	return ops
 }
 
-// Below is HTML of ours with base in front of every address that begins at the root of the
-// server. It is a reader of well-formed HTML: values are in quotes, as templ and the Markdown
-// renderer write them. Text stays as it is.
+// Below adds base to every root-relative address in our HTML. It expects well-formed HTML with quoted values, as
+// written by templ and the Markdown renderer. Text is unchanged.
 func Below(base string, html []byte) []byte {
 	if base == "" {
 		return html
@@ -132,7 +131,7 @@ func appendTag(out, tag []byte, base string) []byte {
 	return append(out, tag...)
 }
 
-// nameBefore returns the name of the attribute whose value begins behind s.
+// nameBefore returns the name of the attribute whose value begins at s's end.
 func nameBefore(s []byte) string {
 	s = bytes.TrimRight(s, " \t\r\n")
 	s, ok := bytes.CutSuffix(s, []byte("="))

@@ -13,7 +13,7 @@ type Browsed struct {
 	Saved          []string // paths of files that came of the step
 }
 
-// Names are those of the files, in one text.
+// Names returns the names of the files, joined.
 func (b *Browsed) Names() string {
 	names := make([]string, len(b.Saved))
 	for i, at := range b.Saved {

@@ -10,7 +10,7 @@ import (
 	"fawn/views/markdown"
 )
 
-// Duration writes a duration as people say it: "0.4 s", "12 s", "1 m 12 s".
+// Duration formats a duration for people: "0.4 s", "12 s", "1 m 12 s".
 func Duration(lang string, d time.Duration) string {
 	s := d.Seconds()
 	switch {
@@ -96,8 +96,7 @@ func ShortPath(p string) string {
 	return strings.TrimPrefix(p, "workspace/")
 }
 
-// Day names the part of the list a moment falls into, as a key of the
-// catalogue; it is empty for what is older than a week.
+// Day returns the catalogue key of the list section for a moment; it is empty for moments older than a week.
 func Day(now, at time.Time) string {
 	at = at.In(now.Location())
 	y, m, d := now.Date()

@@ -9,12 +9,12 @@ import (
 type Channels struct {
 	Apps        []ChannelApp
 	Undelivered []Undelivered // answers that did not reach their chats, newest first
-	MayChange   bool          // set up bots, and see what belongs to everybody
-	Closed      bool          // nobody may connect accounts
+	MayChange   bool          // may set up bots and view shared data
+	Closed      bool          // accounts can't be connected
 	Missing     bool          // this server has no bots
 }
 
-// ChannelState says how a bot does.
+// ChannelState is the state of a bot.
 type ChannelState string
 
 // The states of a bot.
@@ -41,7 +41,7 @@ type ChannelApp struct {
 	Since       time.Time
 	LastIn      time.Time
 	LastOut     time.Time
-	Limited     time.Time // the platform wants fewer calls until then
+	Limited     time.Time // until when the platform wants fewer calls
 	Reconnects  int
 	Waiting     int
 	Undelivered int
@@ -65,7 +65,7 @@ type ChannelApp struct {
 // ChannelField is a credential of a bot. Secrets never come here.
 type ChannelField struct {
 	Name     string
-	Label    string // for fields the catalogue does not know
+	Label    string // for fields missing from the catalogue
 	Secret   bool
 	Optional bool
 	Saved    bool // there is one
@@ -96,7 +96,7 @@ type ChannelOffer struct {
 	Since   int64  // when it was made, in milliseconds
 }
 
-// ChannelTest is what signing in with credentials showed.
+// ChannelTest is the result of signing in with credentials.
 type ChannelTest struct {
 	OK    bool
 	Bot   string
@@ -110,7 +110,7 @@ type ChannelTest struct {
 // ChannelLack is a permission that a bot does without.
 type ChannelLack struct {
 	Need  string // its name on the platform
-	Loses string // key of the catalogue for what it can't do
+	Loses string // catalogue key of the missing ability
 }
 
 // Trouble is why something did not work with a chat app.
@@ -119,7 +119,7 @@ type Trouble struct {
 	Label string // Telegram
 	Cause string // one the catalogue explains; empty when it is not known
 	Need  string // the permission or the field that is missing
-	Raw   string // what was said about it
+	Raw   string // the original message
 }
 
 // ChannelScan is a sign-in by QR code.
@@ -127,8 +127,8 @@ type ChannelScan struct {
 	ID      string
 	QR      QR
 	State   string // pending, scanned, verification_required, expired or failed
-	Problem string // a word for what went wrong
-	Digits  bool   // those that the app shows are to be entered
+	Problem string // a word for the problem
+	Digits  bool   // the app's digits must be entered
 	Over    bool   // nothing can be scanned any more
 }
 

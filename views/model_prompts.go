@@ -8,7 +8,7 @@ const PromptsURL = "/workspace/prompts"
 // NewPromptURL is the form of a new one.
 const NewPromptURL = PromptsURL + "/new"
 
-// PromptActionsURL makes a prompt; what is below it imports and exports them.
+// PromptActionsURL creates a prompt; paths below it import and export prompts.
 const PromptActionsURL = "/ui/prompts"
 
 // SavedPromptURL returns the page of a prompt.
@@ -50,10 +50,10 @@ type PromptForm struct {
 	ID             string // "" for a new one
 	Saved          bool   // it has just been
 	Prompt         SavedPrompt
-	Shared         string           // what is chosen: "", all, or the id of a group
+	Shared         string           // the selection: "", all, or a group's id
 	Audiences      []PromptAudience // that it can be shared with
-	Wrong, Problem string           // what is wrong, and with which field
+	Wrong, Problem string           // the invalid field, and the problem
 }
 
-// PromptAudience is one of those a prompt can be shared with. Everybody has no name.
+// PromptAudience is a possible audience of a prompt. Everybody has no name.
 type PromptAudience struct{ Value, Name string }

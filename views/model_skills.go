@@ -60,7 +60,7 @@ type SkillPage struct {
 // SkillFact is a value of the front matter under a name of the catalogue.
 type SkillFact struct{ Key, Value string }
 
-// SkillInstallPage asks whether a skill is to be installed, or says why it cannot be.
+// SkillInstallPage asks whether to install a skill, or explains why it can't be.
 type SkillInstallPage struct {
 	Shell    Shell
 	Name     string // of the file, or the address it came from

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// FileHistory are the versions of a file, with what the chosen one differs in.
+// FileHistory lists the versions of a file, with the chosen one's differences.
 type FileHistory struct {
 	List         []FileVersion // the newest first
 	Lines        []linediff.Line
@@ -39,7 +39,7 @@ func (f File) PanelVersionsURL(version string) string {
 	return PanelURL(f.ThreadID, f.Path) + "?versions=" + url.QueryEscape(version)
 }
 
-// VersionURL returns an earlier version of a file, to be saved.
+// VersionURL downloads an earlier version of a file.
 func (f File) VersionURL(version string) string {
 	return ActionURL(f.ThreadID, "version/"+escapePath(f.Path)) + "?version=" + url.QueryEscape(version)
 }

@@ -45,7 +45,7 @@ func unpaired(s, mark string) string {
 	return out.String() + s
 }
 
-// begins reports whether a text goes on within a word; Chinese has no spaces between words.
+// begins reports whether a text continues within a word; Chinese has no spaces between words.
 func begins(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return s != "" && wordRune(r)

@@ -44,7 +44,7 @@ const HostsURL = "/ui/hosts"
 // ThreadURL returns the page of a thread.
 func ThreadURL(id string) string { return ChatsURL + "/" + url.PathEscape(id) }
 
-// PanelPageURL returns the page of a thread with a file open beside the conversation.
+// PanelPageURL returns the page of a thread with a file open next to the conversation.
 func PanelPageURL(id, path string) string {
 	return ThreadURL(id) + "?file=" + url.QueryEscape(path)
 }
@@ -63,7 +63,7 @@ func StepURL(id, step string) string { return ActionURL(id, "steps/"+url.PathEsc
 // AppURL returns the page of the app of one tool call, for a frame.
 func AppURL(id, step string) string { return ActionURL(id, "apps/"+url.PathEscape(step)) }
 
-// TrailURL is what the helper of a tool call does.
+// TrailURL returns the steps of a tool call's helper.
 func TrailURL(id, step string) string { return StepURL(id, step) + "/trail" }
 
 // SourceURL returns the Markdown of one answer as text/plain.
@@ -74,7 +74,7 @@ func SourceURL(id, message string) string {
 // TranscribeURL writes down a recording: the part "audio" of a form.
 const TranscribeURL = "/ui/transcribe"
 
-// SpeechURL returns an answer read aloud, as MP3, or with ?text=1 what would be read.
+// SpeechURL returns an answer as speech in MP3, or with ?text=1 the text to be read.
 func SpeechURL(id, message string) string {
 	return ActionURL(id, "messages/"+url.PathEscape(message)+"/speech")
 }
@@ -84,7 +84,7 @@ func QueueURL(id, run, action string) string {
 	return ActionURL(id, "queue/"+url.PathEscape(run)+"/"+action)
 }
 
-// UsageURL returns the page of what a thread took.
+// UsageURL returns the page of a thread's usage.
 func UsageURL(id string) string { return ActionURL(id, "usage") }
 
 // AtURL returns the page of a thread that opens at a message.
@@ -123,7 +123,7 @@ func SaveURL(id, path string) string { return ActionURL(id, "save/"+escapePath(p
 // FilesURL returns the page that lists the files of a thread.
 func FilesURL(id string) string { return ThreadURL(id) + "/files" }
 
-// ChangesURL returns the page of what a run did to files.
+// ChangesURL returns the page of a run's file changes.
 func ChangesURL(id, run string) string { return ThreadURL(id) + "/changes/" + url.PathEscape(run) }
 
 // PanelChangesURL returns the same as a fragment for the panel.
@@ -137,7 +137,7 @@ func PanelURL(id, path string) string {
 	return ActionURL(id, "panel/"+escapePath(path))
 }
 
-// ZipAll asks for an archive of everything a thread has, not only of what was made.
+// ZipAll requests an archive of all files of a thread instead of only the results.
 const ZipAll = "all"
 
 // ZipURL returns an archive of a thread's files.
@@ -156,7 +156,7 @@ func ArtifactURL(id, path string) string {
 	return "/api/threads/" + url.PathEscape(id) + "/artifacts/" + escapePath(path)
 }
 
-// SharedURL is what everybody who has its token can read of a thread.
+// SharedURL returns the shared view of a thread for its token.
 func SharedURL(token string) string { return "/share/" + url.PathEscape(token) }
 
 // SharedAtURL returns the same at one of its turns.
@@ -167,7 +167,7 @@ func SharedAtURL(token, turn string) string {
 // SharedFileURL returns the page of a file of such a thread.
 func SharedFileURL(token, path string) string { return SharedURL(token) + "/files/" + escapePath(path) }
 
-// SharedViewURL is that file itself, with a policy that isolates it.
+// SharedViewURL returns the file itself, with an isolating policy.
 func SharedViewURL(token, path string) string { return SharedURL(token) + "/view/" + escapePath(path) }
 
 // SettingsURL returns a section of the settings.
@@ -183,10 +183,10 @@ func WebServiceURL(name, action string) string {
 	return "/ui/web/by-name/" + url.PathEscape(name) + "/" + action
 }
 
-// MediaURL saves a model beside chat: images, speech or transcription.
+// MediaURL saves a model for images, speech or transcription.
 func MediaURL(kind string) string { return "/ui/media/by-name/" + url.PathEscape(kind) }
 
-// WebFallbackURL says whether the next service is asked when one fails.
+// WebFallbackURL sets whether the next service is tried after a failure.
 const WebFallbackURL = "/ui/web/fallback"
 
 // ToolSwitchURL offers a tool to models or takes it away.
@@ -194,14 +194,13 @@ func ToolSwitchURL(name string) string {
 	return "/ui/tools/by-name/" + url.PathEscape(name) + "/switch"
 }
 
-// ModelsURL is where models are added; with a word behind it, what else is done to one: probe, change,
-// remove, default.
+// ModelsURL adds models; the subpaths probe, change, remove and default act on one.
 const ModelsURL = "/ui/models"
 
-// Addresses of the pages beside the chats.
+// Addresses of pages other than chats.
 const (
 	AgentsURL = "/workspace/agents"
-	// NewAgentURL is where an agent is made.
+	// NewAgentURL is the page to create an agent.
 	NewAgentURL = AgentsURL + "/new"
 	SkillsURL   = "/workspace/skills"
 	TasksURL    = "/workspace/scheduled-tasks"
@@ -210,7 +209,7 @@ const (
 // APIURL is the page about the API.
 const APIURL = "/docs"
 
-// TasksActionURL is where scheduled tasks are made.
+// TasksActionURL creates scheduled tasks.
 const TasksActionURL = "/ui/tasks"
 
 // TaskActionURL returns an action of a scheduled task: run, pause, resume, delete.
@@ -305,7 +304,7 @@ func SkillActionURL(name, action string) string {
 	return "/ui/skills/by-name/" + url.PathEscape(name) + "/" + action
 }
 
-// ServersURL is where MCP servers are added.
+// ServersURL adds MCP servers.
 const ServersURL = "/ui/mcp/add"
 
 // ServerActionURL returns an action on an MCP server: switch, reconnect, approve, remove, login, logout.

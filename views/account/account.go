@@ -16,7 +16,7 @@ func SignIn(p views.SignIn) templ.Component { return i18n.In(p.Shell.Lang, signI
 // Link renders the page of a one-time link.
 func Link(p views.LinkPage) templ.Component { return i18n.In(p.Shell.Lang, link(p)) }
 
-// linkTitle reports what a link is for.
+// linkTitle returns the title for a link's purpose.
 func linkTitle(p views.LinkPage) string {
 	switch {
 	case p.Reset:
@@ -41,7 +41,7 @@ func linkAction(p views.LinkPage) templ.SafeURL {
 	return templ.SafeURL(views.SetupURL)
 }
 
-// square is what an SVG shows of a QR code.
+// square returns the SVG path of a QR code.
 func square(q views.QR) string { return "0 0 " + strconv.Itoa(q.Size) + " " + strconv.Itoa(q.Size) }
 
 func roleText(ctx context.Context, role string) string {
@@ -79,7 +79,7 @@ func disableVerb(u views.User) string {
 	return "users.disable"
 }
 
-// confirmAction returns where the form of confirm goes: who has no password signs out, and in again.
+// confirmAction returns the target of the confirmation form: accounts without a password sign out and in again.
 func confirmAction(v views.Confirm) string {
 	if v.Password {
 		return views.AccountURL + "#confirm"

@@ -50,7 +50,7 @@ func TagsPage(p views.TagsPage) templ.Component {
 // ConfirmPage asks before a chat is deleted.
 func ConfirmPage(p views.ConfirmPage) templ.Component { return i18n.In(p.Shell.Lang, confirmPage(p)) }
 
-// noneFrom says that no chat began in a chat app.
+// noneFrom reports that no chat came from a chat app.
 func noneFrom(ctx context.Context, from views.Source) string {
 	if from.Label == "" {
 		return i18n.C(ctx, "chats.from.none")
@@ -64,8 +64,8 @@ func StepPage(p views.StepBody) templ.Component { return i18n.In(p.Shell.Lang, s
 // ErrorPage renders a whole page for a request that went wrong.
 func ErrorPage(p views.ErrorPage) templ.Component { return i18n.In(p.Shell.Lang, errorPage(p)) }
 
-// MarkdownOptions returns the options a Differ for a text of a thread must have, so that its patches fit what the page
-// shows. element is the id of the element the patches are for: m-{message}, rt-{message} or nt-{message}.
+// MarkdownOptions returns the options for a Differ of a thread's text, so that its patches match the page. element is
+// the id of the patched element: m-{message}, rt-{message} or nt-{message}.
 func MarkdownOptions(lang, threadID, element string) markdown.Options {
 	o := markdown.Options{Lang: lang, Thread: threadID, Prefix: element, Dir: "mnt/user-data/outputs"}
 	if kind, message, _ := strings.Cut(element, "-"); kind != "rt" {
@@ -151,7 +151,7 @@ func failKey(family string, f *views.Failure) string {
 	return family
 }
 
-// FailureTitle is what went wrong, in a few words.
+// FailureTitle describes a failure in a few words.
 func FailureTitle(ctx context.Context, f *views.Failure) string {
 	return i18n.C(ctx, failKey("fail.title", f))
 }
@@ -173,7 +173,7 @@ func endLine(ctx context.Context, t views.Turn) string {
 	return strings.Join(parts, " · ")
 }
 
-// ratingAfter is what pressing a thumb makes of a rating: the same one again takes it back.
+// ratingAfter returns the rating after pressing a thumb: pressing the current one clears it.
 func ratingAfter(now, thumb int) string {
 	if now == thumb {
 		return "0"
@@ -196,8 +196,8 @@ func (s Source) Name() string {
 	return s.URL
 }
 
-// SourcesOf returns the pages that a turn's answer cites, by their numbers in the thread. Those without come last;
-// where none has one they are counted.
+// SourcesOf returns the pages cited by a turn's answer, by their numbers in the thread. Pages without a number come
+// last; if none has one they are counted.
 func SourcesOf(t views.Turn) []Source {
 	var list []Source
 	for _, s := range markdown.Sources(t.Answer.Text) {
@@ -227,7 +227,7 @@ func SourcesOf(t views.Turn) []Source {
 // tall reports whether a message of the reader is folded: it has many lines or words.
 func tall(text string) bool { return len(text) > 2000 || strings.Count(text, "\n") > 24 }
 
-// SourcesText counts the pages that an answer rests on, and those it cites without one of its tools having opened them.
+// SourcesText counts the pages cited by an answer, and those cited without having been opened by a tool.
 func SourcesText(lang string, list []Source) string {
 	opened := 0
 	for _, s := range list {

@@ -14,7 +14,7 @@ func composeAction(c views.Composer) string {
 	return views.ActionURL(c.ThreadID, "messages")
 }
 
-// DocumentText is what a chip says of a document.
+// DocumentText returns the status of a document for its chip.
 func DocumentText(ctx context.Context, a views.Attachment) string {
 	if a.Document == "pending" && a.Pages > 0 {
 		return i18n.C(ctx, "files.document.pages", a.Done, a.Pages)

@@ -15,7 +15,7 @@ func PromptForm(p views.PromptPage) templ.Component {
 	return i18n.In(p.Shell.Lang, promptPage(p))
 }
 
-// Resources renders the list of what can be attached: the inside of a dialog or a whole page.
+// Resources renders the list of attachable resources, in a dialog or as a whole page.
 func Resources(p views.ResourcesPage) templ.Component {
 	if p.Modal {
 		return i18n.In(p.Shell.Lang, resourcesModal(p))

@@ -6,7 +6,7 @@ import (
 	"fawn/views"
 )
 
-// hostHint reports what an answer does: a command that waits goes on, else the agent has to try again.
+// hostHint describes the effect of an answer: a waiting command continues, else the agent has to try again.
 func hostHint(list []views.NetworkQuestion) string {
 	if slices.ContainsFunc(list, func(q views.NetworkQuestion) bool { return q.Waiting }) {
 		return "network.paused"

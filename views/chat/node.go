@@ -8,7 +8,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// minGroup is how many calls of one tool in a row are shown as one node.
+// minGroup is the number of consecutive calls of one tool that are grouped.
 const minGroup = 3
 
 // Node is one entry of a trail: a step, or a group of finished calls of one tool
@@ -63,7 +63,7 @@ func groupable(s *views.Step) bool {
 		stateOf(*s) == views.StepDone && s.Tool != "task" && !alone[s.Tool] && !browsing(s.Tool)
 }
 
-// summarize reports what the calls of a group did together.
+// summarize describes the calls of a group.
 func summarize(ctx context.Context, n Node) line {
 	l := describe(ctx, n.Steps[0])
 	targets := map[string]bool{}
@@ -91,5 +91,5 @@ func summarize(ctx context.Context, n Node) line {
 	return l
 }
 
-// alone are tools whose calls each have a line of their own.
+// alone are tools whose calls aren't grouped.
 var alone = map[string]bool{"generate_image": true, "edit_image": true, "generate_speech": true, "transcribe_audio": true}

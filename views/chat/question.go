@@ -74,7 +74,7 @@ func planID(list []views.Todo) string {
 	return "plan"
 }
 
-// planItemID names the element of an item, whose id may hold anything.
+// planItemID returns the element id of an item, whose own id may contain anything.
 func planItemID(t views.Todo) string {
 	sum := sha256.Sum256([]byte(t.ID))
 	return "plan-" + hex.EncodeToString(sum[:6])

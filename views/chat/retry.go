@@ -47,7 +47,7 @@ func FailedSteps(steps []views.Step) (n int) {
 	return n
 }
 
-// countSteps counts what was done; a wait is none of it.
+// countSteps counts steps, except waits.
 func countSteps(steps []views.Step) int {
 	n := len(steps)
 	if n > 0 && steps[n-1].Kind == views.StepRetry {

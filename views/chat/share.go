@@ -28,8 +28,7 @@ func shareKey(shared bool) string {
 	return "share.title"
 }
 
-// sharedOptions are those of a text on the page of a link: of the thread's files it leads to
-// those that the link covers.
+// sharedOptions returns the options for text on a shared page: only files covered by the link are linked.
 func sharedOptions(ctx context.Context, p views.SharedPage, element string) markdown.Options {
 	o := mdOptions(ctx, "", element)
 	o.Share, o.Shared, o.Whole = p.Token, p.Files, ""

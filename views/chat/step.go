@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	previewLines = 8 // of a command's output are shown at once
+	previewLines = 8 // lines of a command's output shown initially
 	shownSites   = 6 // of a search have a chip of their own
 )
 
@@ -28,15 +28,15 @@ type line struct {
 	meta   []string
 }
 
-// args are the arguments of the tools that have words of their own. A field
-// that is missing or of another type stays empty: models write what they like.
+// args are the arguments of tools with custom texts. Missing or mistyped fields stay empty, because models may send
+// anything.
 type args struct {
 	Path, Command, Pattern, Query, URL, Description string
 	Text                                            string // to be read aloud
-	Helper, Prompt                                  string // the kind of a helper, and what it is told
+	Helper, Prompt                                  string // the kind of a helper, and its task
 	Start, End                                      int
 	Files                                           []string
-	Name, Action                                    string // of a skill, and what becomes of it
+	Name, Action                                    string // the name of a skill, and the operation on it
 }
 
 // growing names where more of a helper's trail comes from while it works.
@@ -85,8 +85,7 @@ func readArgs(raw json.RawMessage) args {
 	return a
 }
 
-// describe reports what a step does or did. Adding a tool with words of its own means one case here and two keys in the
-// catalogue.
+// describe describes a step. A tool with a custom text needs one case here and two keys in the catalogue.
 func describe(ctx context.Context, s views.Step) line {
 	t := func(key string, args ...any) string { return i18n.C(ctx, key, args...) }
 	running := s.State == views.StepRun || s.State == views.StepWait
@@ -192,7 +191,7 @@ func describe(ctx context.Context, s views.Step) line {
 	return l
 }
 
-// element returns the name of what a step in the browser used, in quotes; "" while it isn't known.
+// element returns the quoted name of the element used by a browser step; "" while unknown.
 func element(ctx context.Context, s views.Step) string {
 	name := ""
 	if s.Browser != nil {
@@ -220,7 +219,7 @@ func pageName(b *views.Browsed) string {
 // browsing reports whether a tool acts in the browser.
 func browsing(tool string) bool { return strings.HasPrefix(tool, "browser_") }
 
-// Saying returns a step in one phrase, for people who do not see the page.
+// Saying describes a step in one phrase for screen readers.
 func Saying(ctx context.Context, s views.Step) string {
 	l := describe(ctx, s)
 	return strings.TrimSpace(l.verb + " " + l.target)

@@ -16,8 +16,8 @@ import (
 // FilePage renders a file, or the list of files, as a whole page.
 func FilePage(p views.FilePage) templ.Component { return i18n.In(p.Shell.Lang, filePage(normal(p))) }
 
-// Panel is what is inside element panel: one file, or the list of files. Wrapped
-// in i18n.In it is the answer to GET .../panel and .../panel/{path}.
+// Panel renders the content of element panel: one file, or the list of files. In i18n.In it is the response to GET
+// .../panel and .../panel/{path}.
 func Panel(p views.Panel) templ.Component {
 	return panel(normal(views.FilePage{Panel: p}).Panel)
 }
@@ -178,7 +178,7 @@ func ariaTrue(yes bool) string {
 	return "false"
 }
 
-// language is what the highlighter knows the file by.
+// language returns the file's language for the highlighter.
 func language(f *views.FileView) string {
 	switch f.Kind {
 	case views.KindMarkdown, views.KindTable:
@@ -279,8 +279,7 @@ func readTable(text, name string) (head []string, rows [][]string, more, wide bo
 	return head, rows, more, wide
 }
 
-// separator is what stands between the cells of a table. A first line "sep=;" says it, for Excel, and is no
-// part of the table.
+// separator returns the cell separator of a table. Excel's first line "sep=;" sets it and isn't part of the table.
 func separator(text, name string) (table string, comma rune) {
 	first, rest, _ := strings.Cut(text, "\n")
 	if line := strings.TrimRight(first, "\r"); len(line) == 5 && strings.EqualFold(line[:4], "sep=") {
@@ -311,10 +310,10 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// openChanges is how many files of a run show what changed at once.
+// openChanges is the number of files whose changes are expanded initially.
 const openChanges = 8
 
-// shortPath returns a virtual path without what all have.
+// shortPath returns a virtual path without the common prefix.
 func shortPath(p string) string { return strings.TrimPrefix(p, "mnt/user-data/") }
 
 // sizes reports how large a file was and is.

@@ -25,7 +25,7 @@ func Gallery(theme views.Theme) templ.Component {
 	return i18n.In(s.Lang, states(s))
 }
 
-// Look says how a sample page is shown.
+// Look selects how a sample page is shown.
 type Look struct {
 	Theme views.Theme
 	Lang  string
@@ -123,7 +123,7 @@ func Pages(l Look) map[string]templ.Component {
 	}
 }
 
-// asking returns a thread whose agent wants to reach hosts.
+// asking returns a thread whose agent asks to reach hosts.
 func asking(t views.Thread) views.Thread {
 	t.Asks = []views.NetworkQuestion{{ThreadID: t.ID, Host: "api.weather.example", Port: 443},
 		{ThreadID: t.ID, Host: "a-very-long-name-of-a-host-that-does-not-fit-on-a-phone.downloads.example.org", Port: 80}}

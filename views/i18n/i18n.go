@@ -19,7 +19,7 @@ import (
 //go:embed *.txt
 var files embed.FS
 
-// English is the language of readers who chose none.
+// English is the default language.
 const English = "en"
 
 // Languages lists the codes there are catalogues for.
@@ -58,8 +58,8 @@ func T(lang, key string, args ...any) string {
 	return fmt.Sprintf(s, args...)
 }
 
-// Count is T for a number: key.one for exactly one thing where the language
-// tells that apart, key.other otherwise. The number is the first argument.
+// Count is T with a number: it uses key.one for one thing in languages with a singular, key.other otherwise. The number
+// is the first argument.
 func Count(lang, key string, n int, args ...any) string {
 	all := append([]any{n}, args...)
 	if n == 1 {

@@ -43,7 +43,7 @@ func kindIcon(kind string) string {
 	return "file-up"
 }
 
-// state is what is said of a source.
+// state returns the status text of a source.
 func state(ctx context.Context, s views.KnowledgeSource) string {
 	switch {
 	case s.State == "pending" && s.Total > 0:
@@ -77,7 +77,7 @@ func kinds(ctx context.Context, p views.CollectionPage) []choice {
 // folders reports whether folders of the server can be sources.
 func folders(p views.CollectionPage) bool { return p.Operator && len(p.Folders) > 0 }
 
-// placeholder is how an address begins.
+// placeholder returns the beginning of an address.
 func placeholder(p views.CollectionPage) string {
 	if folders(p) {
 		return ""
@@ -85,7 +85,7 @@ func placeholder(p views.CollectionPage) string {
 	return "https://"
 }
 
-// role is what somebody may do with a collection.
+// role returns a person's role in a collection.
 func role(ctx context.Context, name string) string {
 	switch name {
 	case "owner":

@@ -15,18 +15,18 @@ type command struct {
 	Label string // key of the catalogue
 	Icon  string
 	URL   string // where it leads, or
-	Do    string // what the script does
+	Do    string // the script's action
 	Keys  string // as they are shown; the script writes ⌘ for Ctrl where that is the key
 	Chat  bool   // means something in a chat only
 
 	Also    string // key of the other words it is found by
-	Section bool   // of the settings, which its label does not say
+	Section bool   // of the settings, not mentioned in its label
 	Lang    string // the language it switches to
 
-	Operator bool // only for who manages the server
+	Operator bool // only for administrators of the server
 }
 
-// text is what the command is called.
+// text returns the label of the command.
 func (c command) text(ctx context.Context) string {
 	if c.Section {
 		return i18n.C(ctx, "nav.settings") + ": " + i18n.C(ctx, c.Label)
@@ -34,7 +34,7 @@ func (c command) text(ctx context.Context) string {
 	return i18n.C(ctx, c.Label)
 }
 
-// commands returns all of them, those of the chat first.
+// commands returns all commands, those of the chat first.
 func commands() []command {
 	return []command{
 		{Label: "cmd.copy", Icon: "copy", Do: "copy", Keys: "C", Chat: true, Also: "also.copy"},
@@ -63,8 +63,7 @@ func commands() []command {
 	}
 }
 
-// more are commands that are listed only when somebody looks for them. Those of the chat press
-// what the page has for it; the script leaves out what is not there.
+// more are commands listed only by a search. Those of the chat press the page's buttons; the script omits missing ones.
 func more() []command {
 	return []command{
 		{Label: "skills.title", Icon: "graduation-cap", URL: views.SkillsURL, Also: "also.skills"},
@@ -117,8 +116,7 @@ func more() []command {
 	}
 }
 
-// sections are those of the settings. They come below the commands, so that the list without
-// a query stays short.
+// sections are the sections of the settings. They come after the commands, which keeps the list without a query short.
 func sections(who *views.Who) (list []command) {
 	for _, s := range views.SectionsOf(views.Shell{Who: who}) {
 		list = append(list, command{Label: views.SectionKey(views.Shell{Who: who}, s), Icon: SectionIcon(s),
@@ -179,14 +177,14 @@ func typed() []command {
 	}
 }
 
-// offered returns the commands that fit the query, those first whose names say best what was asked for.
+// offered returns the commands matching the query, best matches of the names first.
 func offered(ctx context.Context, p views.Palette) (list []command) {
 	query := strings.ToLower(strings.TrimSpace(p.Query))
 	all := commands()
 	if query != "" {
 		all = append(append(all, more()...), sections(p.Who)...)
 	}
-	fits := map[string]int{} // by what is done
+	fits := map[string]int{} // by action
 	for _, c := range all {
 		if c.Chat && !p.InChat || c.Lang != "" && c.Lang == i18n.Lang(ctx) || c.Operator && p.Who != nil && !p.Who.Operator {
 			continue
@@ -210,8 +208,8 @@ func offered(ctx context.Context, p views.Palette) (list []command) {
 
 func (c command) key() string { return c.Label + c.Do + c.URL }
 
-// How much a word of the query says for a command, by where it stands: in its name or among its other words, as a
-// whole word, as the beginning of one, or inside.
+// Scores of a query word by the kind of match: in the name or the other words, as a whole word, a prefix, or a
+// substring.
 const (
 	wholeName  = 12
 	beginsName = 9
@@ -263,13 +261,13 @@ func fit(query, name, also string) int {
 	return n
 }
 
-// small are words that say nothing about what is wanted.
+// small are words without significance for a search.
 func small(w string) bool {
 	return slices.Contains([]string{"the", "a", "an", "my", "to", "of", "in", "on", "as", "for", "this", "how", "do", "i",
 		"with", "and", "from"}, w)
 }
 
-// place is what a word counts in a text.
+// place returns the score of a word in a text.
 func place(w, text string, whole, begins, inside int) int {
 	best := 0
 	for _, t := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

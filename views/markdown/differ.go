@@ -47,7 +47,7 @@ type Differ struct {
 
 type block struct{ html string }
 
-// NewDiffer returns a Differ whose reader shows an empty message.
+// NewDiffer returns a Differ that starts with an empty message.
 func NewDiffer(o Options) *Differ { return &Differ{o: o, tail: newRoot()} }
 
 // Patch returns the steps that bring the reader from the last text to full. full must begin with the last text; if it
@@ -90,7 +90,7 @@ func (d *Differ) Patch(full string, final bool) []Op {
 	return merge(ops)
 }
 
-// HTML is what the reader shows now.
+// HTML returns the currently shown HTML.
 func (d *Differ) HTML() string {
 	var b strings.Builder
 	for _, bl := range d.done {
@@ -112,8 +112,8 @@ func (d *Differ) segment(src string, open bool) string {
 	return clean(b.Bytes())
 }
 
-// finish brings the blocks in line with the whole text read at once, where link
-// definitions and footnotes may change what an early block means.
+// finish updates the blocks to the rendering of the whole text, where link definitions and footnotes may change earlier
+// blocks.
 func (d *Differ) finish(full string) []Op {
 	want := kids(parseTree(Render(full, d.o)))
 	have := d.done
@@ -169,8 +169,7 @@ func merge(ops []Op) []Op {
 	return out
 }
 
-// diff appends the steps from old to new. Only the right spine is walked: what
-// grows is always at the end.
+// diff appends the steps from old to new. It walks only the right spine, because changes are always at the end.
 func diff(old, new *nethtml.Node, depth int, out *[]Op) {
 	a, b := old.FirstChild, new.FirstChild
 	for a != nil && b != nil && equal(a, b) {

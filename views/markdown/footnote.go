@@ -9,8 +9,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// Footnotes are named by their label, not by a number: a part of a growing text
-// does not know how many notes came before it.
+// Footnotes are identified by label, because a part of a growing text doesn't know the number of earlier notes.
 
 func footnoteLabels(doc ast.Node) map[int]string {
 	var m map[int]string

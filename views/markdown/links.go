@@ -15,7 +15,7 @@ const filesRoot = "/mnt/user-data/"
 // wholeDest stands for Options.Whole in the source that notes are written in.
 const wholeDest = "fawn:whole"
 
-// target is where a link may lead.
+// target is the allowed target of a link.
 type target struct {
 	href     string // empty: nowhere, show the words only
 	external bool
@@ -166,9 +166,8 @@ func (w *writer) autoLink(n *ast.AutoLink) {
 	w.raw(end)
 }
 
-// image shows pictures of this thread only: a picture from elsewhere would tell
-// its server who reads what, and the page's policy refuses it anyway. It
-// becomes a link.
+// image shows images of this thread only: external images would reveal the reader to their server, and the page's
+// policy blocks them anyway. They become links.
 func (w *writer) image(n *ast.Image) {
 	alt := w.plain(n)
 	t := w.resolve(n.Destination, true)
@@ -185,7 +184,7 @@ func (w *writer) image(n *ast.Image) {
 	w.raw(end)
 }
 
-// isPicture tells by the name of a file whether browsers can show it in a text.
+// isPicture reports whether a file's name is that of an image that browsers can display.
 func isPicture(file string) bool {
 	switch strings.ToLower(path.Ext(file)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg", ".bmp", ".ico":
@@ -222,7 +221,7 @@ func citation(s string) (string, bool) {
 	return strings.TrimSpace(title), ok
 }
 
-// Host returns the site name of an address as people know it.
+// Host returns the familiar site name of an address.
 func Host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// mend completes or hides what is half typed at the end of a growing text, so
-// that a reader never sees raw marks come and go. open reports that the text
-// ends inside a fenced code block.
+// mend completes or hides incomplete marks at the end of a growing text, so that readers never see raw marks flicker.
+// open reports that the text ends inside a fenced code block.
 func mend(tail string) (out string, open bool) {
 	var f fence
 	start := 0 // of the last block: after the last blank line or the last closed fence

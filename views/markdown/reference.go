@@ -19,16 +19,16 @@ import (
 // A reference names a place in a file of the reader's: [file.pdf, p. 7] or (file.pdf, p. 7), or in a document of a
 // collection: [Handbook/guide.pdf, p. 7]. It becomes a link where there is such an upload or document.
 
-// Limits of references. What is over them is plain text.
+// Limits of references. Excess ones are plain text.
 const (
 	maxReference  = 400 // bytes of one
 	maxReferences = 400 // of a text, as each is looked up
 )
 
-// uploadsFolder is where files named in references are.
+// uploadsFolder is the folder of files named in references.
 const uploadsFolder = filesRoot + "uploads/"
 
-// knowledgeFolder is where documents of collections are shown that are named in references.
+// knowledgeFolder is the path of collections' documents named in references.
 const knowledgeFolder = filesRoot + "knowledge/"
 
 var kindReference = ast.NewNodeKind("Reference")
@@ -84,8 +84,7 @@ func citedIn(s string) (citedPlace, bool) {
 	return citedPlace{s, file, at}, ok && at != "" && (isFileName(file) || isDocumentPath(file))
 }
 
-// citedPlaces are several places with semicolons between them. One that names no file is in
-// the file before it.
+// citedPlaces are several places separated by semicolons. A place without a file refers to the previous file.
 func citedPlaces(s string) []citedPlace {
 	if !strings.Contains(s, ";") {
 		return nil
@@ -272,13 +271,13 @@ func (w *writer) mark(src string) bool {
 // uploadsKey is for the context in which texts are rendered.
 type uploadsKey struct{}
 
-// WithUploads returns a context in which references to uploads become links: has says whether a thread has an upload of
-// a name, or its reader a document of a path.
+// WithUploads returns a context in which references to uploads become links: has reports whether a thread has an upload
+// with a name, or its reader a document with a path.
 func WithUploads(ctx context.Context, has func(thread, name string) bool) context.Context {
 	return context.WithValue(ctx, uploadsKey{}, has)
 }
 
-// UploadsOf is what Options.Uploaded is for a thread's texts in a context; nil where there is none.
+// UploadsOf returns Options.Uploaded for a thread's texts in a context; nil without one.
 func UploadsOf(ctx context.Context, thread string) func(name string) bool {
 	has, _ := ctx.Value(uploadsKey{}).(func(thread, name string) bool)
 	if has == nil || thread == "" {

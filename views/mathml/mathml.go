@@ -32,13 +32,12 @@ const (
 	cacheBytes = 4 << 20
 )
 
-// ErrRefused is returned for a formula that is too long, nests too deep, takes
-// too long or wants to define commands.
+// ErrRefused is returned for a formula that is too long or slow, nests too deep, or defines commands.
 var ErrRefused = errors.New("formula refused")
 
-// Render returns the MathML of a formula without its dollar signs, as display or in a line of text. It is one math
-// element in the form browsers write it. The error is ErrRefused, or says what TeX does not understand. The result
-// depends on the arguments only and is kept for the next time.
+// Render converts a formula without its dollar signs to MathML, as display or inline. The result is one math element in
+// the form browsers serialize. The error is ErrRefused, or a TeX error. Results depend only on the arguments and are
+// cached.
 func Render(tex string, display bool) (string, error) {
 	if err := check(tex); err != nil {
 		return "", err
@@ -46,7 +45,7 @@ func Render(tex string, display bool) (string, error) {
 	return theEngine.render(formula{strings.Clone(tex), display}) // kept, and tex may be a part of a long text
 }
 
-// check refuses what could take more than linear time or space.
+// check refuses formulas that could take superlinear time or space.
 func check(tex string) error {
 	if len(tex) > MaxSource {
 		return fmt.Errorf("%w: longer than %d bytes", ErrRefused, MaxSource)
@@ -87,7 +86,7 @@ func command(s string) string {
 	return s[:n]
 }
 
-// defines tells of the commands with which a short text can make itself long.
+// defines matches commands by which a short text can expand.
 func defines(name string) bool {
 	switch name {
 	case "def", "gdef", "edef", "xdef", "let", "futurelet", "global", "long", "newcommand", "renewcommand",
@@ -108,7 +107,7 @@ type result struct {
 	err  error
 }
 
-// engine is the interpreter and what it has made; formulas take turns.
+// engine is the interpreter with its cache; formulas are rendered one at a time.
 type engine struct {
 	mu    sync.Mutex
 	call  goja.Callable // nil until the first formula

@@ -24,7 +24,7 @@ func title(ctx context.Context, f views.PromptForm) string {
 	return "/" + views.Safe(f.Prompt.Name)
 }
 
-// sharedText says with whom a prompt is shared, "" for nobody.
+// sharedText names a prompt's audience, "" for none.
 func sharedText(ctx context.Context, p views.SavedPrompt) string {
 	switch {
 	case p.Everybody && p.Mine:

@@ -11,10 +11,10 @@ import (
 	"fawn/views/part"
 )
 
-// ChannelApp renders one chat app of the section, which the page asks for again while a code waits to be used.
+// ChannelApp renders one chat app of the section, which the page reloads while a code is pending.
 func ChannelApp(lang string, a views.ChannelApp) templ.Component { return i18n.In(lang, channelApp(a)) }
 
-// ChannelTest is what signing in with credentials showed.
+// ChannelTest renders the result of signing in with credentials.
 func ChannelTest(lang string, t views.ChannelTest) templ.Component {
 	return i18n.In(lang, channelTest(t))
 }
@@ -31,7 +31,7 @@ func botPages() map[string]string {
 	}
 }
 
-// slackManifest is what Slack makes a fitting app from.
+// slackManifest is the manifest of a suitable Slack app.
 const slackManifest = `{
   "display_information": {"name": "Fawn"},
   "features": {
@@ -52,7 +52,7 @@ const slackManifest = `{
   }
 }`
 
-// channelHow reports how a bot is made on its platform; "" where there is nothing to say.
+// channelHow explains how to create a bot on its platform; "" without instructions.
 func channelHow(ctx context.Context, name string) string {
 	key := "channels.how." + name
 	if s := i18n.C(ctx, key); s != key {
@@ -61,7 +61,7 @@ func channelHow(ctx context.Context, name string) string {
 	return ""
 }
 
-// channelLacks says that permissions are missing, and where they are granted.
+// channelLacks lists missing permissions, and where to grant them.
 func channelLacks(ctx context.Context, t views.ChannelTest) string {
 	text := i18n.C(ctx, "channels.lacks")
 	if key := "channels.lacks." + t.App; i18n.C(ctx, key) != key {
@@ -70,7 +70,7 @@ func channelLacks(ctx context.Context, t views.ChannelTest) string {
 	return text
 }
 
-// channelLabel is what a credential is called.
+// channelLabel returns the label of a credential.
 func channelLabel(ctx context.Context, f views.ChannelField) string {
 	key := "channels.field." + f.Name
 	if s := i18n.C(ctx, key); s != key {

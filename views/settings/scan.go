@@ -17,7 +17,7 @@ func ChannelScan(lang string, a views.ChannelApp) templ.Component {
 
 func scanBox(q views.QR) string { return "0 0 " + strconv.Itoa(q.Size) + " " + strconv.Itoa(q.Size) }
 
-// scanTrigger has scripts ask for news until somebody has to enter digits.
+// scanTrigger makes scripts poll until digits must be entered.
 func scanTrigger(s views.ChannelScan) string {
 	if s.Digits {
 		return "submit"

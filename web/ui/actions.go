@@ -63,7 +63,7 @@ func (u *UI) renamed(c echo.Context, t store.Thread, title string) (f views.Fram
 	return f, err
 }
 
-// menu handles GET /ui/threads/:id/menu: what can be done with a thread of the side bar.
+// menu handles GET /ui/threads/:id/menu: the actions for a thread of the side bar.
 func (u *UI) menu(c echo.Context, t store.Thread) error {
 	var err error
 	p := views.MenuPage{Alone: page.WantsFragment(c.Request()), Restart: u.runsCommands()}

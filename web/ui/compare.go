@@ -157,8 +157,8 @@ func (u *UI) column(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, chat.ColumnPage(p))
 }
 
-// chooseSide handles POST /ui/compare/:id: the chat goes on with one of the answers. The others stay as chats of their
-// own, or go to the trash.
+// chooseSide handles POST /ui/compare/:id: the chat continues with one of the answers. The others become separate
+// chats, or go to the trash.
 func (u *UI) chooseSide(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

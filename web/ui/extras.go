@@ -153,8 +153,7 @@ func (u *UI) besideBox(c echo.Context, id string) (shell views.Shell, fresh bool
 	return shell, fresh, err
 }
 
-// usePrompt handles POST /ui/threads/:id/prompt: the server is asked for a prompt, which becomes what stands in the
-// message box.
+// usePrompt handles POST /ui/threads/:id/prompt: it requests a prompt from the server and puts it into the message box.
 func (u *UI) usePrompt(c echo.Context, id string) error {
 	form, err := page.ReadForm(c.Request(), maxExtraForm)
 	if err != nil {
@@ -304,8 +303,7 @@ func (u *UI) insert(c echo.Context, id, text string, files []uploads.File) error
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// extraProblem returns the sentence about a prompt or a resource that could not be had; "" for what is no matter of
-// theirs.
+// extraProblem returns the message for an unavailable prompt or resource; "" for other errors.
 func (u *UI) extraProblem(c echo.Context, err error) (string, int) {
 	var refused *mcp.RefusedError
 	switch {

@@ -16,8 +16,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// rate handles POST /ui/threads/:id/feedback: what the reader thinks of an answer. A rating of 0 takes back what was
-// said.
+// rate handles POST /ui/threads/:id/feedback: the reader's rating of an answer. A rating of 0 clears it.
 func (u *UI) rate(c echo.Context, in store.Thread) error {
 	ctx, id := c.Request().Context(), in.ID
 	form, err := page.ReadForm(c.Request(), page.SmallForm)

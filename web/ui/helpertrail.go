@@ -30,7 +30,7 @@ type helperWork struct {
 	messages []*agent.Message
 }
 
-// helperTrail handles GET /ui/threads/:id/steps/:step/trail: what the helper of a call does, for the panel. Without a
+// helperTrail handles GET /ui/threads/:id/steps/:step/trail: the steps of a call's helper, for the panel. Without a
 // script it is the page of the call.
 func (u *UI) helperTrail(c echo.Context, t store.Thread) error {
 	name := page.Param(c, "step")
@@ -66,7 +66,7 @@ func (u *UI) trailOf(c echo.Context, thread string, step views.Step,
 		return nil, err
 	}
 	var asked struct{ Description, Prompt string }
-	if err := json.Unmarshal(step.Args, &asked); err != nil { // models write what they like
+	if err := json.Unmarshal(step.Args, &asked); err != nil { // models may send anything
 		asked.Description = step.Tool
 	}
 	out := &views.HelperTrail{Thread: thread, Step: step.ID,

@@ -19,7 +19,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// contentOf converts a filled-in form to the types that the server wants. What was left empty is left out.
+// contentOf converts a form's values to the types the server expects. Empty fields are omitted.
 func contentOf(fields []ask.Field, form url.Values) map[string]any {
 	out := map[string]any{}
 	for i, f := range fields {
@@ -90,7 +90,7 @@ func misfit(c echo.Context, fields []ask.Field, err error) string {
 	return page.Say(c, "mcp.asks.problem.all")
 }
 
-// answerForm handles POST /ui/threads/:id/mcp: what a person says to an MCP server.
+// answerForm handles POST /ui/threads/:id/mcp: a person's answer to an MCP server.
 func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

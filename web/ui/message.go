@@ -60,7 +60,7 @@ func (u *UI) branch(c echo.Context, t store.Thread) error {
 	return page.Frame(c, views.Frame{Location: where}, where)
 }
 
-// branchTitle reports which chat a branch goes on from. One of a branch says so once; without a title there is none.
+// branchTitle names the chat that a branch continues, only once for nested branches; without a title it is empty.
 func branchTitle(c echo.Context, title string) string {
 	begin, end, _ := strings.Cut(page.Say(c, "thread.branchof"), "%s")
 	bare := strings.TrimSuffix(strings.TrimPrefix(views.Unmarked(title), begin), end)

@@ -72,7 +72,7 @@ func (u *UI) waitingRun(thread, run string) (store.Run, error) {
 	return store.Run{}, errUnqueued
 }
 
-// sendNow handles POST /ui/threads/:id/queue/:run/send: what is at work is stopped, and the message is next.
+// sendNow handles POST /ui/threads/:id/queue/:run/send: it stops the active run and makes the message next.
 func (u *UI) sendNow(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, _ url.Values) error {
 		err := u.Runs.Release(id, page.Param(c, "run"))

@@ -16,8 +16,7 @@ import (
 	promptpages "fawn/web/ui/prompts"
 )
 
-// savedPrompts are those that the reader can use, for lists. Of several with a name the one stays that the name stands
-// for.
+// savedPrompts returns the reader's usable prompts for lists. Of several with one name it keeps the effective one.
 func (u *UI) savedPrompts(ctx context.Context) (list []views.SavedPrompt, err error) {
 	all, err := u.prompts.Prompts.List(ctx, promptpages.Reader(ctx), false)
 	own := map[string]bool{}
@@ -34,8 +33,8 @@ func (u *UI) savedPrompts(ctx context.Context) (list []views.SavedPrompt, err er
 	return list, err
 }
 
-// promptNamed returns the address of the form of the kept prompt whose name is the whole message; "" for any other
-// message. Skills come first.
+// promptNamed returns the form of the saved prompt named by the whole message; "" for other messages. Skills take
+// precedence.
 func (u *UI) promptNamed(ctx context.Context, thread, text string) string {
 	name, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !ok || name == "" || strings.ContainsAny(name, " \n\t:") {

@@ -120,8 +120,7 @@ func (u *UI) send(c echo.Context, t store.Thread) error {
 	return page.SendFrame(c, http.StatusOK, f)
 }
 
-// refuse says on the thread's page why an action cannot be done, with its text kept, or to
-// its script.
+// refuse shows on the thread's page why an action failed, keeping its text, or reports it to its script.
 func (u *UI) refuse(c echo.Context, err error, text string) error {
 	problem, status := u.refusal(c, err)
 	switch {
@@ -237,8 +236,8 @@ func (u *UI) stop(c echo.Context, t store.Thread) error {
 	return u.keepDraft(c, id, page.PlainText(form.Get("text")))
 }
 
-// stopHelper handles POST /ui/threads/:id/steps/:step/stop: it ends the helper of one call, and the run goes on. One
-// that has ended meanwhile is as good.
+// stopHelper handles POST /ui/threads/:id/steps/:step/stop: it ends the helper of one call, and the run continues. An
+// already ended helper is no error.
 func (u *UI) stopHelper(c echo.Context, t store.Thread) error {
 	form, err := page.ReadForm(c.Request(), u.Config.Current().File.Server.MaxBodyBytes)
 	if err != nil {

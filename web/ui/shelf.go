@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxTags is how many tags a chat may have, maxTag bounds one in bytes.
+	// maxTags limits the tags of a chat, maxTag the size of one in bytes.
 	maxTags = 20
 	maxTag  = 120
 )

@@ -72,7 +72,7 @@ func (u *UI) slashSkills(ctx context.Context) (list []views.Partner) {
 	return list
 }
 
-// mentions returns the agents that a message can be handed to.
+// mentions returns the agents that a message can be addressed to.
 func (u *UI) mentions(ctx context.Context) (list []views.Partner) {
 	may := u.Rights(ctx)
 	for _, e := range u.ownAgents(ctx) {

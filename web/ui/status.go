@@ -19,7 +19,7 @@ type news struct {
 	State   views.ThreadState `json:"state"`
 	Title   string            `json:"title"`
 	Later   int               `json:"later"`            // runs that wait for their time
-	Notice  *notice           `json:"notice,omitempty"` // what the reader wants to be told
+	Notice  *notice           `json:"notice,omitempty"` // the notification wanted by the reader
 }
 
 // notice is a notification in the reader's language.
@@ -59,8 +59,8 @@ func (u *UI) status(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, n)
 }
 
-// seen handles POST /ui/threads/:id/seen: the page says that it was on screen when the run ended. That a stream was
-// written to its end says less: a tab may have been hidden just before.
+// seen handles POST /ui/threads/:id/seen: the page reports that it was visible when the run ended. A stream read to its
+// end is no proof: the tab may have been hidden just before.
 func (u *UI) seen(c echo.Context, t store.Thread) error {
 	u.See(c.Request().Context(), t.ID)
 	return c.NoContent(http.StatusNoContent)
@@ -79,7 +79,7 @@ func newsOf(s views.ThreadState) string {
 	return ""
 }
 
-// notifyOffer handles GET /ui/notifications: the offer of notifications, for the script of a page whose run took long.
+// notifyOffer handles GET /ui/notifications: the offer of notifications, for a page's script after a long run.
 func (u *UI) notifyOffer(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, settings.NotifyOffer()))
 }

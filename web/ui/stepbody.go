@@ -16,7 +16,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// maxStepBody is how much of an output the details of a step show, in bytes.
+// maxStepBody limits the output in a step's details, in bytes.
 const maxStepBody = 256 << 10
 
 // step handles GET /ui/threads/:id/steps/:step: everything about one tool call; ?raw=1 is its whole output as text.

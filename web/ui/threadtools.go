@@ -78,7 +78,7 @@ func (u *UI) toolServers(ctx context.Context, thread string) ([]views.ToolServer
 	return out, nil
 }
 
-// switchTools handles POST /ui/threads/:id/tools. What the form does not show stays as it is.
+// switchTools handles POST /ui/threads/:id/tools. Tools missing from the form are unchanged.
 func (u *UI) switchTools(c echo.Context, id string) error {
 	if u.MCP == nil || u.Switches == nil {
 		return store.ErrNotFound

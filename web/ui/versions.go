@@ -20,8 +20,8 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// version handles POST /ui/threads/:id/version: the thread goes on from another telling of one of its turns, as far as
-// that had come.
+// version handles POST /ui/threads/:id/version: the thread continues from another version of one of its turns, up to
+// that version's end.
 func (u *UI) version(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		tip, err := u.DB.Tip(ctx, id, form.Get("checkpoint"))
@@ -44,7 +44,7 @@ func (u *UI) regenerate(c echo.Context, t store.Thread) error {
 	})
 }
 
-// edit handles POST /ui/threads/:id/edit: a message is sent again in other words, and what came after it is put aside.
+// edit handles POST /ui/threads/:id/edit: it sends a message again with other words, and puts later messages aside.
 func (u *UI) edit(c echo.Context, t store.Thread) error {
 	return u.act(c, t, func(ctx context.Context, id string, form url.Values) error {
 		text := page.PlainText(form.Get("text"))
@@ -91,7 +91,7 @@ func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[
 	if err := change(m); err != nil {
 		return err
 	}
-	// An id of its own keeps the runs of both tellings apart.
+	// A new id distinguishes the runs of both versions.
 	if m["id"], err = agent.Encode(uuid.Must(uuid.NewV7()).String()); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ type speech struct {
 	sound []byte
 }
 
-// maxSpeeches is how many answers are kept, of at most a few MB each.
+// maxSpeeches limits the cached answers, of at most a few MB each.
 const maxSpeeches = 8
 
 // slot waits for a place to work at, which done gives back.
@@ -147,7 +147,7 @@ func (s *speeches) read(ctx context.Context, key, text string,
 	return sound, nil
 }
 
-// unspoken answers for a model that failed: the page says so, the log why.
+// unspoken responds after a model's failure: the page reports it, the log has the reason.
 func (u *UI) unspoken(c echo.Context, err error) error {
 	var failed *llmerr.Error
 	if !errors.As(err, &failed) {

@@ -166,7 +166,7 @@ func (h *Handlers) changeGroup(c echo.Context) error {
 	return store.ErrNotFound
 }
 
-// putGroup stores the group of a form, or shows the form again with what is wrong.
+// putGroup stores the group of a form, or shows the form again with the error.
 func (h *Handlers) putGroup(c echo.Context, form url.Values, id string, fresh bool) error {
 	ctx := c.Request().Context()
 	g, err := groupFrom(form, id)

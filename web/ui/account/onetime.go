@@ -23,7 +23,7 @@ func showLink(c echo.Context, status int, p views.LinkPage) error {
 	return err
 }
 
-// linkPage is what a link is for. Its error is only of the store.
+// linkPage returns the page for a link's purpose. Its error is only of the store.
 func (h *Handlers) linkPage(c echo.Context, token string, reset bool) (views.LinkPage, error) {
 	ctx := c.Request().Context()
 	p := views.LinkPage{Token: token, Reset: reset}
@@ -115,8 +115,7 @@ func (h *Handlers) useLink(reset bool) echo.HandlerFunc {
 	})
 }
 
-// accountText reports what is wrong with what somebody wrote about an account, or returns an error that is another
-// matter.
+// accountText returns the message for invalid account data, or passes on other errors.
 func accountText(c echo.Context, err error) (string, error) {
 	for _, one := range []struct {
 		err error

@@ -22,13 +22,13 @@ import (
 	"fawn/web/ui/page"
 )
 
-// appName is what authenticator apps and passkeys call this server.
+// appName is this server's name in authenticator apps and passkeys.
 const appName = "Fawn"
 
 // secure reports whether the browser's connection is encrypted.
 func secure(r *http.Request) bool { return strings.HasPrefix(httpx.Origin(r), "https://") }
 
-// withAccounts returns the handler of a page that only is where people sign in.
+// withAccounts wraps the handler of a page that exists only with accounts.
 func (h *Handlers) withAccounts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !h.Guarded() {
@@ -46,7 +46,7 @@ func (h *Handlers) factors() factor.Factors { return factor.Factors{DB: h.DB, Se
 // clientIP returns where a request comes from.
 func (h *Handlers) clientIP(c echo.Context) string { return h.Accounts.Visit(c.Request(), false).IP }
 
-// afterwards returns the page that somebody wanted before signing in.
+// afterwards returns the page requested before signing in.
 func afterwards(next string) string {
 	next = page.LocalPath(next, views.NewChatURL)
 	for _, loop := range []string{views.LoginURL, views.LogoutURL, views.SetupURL, views.ResetURL, "/ui/"} {
@@ -92,7 +92,7 @@ func (h *Handlers) showSignIn(c echo.Context, status int, p views.SignIn) error 
 	return page.HTML(c, status, viewaccount.SignIn(p))
 }
 
-// pendingSignIn is somebody whose password was right and who still owes a code.
+// pendingSignIn is a sign-in with a correct password and a pending code.
 type pendingSignIn struct {
 	User string `json:"u"`
 	Next string `json:"n"`
@@ -127,7 +127,7 @@ func (h *Handlers) login(c echo.Context) error {
 	return h.enter(c, user, p.Keep, p.Next)
 }
 
-// enter signs somebody in and leads on.
+// enter signs a person in and redirects.
 func (h *Handlers) enter(c echo.Context, user store.User, keep bool, next string) error {
 	if err := h.Accounts.SignIn(c, user, keep); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (h *Handlers) enter(c echo.Context, user store.User, keep bool, next string
 	return c.Redirect(http.StatusSeeOther, afterwards(next))
 }
 
-// refuseLogin shows the page again with why nobody was let in.
+// refuseLogin shows the page again with the reason.
 func (h *Handlers) refuseLogin(c echo.Context, p views.SignIn, err error) error {
 	status, text, err := signInProblem(c, err)
 	if err != nil {
@@ -145,7 +145,7 @@ func (h *Handlers) refuseLogin(c echo.Context, p views.SignIn, err error) error 
 	return h.showSignIn(c, status, p)
 }
 
-// signInProblem explains why somebody was not let in, or returns an error that is another matter.
+// signInProblem returns the reason of a refused sign-in, or passes on other errors.
 func signInProblem(c echo.Context, err error) (status int, text string, other error) {
 	var locked *account.ErrLocked
 	switch {

@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// The steps of passkeys, and the bytes of what a browser answers.
+// The steps of passkeys, and the size limit of a browser's response.
 const (
 	stepKey       = "passkey"
 	stepNewKey    = "newpasskey"
@@ -28,7 +28,7 @@ const (
 // pendingKey is a passkey that is being made or used.
 type pendingKey struct {
 	Ceremony passkey.Ceremony `json:"c"`
-	User     string           `json:"u,omitempty"` // who makes it
+	User     string           `json:"u,omitempty"` // its creator
 }
 
 // keyProblem answers the script with why a passkey did not work.
@@ -71,7 +71,7 @@ func (h *Handlers) keyOptions(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, options)
 }
 
-// keySignIn handles POST of the second half. A passkey checks who holds it, so no code is asked for.
+// keySignIn handles POST of the second half. A passkey verifies its user, so no code is required.
 func (h *Handlers) keySignIn(c echo.Context) error {
 	ctx := c.Request().Context()
 	body, err := httpx.Body(c.Request(), httpx.Limit{Bytes: maxKeyAnswer, Key: "server.max_body_bytes"})

@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// stepSSO is what a browser keeps while somebody is at another service.
+// stepSSO is the data kept by a browser during a sign-in at another service.
 const stepSSO = "sso"
 
 func oauthURL(name string, q url.Values) string {
@@ -75,8 +75,8 @@ func (h *Handlers) service(name string) (p sso.Provider, set config.OIDCProvider
 		Domains: set.AllowedEmailDomains}, set, label, true
 }
 
-// oauth handles GET /api/v1/auth/oauth/:provider: off to the service. With link, what comes of it is added to the
-// account that is signed in.
+// oauth handles GET /api/v1/auth/oauth/:provider: it redirects to the service. With link, the result is linked to the
+// signed-in account.
 func (h *Handlers) oauth(c echo.Context) error {
 	name := page.Param(c, "provider")
 	p, set, label, ok := h.service(name)
@@ -115,7 +115,7 @@ func (h *Handlers) callbackURL(c echo.Context, name string, set config.OIDCProvi
 	return root + "/api/v1/auth/callback/" + url.PathEscape(name)
 }
 
-// errClosed means that nobody has this address, and no account is made for it.
+// errClosed means that no account has this address, and none may be created for it.
 var errClosed = errors.New("there is no account for this address")
 
 // oauthCallback handles GET /api/v1/auth/callback/:provider.
@@ -171,8 +171,8 @@ func (h *Handlers) refuseSSO(c echo.Context, label, email string, err error) err
 	return h.showSignIn(c, status, p)
 }
 
-// ofIdentity returns the account of a person: the one that was linked, or, if the configuration says so, a new one. An
-// account with the same address that somebody can sign in to is not taken over: only who does may link it.
+// ofIdentity returns an identity's account: the linked one or, if configured, a new one. An existing usable account
+// with the same address isn't taken over: only its user may link it.
 func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.OIDCProvider) (store.User, error) {
 	known, err := h.DB.Identity(ctx, id.Issuer, id.Subject)
 	if err == nil {
@@ -203,8 +203,8 @@ func (h *Handlers) ofIdentity(ctx context.Context, id sso.Identity, set config.O
 		Email: id.Email})
 }
 
-// claimed reports whether somebody can sign in to an account already. Whether another service says the truth about its
-// address is for them to believe.
+// claimed reports whether an account can already be signed in to. Its user decides whether to trust another service's
+// claim of its address.
 func (h *Handlers) claimed(ctx context.Context, user store.User) (bool, error) {
 	if user.Password != "" {
 		return true, nil

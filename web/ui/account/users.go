@@ -47,7 +47,7 @@ func (h *Handlers) Users(c echo.Context) (views.Users, error) {
 	return out, nil
 }
 
-// showUsers answers with the section after edit has changed what it shows.
+// showUsers responds with the section after edit changed its data.
 func (h *Handlers) showUsers(c echo.Context, status int, edit func(*views.Users)) error {
 	p, err := h.Settings(c, "users")
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *Handlers) invite(c echo.Context) error {
 	return h.usersProblem(c, err, func(v *views.Users) { v.Email = email })
 }
 
-// linkTo returns a one-time link as it can be sent to somebody.
+// linkTo returns a one-time link to be sent to a person.
 func linkTo(c echo.Context, path, token string) string {
 	return httpx.Root(c.Request()) + path + "?token=" + url.QueryEscape(token)
 }

@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxAssistants is how many assistants the page of agents lists.
+// maxAssistants limits the assistants listed on the page of agents.
 const maxAssistants = 50
 
 // agents handles GET /workspace/agents.
@@ -62,7 +62,7 @@ func (h *Handlers) agents(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, agents.Gallery(p))
 }
 
-// modelName is what people call a model of the configuration.
+// modelName returns the display name of a configured model.
 func (h *Handlers) modelName(name string) string {
 	if m, ok := h.Config.Current().Model(name); ok {
 		return cmp.Or(m.DisplayName, m.Name)
@@ -104,10 +104,10 @@ func (h *Handlers) agent(c echo.Context) error {
 	return h.agentPage(c, http.StatusOK, name, nil, nil)
 }
 
-// agentFiles is what somebody wrote into the files of an agent by hand, and what is wrong with it.
+// agentFiles holds an agent's manually edited files, with their errors.
 type agentFiles struct{ config, soul, problem string }
 
-// agentPage shows an agent with what its forms hold; nil takes what is stored.
+// agentPage shows an agent with its forms' values; nil uses the stored ones.
 func (h *Handlers) agentPage(c echo.Context, status int, name string, form *views.AgentForm, files *agentFiles) error {
 	owner := principal.Owner(c.Request().Context())
 	shell, err := h.Shell(c, views.NavAgents, "")

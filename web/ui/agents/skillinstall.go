@@ -39,7 +39,7 @@ func (h *Handlers) dropArchive(archive *fetch.Archive) {
 	}
 }
 
-// undecided are archives that somebody has been asked about.
+// undecided holds archives pending a person's decision.
 func (h *Handlers) undecided() fetch.Waiting {
 	return fetch.Waiting(filepath.Join(h.Dirs.Root, "skills-waiting"))
 }
@@ -121,7 +121,7 @@ func (h *Handlers) proposeOrAsk(c echo.Context, archive *fetch.Archive, from str
 		Back: views.SkillsURL, Sum: archive.Sum}, p, nil)
 }
 
-// installWaiting handles POST /ui/skills/waiting/:sum: the answer to what proposeOrAsk has asked.
+// installWaiting handles POST /ui/skills/waiting/:sum: the answer to proposeOrAsk.
 func (h *Handlers) installWaiting(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -144,8 +144,8 @@ func (h *Handlers) installWaiting(c echo.Context) error {
 
 var errNotWaiting = errors.New("the archive does not wait any more")
 
-// propose looks at an archive, and installs its skill if nothing in it can be run and the check has
-// found nothing, or if somebody has consented to this very file.
+// propose inspects an archive and installs its skill if it has no executables and no findings, or if the person
+// approved this exact file.
 func (h *Handlers) propose(archive *fetch.Archive, consent string) (p skills.Proposal, done bool, err error) {
 	scan := h.skillEdit().Scan
 	p, err = h.Skills.Inspect(archive, archive.Size, scan)
@@ -156,7 +156,7 @@ func (h *Handlers) propose(archive *fetch.Archive, consent string) (p skills.Pro
 	return p, err == nil, err
 }
 
-// askForSkill returns the page that asks whether a skill is to be installed, or says why it cannot be.
+// askForSkill returns the page that asks whether to install a skill, or explains why it can't be.
 func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p skills.Proposal,
 	failed error) (err error) {
 	view.Skill, view.Facts, view.Runs, view.Findings = skillInfo(p.Skill), skillFacts(p.Skill), p.Runs,
@@ -175,8 +175,8 @@ func (h *Handlers) askForSkill(c echo.Context, view views.SkillInstallPage, p sk
 	return page.HTML(c, status, agents.InstallSkill(view))
 }
 
-// installFile handles POST /ui/threads/:id/skill/*: the skill in a file of a chat. One with nothing to run and nothing
-// found in it is installed at once; else a page asks, and its answer holds for that very file only.
+// installFile handles POST /ui/threads/:id/skill/*: the skill in a chat's file. Without executables and findings it is
+// installed at once; otherwise a page asks, and its answer is valid for this exact file only.
 func (h *Handlers) installFile(c echo.Context, t store.Thread) error {
 	if h.Skills == nil {
 		return store.ErrNotFound
@@ -211,7 +211,7 @@ func (h *Handlers) installFile(c echo.Context, t store.Thread) error {
 	return h.askForSkill(c, view, p, err)
 }
 
-// takeFile copies a file of a chat; one that is too large is cut off where it is refused anyway.
+// takeFile copies a file of a chat; an oversized one is truncated beyond the limit that refuses it.
 func (h *Handlers) takeFile(archive *fetch.Archive, thread, clean string) error {
 	dir, err := h.Dirs.Open(thread)
 	if err != nil {

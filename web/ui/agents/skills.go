@@ -104,7 +104,7 @@ func (h *Handlers) skill(c echo.Context) error {
 	return h.skillPage(c, http.StatusOK, nil, nil)
 }
 
-// skillPage shows a skill with the text that its form holds; nil takes what is stored.
+// skillPage shows a skill with its form's text; nil uses the stored one.
 func (h *Handlers) skillPage(c echo.Context, status int, text *string, failed error) error {
 	name := page.Param(c, "name")
 	s, err := h.Skills.Get(name)
@@ -149,7 +149,7 @@ func (h *Handlers) skillPage(c echo.Context, status int, text *string, failed er
 	return page.HTML(c, status, agents.Skill(p))
 }
 
-// skillAction returns a name of the catalogue; what others have written there counts as an edit.
+// skillAction returns a catalogue key; actions of other programs count as edits.
 func skillAction(action string) string {
 	switch action {
 	case "create", "delete", "rollback":
@@ -204,7 +204,7 @@ func (h *Handlers) switchSkill(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SkillsURL)
 }
 
-// skillEdit is who changes skills on the pages.
+// skillEdit identifies changes made on the pages.
 func (h *Handlers) skillEdit() skills.Edit {
 	return skills.Edit{Author: "human", Scan: h.Config.Current().File.SkillScan.Enabled}
 }
@@ -235,7 +235,7 @@ func (h *Handlers) rollbackSkill(c echo.Context) error {
 	return h.skillChanged(c, name, nil, err)
 }
 
-// skillChanged goes back to the page of a skill, or says what is wrong.
+// skillChanged redirects to a skill's page, or shows the error.
 func (h *Handlers) skillChanged(c echo.Context, name string, text *string, err error) error {
 	switch {
 	case err == nil:

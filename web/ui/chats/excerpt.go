@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	excerptBefore = 40  // characters in front of what was found
+	excerptBefore = 40  // characters before a match
 	excerptLength = 160 // characters in all
 )
 
@@ -28,7 +28,7 @@ func Excerpt(body []byte, words []string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if m.Type == agent.TypeAI { // the words alone, unless the marks are what was looked for
+	if m.Type == agent.TypeAI { // the plain text, unless the query contains marks
 		if bare := markdown.Plain(text, len(text)); bare != "" {
 			if at, ok := placeOf(bare, words); ok {
 				text, place = bare, at

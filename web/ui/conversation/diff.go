@@ -205,7 +205,7 @@ func (d *screen) whole(was, t *views.Turn) error {
 func (d *screen) steps(turn string, was, now []views.Step) error {
 	old, fresh := chat.Nodes(was), chat.Nodes(now)
 	same := sameNodes(old, fresh)
-	// First out with what is gone: a step that joined a group comes back inside it.
+	// Remove vanished steps first: a step that joined a group returns inside it.
 	for _, n := range old[same:] {
 		if indexNode(fresh[same:], n.ID()) < 0 {
 			d.frame.Do(views.SwapRemove, n.ID(), "")

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	pageTurns = 30 // turns that are read at once
-	pageLead  = 20 // of those around a message, how many come before it
+	pageTurns = 30 // turns read at a time
+	pageLead  = 20 // turns before a given message
 )
 
-// Extent says which stored turns of a conversation are read. The zero value is the newest.
+// Extent selects the stored turns of a conversation to read. The zero value selects the newest.
 type Extent struct {
-	At string // a message: besides the newest turns, those around it
+	At string // a message: also read the turns around it
 
 	before string // a turn: in place of the newest turns, some before it
 	after  string // with before: only turns after this one

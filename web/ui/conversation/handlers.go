@@ -17,7 +17,7 @@ import (
 // Deps are the parts that only conversations need. All may be nil.
 type Deps struct {
 	Window   func(name, provider string) int // tokens a model reads; nil = as configured
-	MCP      *mcp.Pool                       // whose servers may ask something
+	MCP      *mcp.Pool                       // whose servers may ask questions
 	Suggests bool                            // follow-ups can be made
 	Draining context.Context                 // over when live streams should end; nil never is
 }
@@ -26,7 +26,7 @@ type Deps struct {
 type Handlers struct {
 	*page.Site
 	Deps
-	Tick       time.Duration // how often a page gets what is new
+	Tick       time.Duration // interval of updates
 	FeedMemory int           // bytes that are kept of a thread for pages that read slowly
 
 	streams httpx.Limiter

@@ -43,7 +43,7 @@ func (v *View) Scene(touched bool) Scene {
 	s.Row = page.RowOf(v.Thread)
 	s.Row.Title = s.Title
 	paused := s.Running && slices.ContainsFunc(v.asks, func(q views.NetworkQuestion) bool { return q.Waiting })
-	switch { // what is on screen is no news
+	switch { // the visible state needs no notification
 	case s.Running && !paused:
 		s.Row.State = views.ThreadRunning
 	case paused, v.asking || len(v.asks) > 0:
@@ -76,8 +76,8 @@ func (v *View) Scene(touched bool) Scene {
 // Browses reports whether the agent used a browser in a turn that is shown.
 func (s Scene) Browses() bool { return s.browser }
 
-// foldAfter is how many bytes of an answer under way fold the steps before it, as the script of a page that
-// is there does (live.js). What is said so far may yet turn out to be a step.
+// foldAfter is the length of a streaming answer in bytes after which its steps are folded, as in the page's script
+// (live.js). A shorter text may still become a step.
 const foldAfter = 240
 
 func busy(s views.TurnState) bool { return s == views.TurnRunning || s == views.TurnQueued }

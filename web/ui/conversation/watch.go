@@ -16,7 +16,7 @@ func (d *screen) put(how views.How, target string, c templ.Component) error {
 	return d.frame.Put(d.ctx, how, target, c)
 }
 
-// watch gives each growing text of a turn that was just rendered a differ of its own.
+// watch creates a differ for each growing text of a newly rendered turn.
 func (d *screen) watch(t *views.Turn) {
 	for i := range t.Trail.Steps {
 		d.watchStep(&t.Trail.Steps[i])

@@ -7,7 +7,7 @@ import (
 	"fawn/web/ui/conversation"
 )
 
-// Handlers are those of the files. Make them with New.
+// Handlers serve the exports. Create them with New.
 type Handlers struct {
 	*conversation.Handlers
 	Memory *memory.Service  // nil has none

@@ -21,7 +21,7 @@ const (
 	maxRunLines  = 4000
 )
 
-// changes handles GET /ui/threads/:id/changes/:run: what a run did to files, for the panel.
+// changes handles GET /ui/threads/:id/changes/:run: a run's file changes, for the panel.
 func (h *Handlers) changes(c echo.Context, t store.Thread) error {
 	if !page.WantsFragment(c.Request()) {
 		return c.Redirect(http.StatusSeeOther, views.ChangesURL(t.ID, page.Param(c, "run")))

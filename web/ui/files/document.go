@@ -20,7 +20,7 @@ import (
 // maxConverted is as much of a converted text as is looked through.
 const maxConverted = 16 << 20
 
-// document gives the view of a document the text that was made of it, or says why there is none.
+// document adds a document's converted text to its view, or the reason for its absence.
 func (h *Handlers) document(ctx context.Context, view *views.FileView) error {
 	clean := "/" + view.Path
 	if view.Missing {

@@ -91,11 +91,11 @@ func (h *Handlers) PanelOf(c echo.Context, v *conversation.View, file string) (v
 		err = h.document(page.Localized(c), view)
 	}
 	if err == nil && strings.HasPrefix(view.At, "line-") && !c.QueryParams().Has("tab") {
-		p.Code = view.Kind.Textual() // lines are those of the source
+		p.Code = view.Kind.Textual() // lines refer to the source
 	}
 	p.File, p.Words = view, c.QueryParam("tab") == "text"
 	if view != nil {
-		view.Editable = editable(view) // while a run is under way, too: what it changes meanwhile is told when saving
+		view.Editable = editable(view) // during a run, too: saving detects its changes
 		if c.QueryParam("edit") != "" && view.Editable {
 			view.Editing, view.Sum = true, files.Sum([]byte(view.Text))
 		}
@@ -181,8 +181,8 @@ func wholeRunes(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// Policies of files that are shown inline. What a browser would run is locked into a
-// sandbox without an origin; pictures, sound, video and PDF only lose what they do not need.
+// Policies of inline files. Content that browsers execute is isolated in a sandbox without an origin; images, sound,
+// video and PDF only lose unneeded rights.
 const (
 	activePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; " +
 		"style-src 'unsafe-inline'; " +

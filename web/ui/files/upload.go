@@ -70,7 +70,7 @@ func (h *Handlers) Store(ctx context.Context, thread string, form *multipart.Rea
 	return result, err
 }
 
-// uploaded is the answer to the script: the chips that take the place of its own.
+// uploaded is the response to the script: the chips that replace its placeholders.
 type uploaded struct {
 	Chip  string `json:"chip,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -146,13 +146,13 @@ func UploadProblem(c echo.Context, err error) string {
 	return page.Say(c, "live.senderror")
 }
 
-// reading is what a chip says of a document.
+// reading is a chip's text about a document.
 type reading struct {
 	Text    string `json:"text"`
 	Pending bool   `json:"pending"`
 }
 
-// documents handles GET /ui/threads/:id/uploads: what there is to say of the thread's documents, by name.
+// documents handles GET /ui/threads/:id/uploads: the state of the thread's documents, by name.
 func (h *Handlers) documents(c echo.Context, id string) error {
 	said := map[string]reading{}
 	tree, err := h.Dirs.Open(id)
@@ -195,7 +195,7 @@ func (h *Handlers) readAs(c echo.Context, id string) error {
 	return c.Redirect(http.StatusSeeOther, views.PanelPageURL(id, page.TrimSlash(uploads.Folder+"/"+name)))
 }
 
-// readPatience is how long the answer waits for a text that is read again.
+// readPatience limits the response's wait for a repeated conversion.
 const readPatience = 3 * time.Second
 
 // removeUpload handles POST /ui/threads/:id/uploads/:name/delete.

@@ -96,7 +96,7 @@ func (h *Handlers) compare(c echo.Context, thread, clean string, v changes.Versi
 
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
-// former handles GET /ui/threads/:id/version/*: an earlier version of a file, to be saved.
+// former handles GET /ui/threads/:id/version/*: it downloads an earlier version of a file.
 func (h *Handlers) former(c echo.Context, t store.Thread) error {
 	clean, err := files.Clean("/" + page.TrimSlash(page.Param(c, "*")))
 	if err != nil {
@@ -147,7 +147,7 @@ func (h *Handlers) restore(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, where)
 }
 
-// noteEdit adds what somebody has saved to the versions of a file.
+// noteEdit adds a person's edit to the versions of a file.
 func (h *Handlers) noteEdit(c echo.Context, thread string) {
 	if err := changes.New(h.Dirs).Note(c.Request().Context(), thread, changes.By{Tool: changes.ByPerson}); err != nil {
 		h.Log.Warn("couldn't note a version of an edited file", "thread", thread, "err", err)

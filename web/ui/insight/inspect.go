@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// inspectPage handles GET /workspace/chats/:id/runs/:run: what each call of a run took.
+// inspectPage handles GET /workspace/chats/:id/runs/:run: the calls of a run.
 func (h *Handlers) inspectPage(c echo.Context, t store.Thread) error {
 	ctx, id := c.Request().Context(), page.Param(c, "run")
 	run, err := h.DB.Run(ctx, id)

@@ -30,9 +30,8 @@ func IsMissing(err error) bool {
 // InLang renders a component in a language.
 func InLang(lang string, c templ.Component) templ.Component { return i18n.In(lang, c) }
 
-// ErrorHandler answers browsers on pages and their actions with an error page, a toast or a
-// frame, whichever was asked for, and leaves everything else to next. Statuses are those
-// of httpx.StatusOf.
+// ErrorHandler responds to browsers' requests for pages and actions with an error page, a toast or a frame, as
+// requested, and passes everything else to next. Statuses are those of httpx.StatusOf.
 func (s *Site) ErrorHandler(next echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		if !ours(c.Request()) || c.Response().Committed {
@@ -51,7 +50,7 @@ func ours(r *http.Request) bool {
 	if p == "/" || strings.HasPrefix(p, "/workspace") || strings.HasPrefix(p, "/ui") {
 		return WantsFragment(r) || WantsPage(r) || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 	}
-	// A person who mistypes an address gets a page, also outside of these.
+	// Mistyped addresses get a page, also outside of these.
 	return r.Method == http.MethodGet && WantsPage(r) && !strings.HasPrefix(p, "/api/") &&
 		!strings.HasPrefix(p, "/threads") &&
 		!strings.HasPrefix(p, "/runs") && !strings.HasPrefix(p, "/assistants")
@@ -66,7 +65,7 @@ func (s *Site) answerError(c echo.Context, err error) error {
 	if status == http.StatusUnauthorized && s.Guarded() && !principal.Of(r.Context()).Known() {
 		return toSignIn(c)
 	}
-	if errors.Is(err, files.ErrThread) { // on a page an impossible id is one that is not there
+	if errors.Is(err, files.ErrThread) { // on a page an invalid id is a missing one
 		status, detail = http.StatusNotFound, nil
 	}
 	text, id, level := "", uuid.NewString(), slog.LevelDebug
@@ -134,7 +133,8 @@ func ErrorKey(status int) string {
 	return "error.500"
 }
 
-// toSignIn answers requests without a session: pages lead to /login, and background requests tell the page to go there.
+// toSignIn responds to requests without a session: pages redirect to /login, and background requests tell the page to
+// do so.
 func toSignIn(c echo.Context) error {
 	r := c.Request()
 	where := views.LoginURL

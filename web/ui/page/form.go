@@ -104,7 +104,7 @@ func (s *splitter) file(part *multipart.Part) error {
 		s.pipe, s.out, s.done = w, multipart.NewWriter(w), make(chan error, 1)
 		go func(fields url.Values, files *multipart.Reader) {
 			err := s.save(fields, files)
-			if err == nil { // what is behind the end of the form
+			if err == nil { // data after the end of the form
 				_, err = io.Copy(io.Discard, r)
 			}
 			r.CloseWithError(errSaved)
@@ -116,12 +116,12 @@ func (s *splitter) file(part *multipart.Part) error {
 		_, err = io.Copy(w, part)
 	}
 	if errors.Is(err, errSaved) {
-		return err // finish tells why
+		return err // finish returns the reason
 	}
 	return FormError(err)
 }
 
-// errSaved means that nobody reads the files any more.
+// errSaved means that the files are no longer read.
 var errSaved = errors.New("the files are not read any more")
 
 // finish ends the second form, waits for its reader and returns why the whole failed.

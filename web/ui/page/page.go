@@ -23,7 +23,7 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-sr
 	"img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// sidebarRows is how many chats the side bar lists.
+// sidebarRows limits the chats in the side bar.
 const sidebarRows = 30
 
 // HTML answers with a page or fragment. It is rendered whole before the first byte goes
@@ -51,7 +51,7 @@ func Private(h http.Header) {
 	h.Set("Cache-Control", "private, no-store")
 }
 
-// Scripted reports whether the page's own script asks, which wants a frame in place of a page.
+// Scripted reports whether the page's script made the request, which expects a frame instead of a page.
 func Scripted(r *http.Request) bool { return r.Header.Get("X-Fawn") != "" }
 
 // WantsFragment reports whether a part of a page is wanted.
@@ -178,7 +178,7 @@ func StrangerShell(c echo.Context) views.Shell {
 	return views.Shell{Lang: p.Lang, Theme: p.Theme, Size: p.Size, NoKeys: p.Keys == "off", Now: time.Now()}
 }
 
-// Who returns the account of a request for the frame of a page; nil without one.
+// Who returns the account of a page's request; nil without one.
 func (s *Site) Who(c echo.Context) *views.Who {
 	p := principal.Of(c.Request().Context())
 	if !s.Guarded() || !p.Known() {

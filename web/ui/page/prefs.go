@@ -16,7 +16,7 @@ import (
 // prefsCookie holds the reader's choices as a query string.
 const prefsCookie = "fawn_prefs"
 
-// prefsAge is how long a browser keeps them, in seconds.
+// prefsAge is the lifetime of the preferences' cookie, in seconds.
 const prefsAge = 365 * 24 * 3600
 
 // prefs are a reader's preferences, or the defaults.
@@ -40,8 +40,7 @@ func (p prefs) Wants(kind string) bool { return p.Notify == "on" && !slices.Cont
 // MaxPref bounds one choice, in bytes.
 const MaxPref = 200
 
-// ReadPrefs never fails: what it cannot read is the default. The language of a reader who
-// chose none is the browser's.
+// ReadPrefs never fails: invalid values become defaults. The default language is the browser's.
 func ReadPrefs(r *http.Request) prefs {
 	var v url.Values
 	if ck, err := r.Cookie(prefsCookie); err == nil {

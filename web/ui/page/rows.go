@@ -12,7 +12,7 @@ import (
 	"fawn/views"
 )
 
-// untitledRuns is how many runs are looked through for the words that stand for a title.
+// untitledRuns limits the runs searched for a substitute title.
 const untitledRuns = 20
 
 // Rows are threads as lists show them. One without a title has the first words of the

@@ -10,7 +10,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Handlers are those of the pages.
+// Handlers serve the pages.
 type Handlers struct {
 	*page.Site
 	Projects *projects.Service

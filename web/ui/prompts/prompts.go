@@ -85,7 +85,7 @@ func shown(p prompts.Prompt) views.SavedPrompt {
 		Mine: p.Mine, Editable: p.Editable, Everybody: p.Shared == store.SharedWithAll}
 }
 
-// blank handles GET /workspace/prompts/new; text is what a chat proposes to keep.
+// blank handles GET /workspace/prompts/new; text is a chat's proposal.
 func (h *Handlers) blank(c echo.Context) error {
 	return h.formPage(c, http.StatusOK, views.PromptForm{Prompt: views.SavedPrompt{Editable: true, Mine: true,
 		Text: page.Head(page.PlainText(c.QueryParam("text")), page.MaxDraft)}})
@@ -168,7 +168,7 @@ func (h *Handlers) save(c echo.Context) error {
 	return h.saved(c, id, p, form, err)
 }
 
-// saved goes to the page of a prompt, or shows the form with what was wrong in it.
+// saved redirects to a prompt's page, or shows the form with the errors.
 func (h *Handlers) saved(c echo.Context, id string, p prompts.Prompt, form url.Values, err error) error {
 	if err == nil && !p.Mine && p.Shared == "" {
 		return c.Redirect(http.StatusSeeOther, views.PromptsURL)
@@ -186,7 +186,7 @@ func (h *Handlers) saved(c echo.Context, id string, p prompts.Prompt, form url.V
 	return h.formPage(c, status, f)
 }
 
-// wrong says in the reader's language what is wrong with a prompt, and with which field; other errors come back.
+// wrong translates the error of a prompt and its field; other errors are passed on.
 func wrong(c echo.Context, err error) (field, text string, status int, _ error) {
 	var bad *prompts.Invalid
 	switch {
@@ -232,7 +232,7 @@ func (h *Handlers) remove(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.PromptsURL+"?deleted=1")
 }
 
-// refused says above the list why an action was not carried out.
+// refused shows above the list why an action failed.
 func (h *Handlers) refused(c echo.Context, err error) error {
 	_, text, status, err := wrong(c, err)
 	if err != nil {

@@ -42,7 +42,7 @@ func (h *Handlers) onApp(do func(echo.Context, channels.Provider) error) echo.Ha
 	}
 }
 
-// channelsSection returns the list of chat apps. The one that the address names is unfolded.
+// channelsSection returns the list of chat apps. The one in the address is expanded.
 func (h *Handlers) channelsSection(c echo.Context) (views.Channels, error) {
 	out := views.Channels{MayChange: page.MayChange(c), Missing: !h.Bots.Available()}
 	if out.Missing {
@@ -167,7 +167,7 @@ func (h *Handlers) undelivered(c echo.Context) (out []views.Undelivered, err err
 	return out, err
 }
 
-// showChannel answers with the section, in which change has its say about one app.
+// showChannel responds with the section after change edited one app.
 func (h *Handlers) showChannel(c echo.Context, status int, name string, change func(*views.ChannelApp)) error {
 	p, err := h.Settings(c, "channels")
 	if err != nil {
@@ -228,7 +228,7 @@ func channelDone(c echo.Context, name string) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("channels")+"?open="+url.QueryEscape(name))
 }
 
-// credentialsOf returns the fields of an app in a form. An empty secret keeps the one that is stored.
+// credentialsOf returns an app's fields in a form. An empty secret keeps the stored one.
 func credentialsOf(p channels.Provider, form url.Values) map[string]string {
 	values := map[string]string{}
 	for _, f := range p.Fields {
@@ -253,7 +253,7 @@ func (h *Handlers) saveChannel(c echo.Context, p channels.Provider) error {
 	return channelDone(c, p.Name)
 }
 
-// testChannel handles POST /ui/channels/by-name/:name/test: it signs in with what the form holds.
+// testChannel handles POST /ui/channels/by-name/:name/test: it signs in with the form's values.
 func (h *Handlers) testChannel(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {
@@ -387,7 +387,7 @@ func (h *Handlers) changeGroup(c echo.Context, p channels.Provider) error {
 	return channelDone(c, p.Name)
 }
 
-// retryDelivery handles POST /ui/channels/deliveries/:run: one that goes on already, or is gone, is as good.
+// retryDelivery handles POST /ui/channels/deliveries/:run: an active or missing delivery is no error.
 func (h *Handlers) retryDelivery(c echo.Context) error {
 	if !h.Bots.Available() {
 		return store.ErrNotFound

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	discoverEvery = 30 * time.Second      // how long what was found counts as fresh
+	discoverEvery = 30 * time.Second      // how long a discovery counts as fresh
 	discoverWait  = 50 * time.Millisecond // how long a page waits for a look
 	discoverTime  = 2 * time.Second       // how long a look may take
 )
 
-// discovery remembers which model servers answered on this machine. At most one look is
-// under way; it ends by itself within discoverTime.
+// discovery caches the model servers found on this machine. At most one discovery is under way; it ends within
+// discoverTime.
 type discovery struct {
 	mu    sync.Mutex
 	found []llm.Found

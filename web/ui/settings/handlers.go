@@ -1,5 +1,5 @@
-// Package settings serves the settings: models, MCP servers, memory, chat apps and personal preferences. Those about
-// accounts are package account's.
+// Package settings serves the settings: models, MCP servers, memory, chat apps and personal preferences. Account
+// settings are in package account.
 package settings
 
 import (

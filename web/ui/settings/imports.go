@@ -42,7 +42,7 @@ func (h *Handlers) dataSection(c echo.Context) (views.Data, error) {
 	return d, nil
 }
 
-// previewImport handles POST /ui/import: an export is read, and what would be made of it is shown.
+// previewImport handles POST /ui/import: it reads an export and shows a preview of the import.
 func (h *Handlers) previewImport(c echo.Context) error {
 	if h.Imports == nil {
 		return store.ErrNotFound

@@ -94,7 +94,7 @@ func (h *Handlers) addServers(c echo.Context) error {
 	}
 	var asks []views.ServerCommand
 	ctx := c.Request().Context()
-	left := config.Servers{} // one that is refused keeps no other out
+	left := config.Servers{} // a refused one doesn't block others
 	for _, name := range slices.Sorted(maps.Keys(added)) {
 		add := func(list config.Servers) (config.Servers, error) {
 			if list[name] != nil {

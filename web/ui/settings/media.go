@@ -33,8 +33,8 @@ func (h *Handlers) mediaModels() []views.MediaModel {
 	return out
 }
 
-// typed lets an address and a key that were typed win over those of the model for chats that was chosen. The address that
-// the form came with was not typed.
+// typed gives an entered address and key precedence over those of the selected chat model. The form's initial address
+// doesn't count as entered.
 func (h *Handlers) typed(e *config.MediaEdit) {
 	snap := h.Config.Current()
 	old, _ := snap.File.Media(e.Kind)

@@ -143,7 +143,7 @@ func (h *Handlers) changeMemory(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("memory")+done)
 }
 
-// importMemory handles POST /ui/memory/import: a memory.json takes the place of what is known.
+// importMemory handles POST /ui/memory/import: it replaces the memory with a memory.json.
 func (h *Handlers) importMemory(c echo.Context) error {
 	if h.Memory == nil {
 		return store.ErrNotFound

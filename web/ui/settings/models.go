@@ -23,7 +23,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxFoundModels is how many models of a server on this machine are offered.
+// maxFoundModels limits the offered models of a local server.
 const maxFoundModels = 12
 
 // modelsSection returns the list of models, or the form that add and change ask for.
@@ -83,8 +83,8 @@ func (h *Handlers) modelList(c echo.Context) views.Models {
 	return m
 }
 
-// Offered returns the models that can be set up: of providers, keys in the environment and servers on this machine,
-// without those set up already.
+// Offered returns the models available for setup: of providers, keys in the environment and local servers, without
+// existing ones.
 func (h *Handlers) Offered(ctx context.Context) views.Models {
 	var m views.Models
 	used := map[string]bool{} // addresses with model names, and classes
@@ -148,7 +148,7 @@ func originText(o config.Origin) string {
 	return o.Source
 }
 
-// redacted returns an address without the password somebody may have written into it.
+// redacted returns an address without an embedded password.
 func redacted(address string) string {
 	if a, err := url.Parse(address); err == nil {
 		return a.Redacted()
@@ -301,7 +301,7 @@ func (h *Handlers) useFound(c echo.Context) error {
 	return httpx.Errorf(http.StatusGone, "%s", page.Say(c, "models.found.gone"))
 }
 
-// refusedModel shows the form again with an error. The key has to be typed again.
+// refusedModel shows the form again with an error. The key must be entered again.
 func (h *Handlers) refusedModel(c echo.Context, f views.ModelForm, tried bool, err error) error {
 	var wrong *config.EditError
 	switch {

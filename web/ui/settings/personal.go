@@ -95,8 +95,8 @@ func (h *Handlers) savePersonal(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("personal")+"?saved=1")
 }
 
-// personalProblem shows the section again with the text and the reason why it was not saved. Saving again then replaces
-// what is in the file by now.
+// personalProblem shows the section again with the text and the reason why it wasn't saved. Saving again overwrites the
+// current file.
 func (h *Handlers) personalProblem(c echo.Context, name, draft, problem string) error {
 	p, err := h.Settings(c, "personal")
 	if err != nil {

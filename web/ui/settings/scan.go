@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// showScan answers with how far a sign-in by QR code is. One that is done leads to the bot.
+// showScan responds with the progress of a sign-in by QR code. A completed one redirects to the bot.
 func (h *Handlers) showScan(c echo.Context, p channels.Provider, s qrlogin.Scan, problem string) error {
 	if s.State == chat.ScanDone {
 		if !page.WantsFragment(c.Request()) {

@@ -151,8 +151,7 @@ func (h *Handlers) changeWeb(c echo.Context, service string, e config.WebEdit) e
 	return modelError(err)
 }
 
-// tryService handles POST /ui/web/by-name/:name/try: one search, or one page where it cannot search, with what was
-// typed into its form.
+// tryService handles POST /ui/web/by-name/:name/try: one search, or one page without search, using the form's values.
 func (h *Handlers) tryService(c echo.Context, form func(string) string, s views.WebService) error {
 	select {
 	case h.probes <- struct{}{}:

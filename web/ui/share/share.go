@@ -55,7 +55,7 @@ func loopbackOf(hostport string) string {
 // share handles POST /ui/threads/:id/share: makes the link, or has it show the thread as it is now.
 func (h *Handlers) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
-	if t.Head != "" { // else the page says that there is nothing to share
+	if t.Head != "" { // otherwise the page shows that there is nothing to share
 		if _, err := h.DB.PutShare(ctx,
 			store.Share{Thread: t.ID, Owner: principal.Owner(ctx), Token: rand.Text(),
 				Checkpoint: t.Head}); err != nil {

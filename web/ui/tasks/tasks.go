@@ -134,7 +134,7 @@ func (h *Handlers) zone() string {
 	return "UTC"
 }
 
-// newTask is what the form begins with.
+// newTask returns the form's initial values.
 func (h *Handlers) newTask() views.TaskForm {
 	return views.TaskForm{Every: "day", At: "08:00", Weekday: "1", Zone: h.zone()}
 }
@@ -180,7 +180,7 @@ type taskForm struct {
 	expr string
 }
 
-// problem returns the sentence for an error of the service, nil for one that isn't about the form.
+// problem returns the message for an error of the service, nil if it isn't about the form.
 func (f taskForm) problem(err error) *taskProblem {
 	var wrong *taskProblem
 	if errors.As(err, &wrong) {

@@ -10,10 +10,10 @@ import (
 	"fawn/views"
 )
 
-// writeTool is the tool whose files are shown while the model writes them.
+// writeTool is the tool whose files are shown while they are written.
 const writeTool = "write_file"
 
-// maxWriting is how many bytes of a file are shown before it is written.
+// maxWriting limits the shown part of a file being written, in bytes.
 const maxWriting = 256 << 10
 
 // Writing is a file as far as the model has written it into the arguments of a call.

@@ -85,8 +85,7 @@ func (b *Builder) ask(t *views.Turn, q views.Question) {
 	t.Questions = append(t.Questions, q)
 }
 
-// answered applies a person's answer from a message that is not shown. One that is shown begins a turn, and questions
-// reads it there.
+// answered applies a person's answer in a hidden message. A visible one begins a turn, where questions reads it.
 func (b *Builder) answered(m *agent.Message) {
 	if _, ok := m.Kwargs["human_input_response"]; !ok || !m.Flag("hide_from_ui") || len(b.Turns) == 0 {
 		return

@@ -181,7 +181,7 @@ func UsedMemories(r store.Run) (n int, ids []string) {
 	return n, ids[:min(n, len(ids))]
 }
 
-// Span is where a turn begins in the list of messages.
+// Span is the start of a turn in the list of messages.
 type Span struct {
 	Turn  string
 	Start int

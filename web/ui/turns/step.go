@@ -74,17 +74,17 @@ func Finish(s *views.Step, m *agent.Message) {
 	}
 }
 
-// maxSites is how many sites of one search are told apart.
+// maxSites limits the distinct sites of one search.
 const maxSites = 40
 
 // link is the address of a result in JSON.
 var link = regexp.MustCompile(`"(?:url|link|href|source)"\s*:\s*"https?://([\w.-]+)`)
 
-// address is where a text names a page: the host is what counts.
+// address matches a page's address in a text; only the host matters.
 var address = regexp.MustCompile(`https?://([\w.-]+)`)
 
-// sites returns the hosts that the result of a search names, each once, in its order. What the pages say may name more
-// of them: where there is a member for the address, only that counts.
+// sites returns the distinct hosts in a search result, in order. Page texts may mention other hosts: if there is a
+// member for the address, only that counts.
 func sites(text string) (out []string) {
 	found := link.FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {

@@ -17,13 +17,13 @@ import (
 	"fawn/views"
 )
 
-// Builder turns messages into turns. Stored messages come in by add; the one that is being
-// written comes in by the methods of stream.go and is replaced when add brings its stored
-// form. Both ways give the same turns, which is what keeps a live page equal to a fresh one.
+// Builder converts messages to turns. Stored messages are added by add; the one being written is updated by the methods
+// of stream.go and replaced when add brings its stored form. Both ways produce the same turns, so a live page equals a
+// fresh one.
 type Builder struct {
 	thread string
 	File   func(virtual string) views.File // describes a file; Bytes 0 when it is gone
-	Model  func(name string) string        // what people call a model that its provider calls name; nil keeps the name
+	Model  func(name string) string        // display name of a model by its provider's name; nil keeps the name
 	Window func(name, provider string) int // how many tokens a model reads, 0 is not known; nil leaves the gauge empty
 
 	Turns []views.Turn
@@ -49,7 +49,7 @@ func New(thread string, file func(string) views.File) *Builder {
 	return &Builder{thread: thread, File: file, calls: map[string]string{}, Owner: map[string]string{}}
 }
 
-// turn returns the newest turn; a thread that does not begin with a person gets one of its own.
+// turn returns the newest turn; a thread that doesn't begin with a person starts an empty one.
 func (b *Builder) turn(id string) *views.Turn {
 	if len(b.Turns) == 0 {
 		b.Turns = append(b.Turns, views.Turn{ID: id, State: views.TurnDone, Numbers: b.numbers, Opened: b.opened})
@@ -115,7 +115,7 @@ func (b *Builder) addHuman(m *agent.Message) {
 func (b *Builder) addAnswer(m *agent.Message) {
 	t := b.turn(m.ID)
 	b.drop()
-	if m.Flag(agent.ErrorFallback) { // the card of the failed run says it
+	if m.Flag(agent.ErrorFallback) { // the failed run's card shows it
 		return
 	}
 	b.used(m)
@@ -159,7 +159,7 @@ type Call struct {
 	Args     json.RawMessage
 }
 
-// write puts a draft in place of what was shown of it before.
+// write replaces the previously shown draft.
 func (b *Builder) write(t *views.Turn, d draft) {
 	steps := t.Trail.Steps[:b.from]
 	said := !Blank(d.text)
@@ -236,7 +236,7 @@ func (b *Builder) Present(t *views.Turn, paths []string) {
 	}
 }
 
-// UserMessage maps what a person sent.
+// UserMessage converts a person's message.
 func UserMessage(m *agent.Message) views.UserMessage {
 	v := views.UserMessage{ID: m.ID, Text: m.Content.String()}
 	list, _ := m.Kwargs["files"].([]any)
