@@ -84,7 +84,7 @@ func (a *App) openSeal(ctx context.Context) (*factor.Seal, error) {
 	return factor.NewSeal(keys...)
 }
 
-// accountsRequired reports whether people need an account. --insecure is what auto gives in to.
+// accountsRequired reports whether people need an account. With auto, --insecure disables accounts.
 func (a *App) accountsRequired(mode string) bool {
 	switch mode {
 	case "always":

@@ -87,7 +87,7 @@ func madeAt(name string) (time.Time, bool) {
 func nextBackup(b config.Backup, last, now time.Time) (time.Time, bool) {
 	var due time.Time
 	if b.Every > 0 {
-		due = now // the first one at once
+		due = now // make the first one at once
 		if !last.IsZero() {
 			due = last.Add(b.Every)
 		}
@@ -185,7 +185,7 @@ func (a *App) backUpNow(ctx context.Context, snap *config.Snapshot) error {
 	return nil
 }
 
-// backupState is how the pages show the backups.
+// backupState returns the backups' state for the pages.
 func (a *App) backupState() views.Backups {
 	snap := a.config.Current()
 	plan := snap.File.Backup

@@ -10,12 +10,10 @@ import (
 	"fawn/web/httpx"
 )
 
-// bodyRate is how many bytes a second of a body must arrive, on average, behind the time its
-// headers may take.
+// bodyRate is the minimum average rate of a body in bytes per second, after the time allowed for headers.
 const bodyRate = 8 << 10
 
-// body is the body of a request that must come at some pace: else clients who send a byte now
-// and then hold connections for ever.
+// body is a request body with a minimum rate: otherwise clients that trickle bytes would hold connections forever.
 type body struct {
 	io.ReadCloser
 	conn  *http.ResponseController

@@ -27,9 +27,8 @@ import (
 	"fawn/web/route"
 )
 
-// SupportBundle writes an archive to a new file that tells somebody who helps what this installation
-// is like: doctor, versions, configuration and counts, without secrets and without a word of any chat.
-// What cannot be found out is left out, and said in its place.
+// SupportBundle writes an archive that describes the installation for support: doctor, versions, configuration and
+// counts, without secrets and chats. Parts that can't be determined are replaced by an explanation.
 func SupportBundle(ctx context.Context, o Options, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -73,8 +72,8 @@ func indentedJSON(v any) []byte {
 	return append(b, '\n')
 }
 
-// bundle writes the archive: parts, and what can be told without a server. Every text is searched for
-// secrets once more.
+// bundle writes the archive: parts, and information available without a server. Every text is searched for secrets once
+// more.
 func bundle(ctx context.Context, o Options, parts map[string][]byte, w io.Writer) error {
 	var secrets redact.Redactor
 	var doctor bytes.Buffer
@@ -120,7 +119,7 @@ func bundle(ctx context.Context, o Options, parts map[string][]byte, w io.Writer
 	return nil
 }
 
-// asYAML returns a part of the configuration with its secrets masked, as their types say.
+// asYAML returns a part of the configuration with secrets masked by type.
 func asYAML(v any) []byte {
 	b, err := yaml.Marshal(v)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// openChannels makes the bots of chat apps. Those that are configured start once the runs are there.
+// openChannels creates the chat apps' bots. Configured ones start once the runs are loaded.
 func (a *App) openChannels() *channels.Hub {
 	c := channels.Config{DB: a.db, Runs: a.runs, Log: a.opts.Log, Save: a.takeUpload, Open: a.openOutput,
 		Models: a.modelsFor,
@@ -50,7 +50,7 @@ func (a *App) openChannels() *channels.Hub {
 	return channels.New(c)
 }
 
-// modelsFor returns the names of the models that somebody may use.
+// modelsFor returns the names of the models that a person may use.
 func (a *App) modelsFor(ctx context.Context, owner string) (names []string) {
 	may, err := a.access.Of(ctx, owner)
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *App) channelSettings(snap *config.Snapshot) channels.Settings {
 	return s
 }
 
-// bot returns a chat app as it is configured. A session of its own is laid over that of all.
+// bot returns the configuration of a chat app. Its own session settings override the common ones.
 func (a *App) bot(p channels.Provider, c config.Channel, all map[string]any, name string) channels.Bot {
 	own := c.Section("session")
 	b := channels.Bot{Provider: p.Name, Name: p.Display, Warning: p.Warning, Allowed: c.List("allowed_users"),
@@ -141,7 +141,7 @@ func (a *App) chatOptions(c config.Channel) chat.Options {
 	return o
 }
 
-// TriedBot tells how it went to sign in the bot of a chat app.
+// TriedBot is the result of signing in a chat app's bot.
 type TriedBot struct {
 	bots.Tried
 	App  string // its name
@@ -179,7 +179,7 @@ func TryBots(ctx context.Context, snap *config.Snapshot) []TriedBot {
 	return all
 }
 
-// idleConns is how many connections to a host wait for the next call. Answers to several chats are sent at once.
+// idleConns is the number of idle connections kept per host. Answers to several chats are sent concurrently.
 const idleConns = 16
 
 func guardedTransport(g *netguard.Guard) *http.Transport {
@@ -191,7 +191,7 @@ func guardedTransport(g *netguard.Guard) *http.Transport {
 
 // planResult returns the message that the chat of a task gets.
 func (a *App) planResult(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error) {
-	d, _ := channels.ParseDestination(c.Deliver) // one that is not understood is nobody's
+	d, _ := channels.ParseDestination(c.Deliver) // an invalid one belongs to no one
 	return a.channels.Plan(ctx, d, channels.Result{Owner: c.Owner, Thread: thread, Failed: failed,
 		Task: cmp.Or(c.Title, page.FirstWords(schedule.Prompt(c.Payload)), "Task")})
 }

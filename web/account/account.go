@@ -20,7 +20,7 @@ const (
 	RoleUser  = "user"
 )
 
-// What can go wrong, for errors.Is.
+// Errors of this package, for errors.Is.
 var (
 	ErrCredentials  = errors.New("the e-mail address or the password is wrong")
 	ErrDisabled     = errors.New("this account is disabled")
@@ -43,12 +43,12 @@ var (
 // Provider is a service that vouches for people.
 type Provider struct{ ID, Name string }
 
-// Options are what a Service works with.
+// Options configure a Service.
 type Options struct {
 	DB  *store.DB
 	Log *slog.Logger
-	// UserHeader carries the address of whoever a proxy has signed in; empty is none. The header is
-	// only in requests of proxies that the owner trusts.
+	// UserHeader is the header with the address of the user signed in by a proxy; empty for none. It is only honored in
+	// requests from trusted proxies.
 	UserHeader string
 	Required   bool // whether accounts are in force; else everybody is the owner of the installation
 
@@ -66,7 +66,7 @@ type Service struct {
 	// RemoveOwned deletes all that a user owns besides the account. A nil func deletes nothing.
 	RemoveOwned func(ctx context.Context, user string) error
 
-	// StopOwned ends all that goes on for a user besides requests. A nil func ends nothing.
+	// StopOwned ends a user's activities other than requests. A nil func ends nothing.
 	StopOwned func(ctx context.Context, user string) error
 
 	limits *limits
@@ -104,13 +104,13 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// hashed is what is stored of a secret: it is random, so that one round is enough.
+// hashed returns the stored form of a secret: it is random, so one round is enough.
 func hashed(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// newID names what is not secret.
+// newID returns a random id that isn't secret.
 func newID() string {
 	var b [12]byte
 	rand.Read(b[:])

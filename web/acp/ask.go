@@ -16,7 +16,7 @@ const (
 	rejectOption sdk.PermissionOptionId = "reject"
 )
 
-// allow asks the person whether a call may be carried out. What they allow for the session is not asked again.
+// allow asks the person whether a call may be carried out. Permissions for the session aren't asked again.
 func (t *teller) allow(ctx context.Context, c calling, what string, kind sdk.ToolKind, shown []sdk.ToolCallContent) error {
 	t.s.mu.Lock()
 	known := t.s.allowed[what]
@@ -72,7 +72,7 @@ func (t *teller) permission(ctx context.Context, call sdk.ToolCallUpdate, option
 	return r.Outcome.Selected.OptionId, nil
 }
 
-// question is what the server asks the person.
+// question returns the server's question to the person.
 type question struct {
 	ID      string `json:"-"`
 	Host    string `json:"host"`
@@ -118,7 +118,7 @@ func (t *teller) connects(ctx context.Context, q question) {
 	t.post("/network", map[string]any{"host": q.Host, "port": q.Port, "answer": said})
 }
 
-// form asks what an MCP server asks. One that wants more than consent is answered on the page.
+// form asks an MCP server's question. A form with fields is answered on the page.
 func (t *teller) form(ctx context.Context, q question) {
 	if len(q.Schema.Required) > 0 {
 		t.says("question "+q.ID, fmt.Sprintf("%s asks: %s\n\nAnswer it in the chat: %s", q.Server, q.Message,

@@ -10,9 +10,8 @@ import (
 	"fawn/web/api/wire"
 )
 
-// addAliases rewrites the message bodies of a snapshot: the role beside the type, OpenAI's
-// function beside name and args, on the answer-to-be of an open question its own call, and
-// the files a message brought that does not name any itself.
+// addAliases rewrites the message bodies of a snapshot: it adds the role to the type, OpenAI's function to name and
+// args, the call to an open question's pending answer, and the files attached to a message that names none.
 func addAliases(snap store.Snapshot, done aliases) error {
 	var question, asking string
 	for _, node := range snap.Checkpoint.Next {

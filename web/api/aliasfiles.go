@@ -35,7 +35,7 @@ func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
 	return files, nil
 }
 
-// withFiles returns a message body whose additional_kwargs name files, unless they do already.
+// withFiles returns a message body whose additional_kwargs list files, unless they do already.
 func withFiles(body []byte, files []broughtFile) ([]byte, error) {
 	return WithKwarg(body, "files", files)
 }

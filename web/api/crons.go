@@ -31,7 +31,7 @@ type cronJSON struct {
 	Metadata  json.RawMessage `json:"metadata"`
 	User      *string         `json:"user_id"`
 	Enabled   bool            `json:"enabled"`
-	After     *string         `json:"on_run_completed"` // null on a thread of its own
+	After     *string         `json:"on_run_completed"` // null for a cron on a thread
 	CreatedAt string          `json:"created_at"`
 	UpdatedAt string          `json:"updated_at"`
 }
@@ -70,7 +70,7 @@ func answerCron(c echo.Context, cron store.Cron) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// cronBody is what a cron is besides the request for its runs.
+// cronBody holds a cron's fields besides its runs' request.
 type cronBody struct {
 	Schedule  *string         `json:"schedule"`
 	Timezone  *string         `json:"timezone"`
@@ -128,7 +128,7 @@ func cronProblem(err error, cron, thread string) error {
 	return httpx.Invalid("body", r.Part, "%v", r.Err)
 }
 
-// cronPayload checks a body as a request for a run and returns what is stored of it.
+// cronPayload validates a body as a run request and returns the stored form.
 func (m mount) cronPayload(c echo.Context, thread string,
 	body []byte) (assistant string, payload json.RawMessage, err error) {
 	var kept struct {

@@ -12,7 +12,7 @@ import (
 	"fawn/web/route"
 )
 
-// superstep is what several nodes wrote at once: one checkpoint.
+// superstep is the combined output of several nodes: one checkpoint.
 type superstep struct {
 	Updates []struct {
 		Values  json.RawMessage `json:"values"`

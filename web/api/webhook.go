@@ -35,7 +35,7 @@ func webhookWaits() []time.Duration {
 // ErrWebhookRefused marks an address that may never be called, so that trying again is no use.
 var ErrWebhookRefused = errors.New("the webhook cannot be called")
 
-// checkWebhook refuses what is no address of a web server.
+// checkWebhook rejects addresses that aren't HTTP URLs.
 func checkWebhook(raw string) error {
 	if raw == "" {
 		return nil
@@ -50,8 +50,8 @@ func checkWebhook(raw string) error {
 	return nil
 }
 
-// TellWebhooks tells the webhooks of ended runs until ctx ends: those of now and those left
-// from before. What fails is tried again a few times, also after a restart.
+// TellWebhooks notifies the webhooks of ended runs until ctx ends, including those left from before. Failures are
+// retried a few times, also after a restart.
 func (a *API) TellWebhooks(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -74,7 +74,7 @@ func (a *API) TellWebhooks(ctx context.Context) {
 	}
 }
 
-// tellDue tells every webhook whose time has come, and returns when to look again.
+// tellDue notifies every due webhook, and returns the next due time.
 func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 	list, err := a.DB.KVs(ctx, store.Global, runs.WebhookSpace, "")
 	if err != nil {
@@ -101,8 +101,7 @@ func (a *API) tellDue(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// tellOne tells one webhook if its time has come. It returns when to try again, or zero
-// when it is done with.
+// tellOne notifies one webhook if it is due. It returns the time of the next attempt, or zero when done.
 func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	var w runs.Webhook
 	if err := json.Unmarshal(kv.Body, &w); err != nil {
@@ -137,7 +136,7 @@ func (a *API) tellOne(ctx context.Context, kv store.KV) time.Time {
 	return a.keepWebhook(ctx, kv.Key, &w)
 }
 
-// keepWebhook stores what is left to do for a webhook; nil is nothing.
+// keepWebhook stores a webhook's remaining work; nil for none.
 func (a *API) keepWebhook(ctx context.Context, run string, w *runs.Webhook) (next time.Time) {
 	a.hooks.Lock()
 	defer a.hooks.Unlock()
@@ -160,7 +159,7 @@ func (a *API) keepWebhook(ctx context.Context, run string, w *runs.Webhook) (nex
 	return next
 }
 
-// orphaned drops a webhook whose run is gone, unless it left a farewell.
+// orphaned drops a webhook whose run was deleted, unless it has a stored payload.
 func (a *API) orphaned(ctx context.Context, run string) (next time.Time) {
 	a.hooks.Lock()
 	defer a.hooks.Unlock()

@@ -12,7 +12,7 @@ import (
 	"fawn/web/client"
 )
 
-// Editor is what an editor may choose for its sessions.
+// Editor holds an editor's choices for its sessions.
 type Editor struct {
 	Agent, Model, Mode string
 }

@@ -20,7 +20,7 @@ import (
 	"fawn/web"
 )
 
-// skillsBeside reports where the skills are, for commands that work beside a running server.
+// skillsBeside opens the skills for commands that work while a server runs.
 func skillsBeside(o web.Options) (skills.Options, *config.Snapshot, error) {
 	dir, err := config.DataDir(o.Data)
 	if err != nil {
@@ -44,7 +44,7 @@ func readSkills(o web.Options, shown string) ([]skills.Skill, *config.Snapshot, 
 	return list, snap, err
 }
 
-// ListSkills writes a line for each skill: whether it is on, where it comes from, and what it is for.
+// ListSkills writes a line for each skill: its state, origin and purpose.
 func ListSkills(o web.Options) error {
 	list, _, err := readSkills(o, "")
 	if err != nil {
@@ -80,9 +80,9 @@ func origin(s skills.Skill) string {
 	return string(s.Category)
 }
 
-// DoctorSkills says of each skill whether it can be read, is on, can be read by commands, and would be
-// used for a request, if there is one. It works beside a running server, whose files it leaves alone. ok
-// is false when a skill is not as it should be.
+// DoctorSkills reports for each skill whether it is readable, enabled, readable by commands, and would be used for a
+// request, if there is one. It works while a server runs, without changing its files. ok is false if a skill has a
+// problem.
 func DoctorSkills(ctx context.Context, o web.Options, request string) (ok bool, err error) {
 	temp, err := os.MkdirTemp("", "fawn-skills-")
 	if err != nil {
@@ -124,7 +124,7 @@ func DoctorSkills(ctx context.Context, o web.Options, request string) (ok bool, 
 	return d.ok, d.err
 }
 
-// skill says how a skill is.
+// skill reports a skill's state.
 func (d *doctor) skill(s skills.Skill, seen []string, why string) {
 	at := s.Path(files.Skills)
 	if !s.Usable() {

@@ -42,7 +42,7 @@ func (s Server) check(ctx context.Context, t Task) error {
 		} `json:"agents"`
 	}
 	if err := s.Call(ctx, http.MethodGet, "/api/agents", nil, &agents); err != nil {
-		return unlessRefused(err) // the run says what is wrong
+		return unlessRefused(err) // the run reports the problem
 	}
 	var names []string
 	for _, a := range agents.Agents {
@@ -123,7 +123,7 @@ func (s Server) checkModel(ctx context.Context, t Task) error {
 	return &Mistake{fmt.Sprintf("there is no model %q%s", t.Model, others)}
 }
 
-// unlessRefused returns nil for an answer that only says no: servers differ in what they tell whom.
+// unlessRefused returns nil for a refusal: servers differ in what they reveal.
 func unlessRefused(err error) error {
 	var no *Refusal
 	if errors.As(err, &no) && no.Status != http.StatusUnauthorized && no.final() {

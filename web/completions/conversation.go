@@ -19,13 +19,13 @@ import (
 	"fawn/web/once"
 )
 
-// kept is how many minutes a conversation is recognised after its last message.
+// kept is the time in minutes for which a conversation is recognized after its last message.
 const kept = 90 * 24 * 60
 
 // namespace of the store has the threads of conversations by their keys.
 var namespace = []string{"fawn", "conversations"}
 
-// place is where in a thread a conversation stands.
+// place is a conversation's position in a thread.
 type place struct {
 	Thread     string `json:"thread"`
 	Checkpoint string `json:"checkpoint"`
@@ -37,7 +37,7 @@ type place struct {
 	Artifacts []string `json:"artifacts,omitempty"` // presented before, when a run begins here
 }
 
-// conversation is that of one request.
+// conversation is the conversation of one request.
 type conversation struct {
 	model modelJSON
 	user  string
@@ -54,7 +54,7 @@ type conversation struct {
 	before bool // the run was begun by an earlier request with the key
 }
 
-// tell names the thread and the run in the headers of an answer.
+// tell sets the headers with the thread and the run.
 func (v *conversation) tell(h http.Header) {
 	h.Set("X-Thread-Id", v.at.Thread)
 	h.Set("X-Run-Id", v.run)
@@ -89,7 +89,7 @@ func divide(all []message) (past, added []message, err error) {
 	return all[:last], all[last:], nil
 }
 
-// keyOf stands for messages, in the order they have. Answers count by their words: clients trim them, and join their pieces anew.
+// keyOf identifies a sequence of messages. Answers are compared by words, since clients trim and rejoin them.
 func (v *conversation) keyOf(list []message) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -122,7 +122,7 @@ func (v *conversation) sent() []message {
 	return v.new
 }
 
-// threadPath returns the path of what is below a thread.
+// threadPath returns a path below a thread.
 func threadPath(thread string, parts ...string) string {
 	path := mount + "/threads/" + url.PathEscape(thread)
 	for _, p := range parts {
@@ -199,8 +199,8 @@ func (s *Server) state(ctx context.Context, thread string) (st state, there bool
 	return st, err == nil, err
 }
 
-// find decides where the conversation goes on, and with which of its messages. An earlier place of a thread that has
-// gone on since is a branch; a conversation that nobody knows begins a thread with all of its messages.
+// find determines the thread and the new messages of a conversation. An earlier place of a thread that has continued
+// since is a branch; an unknown conversation starts a thread with all of its messages.
 func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) {
 	known, asked := v.at.Thread != "", v.at.Thread != ""
 	if !known && len(v.past) > 0 {
@@ -208,7 +208,7 @@ func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) 
 			return p, err
 		}
 	}
-	if !known && v.name != "" { // the client has changed what was said, or leaves it out
+	if !known && v.name != "" { // the client changed or dropped earlier messages
 		if v.at, known, err = s.recall(ctx, v.keyOf(nil)); err != nil {
 			return p, err
 		}

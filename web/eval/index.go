@@ -9,7 +9,7 @@ import (
 	"fawn/agent/community"
 )
 
-// Measures of BM25, and what a word of a title counts.
+// BM25 parameters, and the weight of a title's word.
 const (
 	saturation  = 1.2
 	lengthShare = 0.75
@@ -75,7 +75,7 @@ func (x *index) add(address string, p *webPage) {
 	x.docs = append(x.docs, doc)
 }
 
-// fold returns a word as the index has it: what is a name in one text may be a plain word in another.
+// fold returns a word's indexed form: a name in one text may be a plain word in another.
 func fold(s string) string { return stem(strings.ToLower(s)) }
 
 // Search finds pages, the best first.

@@ -32,15 +32,14 @@ const (
 	maxHops  = 5       // redirects that are followed
 )
 
-// Web is a fixed web: a folder with a folder for each host, in which the path of a file is that of its address.
-// index.html is also the address of its folder. web.yaml beside the hosts has redirects, statuses and other folders.
-// Its methods may be called from any goroutine.
+// Web is a fixed web: a folder per host, with files at their address's path. index.html is also the address of its
+// folder. web.yaml next to the hosts defines redirects, statuses and other folders. It is safe for concurrent use.
 type Web struct {
 	pages     map[string]*webPage // by address
 	redirects map[string]string
 	statuses  map[string]int
 	index     index
-	sum, own  string // hashes of all of it, and of what the folder has itself
+	sum, own  string // hashes of everything, and of the folder's own content
 }
 
 // webPage is a page of it.
@@ -56,7 +55,7 @@ type webPage struct {
 type webFile struct {
 	Redirects map[string]string `yaml:"redirects,omitempty"`
 	Statuses  map[string]int    `yaml:"statuses,omitempty"`
-	// Folders are folders of this machine by the address below which they are shown. One that is not there is left out.
+	// Folders are local folders, by the address below which they are served. Missing ones are left out.
 	Folders map[string]string `yaml:"folders,omitempty"`
 }
 
@@ -203,10 +202,10 @@ func (w *Web) finish() {
 // Len returns how many pages there are.
 func (w *Web) Len() int { return len(w.pages) }
 
-// Sum returns a hash of everything that the pages say.
+// Sum returns a hash of all pages' content.
 func (w *Web) Sum() string { return w.sum }
 
-// sumOf returns a hash of what pages say that were opened.
+// sumOf returns a hash of opened pages' content.
 func (w *Web) sumOf(opened []Opened) string {
 	all := sha256.New()
 	for _, o := range opened {
@@ -219,7 +218,7 @@ func (w *Web) sumOf(opened []Opened) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// key is what the addresses of one page have in common.
+// key normalizes addresses of the same page.
 func key(address string) string {
 	address, _, _ = strings.Cut(strings.TrimSpace(address), "#")
 	if rest, ok := strings.CutPrefix(address, "http://"); ok {
@@ -376,7 +375,7 @@ func (p *webPage) read() {
 	flush()
 }
 
-// named reports whether a row of a table has names in all its cells: those of columns.
+// named reports whether all cells of a table row are column names.
 func named(row string) bool {
 	for cell := range strings.SplitSeq(strings.Trim(row, "| "), "|") {
 		if !strings.ContainsFunc(cell, unicode.IsLetter) {

@@ -55,7 +55,7 @@ type Report struct {
 	Pages    int       `json:"pages"`
 	Web      string    `json:"web"` // hash of the pages
 	Totals   Totals    `json:"totals"`
-	LeftOut  []string  `json:"left_out,omitempty"` // questions whose pages are not on this machine
+	LeftOut  []string  `json:"left_out,omitempty"` // questions whose pages aren't on this machine
 	Outcomes []Outcome `json:"outcomes"`
 }
 

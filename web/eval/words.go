@@ -15,7 +15,7 @@ import (
 type kind int
 
 const (
-	filler  kind = iota // a word that says nothing by itself
+	filler  kind = iota // a word without meaning by itself
 	content             // a word that does
 	name                // a word with a capital inside a sentence, or of capitals
 	number
@@ -26,12 +26,12 @@ type token struct {
 	kind  kind
 	key   string // a name in lower case; the value of a number
 	stem  string // of a word
-	first bool   // it begins a sentence: its capital says nothing
+	first bool   // it begins a sentence, so its capital isn't significant
 	// raw and unit are a number and the word behind it, such as million, where key is their product.
 	raw, unit string
 }
 
-// fillers are words that say nothing by themselves, of the languages that questions are asked in.
+// fillers are words without meaning by themselves, in the questions' languages.
 func fillers() []string {
 	return strings.Fields(`a an and are as at be been but by did do does for from had has have he her his how i if in into
 		is it its more most no nor not of on one or our she so than that the their them then there these they this those

@@ -175,7 +175,7 @@ func (g *Gateway) listUsers(c echo.Context) error {
 }
 
 type linkJSON struct {
-	Link  string `json:"link"` // to be opened once
+	Link  string `json:"link"` // one-time address
 	Token string `json:"token"`
 }
 
@@ -185,7 +185,7 @@ type inviteBody struct {
 	Role  string `json:"role"`
 }
 
-// inviteUser handles POST /v1/auth/users: the answer has a link for whoever is to join.
+// inviteUser handles POST /v1/auth/users: the response has a link for the new user.
 func (g *Gateway) inviteUser(c echo.Context) error {
 	var in inviteBody
 	if err := g.bindAuth(c, &in); err != nil {
@@ -245,7 +245,7 @@ func (g *Gateway) changeUser(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := context.WithoutCancel(c.Request().Context()) // what follows may end the request's own session
+	ctx := context.WithoutCancel(c.Request().Context()) // this may end the request's own session
 	if in.Name != nil {
 		err = g.Accounts.SetName(ctx, u.ID, *in.Name)
 	}

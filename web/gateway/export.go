@@ -63,8 +63,7 @@ func exportLang(c echo.Context) string {
 	return "en"
 }
 
-// archive answers with an archive while it is made. One that cannot be finished is cut off, so that nobody
-// takes it for whole.
+// archive streams an archive. If it fails, the connection is aborted, so that the result isn't mistaken for complete.
 func (g *Gateway) archive(c echo.Context, write func(begin func(name string) io.Writer) error) error {
 	err := write(func(name string) io.Writer {
 		saveAs(c, name)

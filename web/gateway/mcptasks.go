@@ -39,7 +39,7 @@ type mcpTaskJSON struct {
 	Call      string  `json:"tool_call_id"`
 }
 
-// mcpTaskDetailJSON is a task by itself.
+// mcpTaskDetailJSON is the full representation of a task.
 type mcpTaskDetailJSON struct {
 	mcpTaskJSON
 	PolledAt    *string           `json:"last_polled_at"`
@@ -106,7 +106,7 @@ func (g *Gateway) mcpTask(c echo.Context, t store.Thread) error {
 	return httpx.JSON(c, http.StatusOK, mcpTaskDetailOf(task))
 }
 
-// cancelMCPTask handles POST /threads/:tid/mcp-tasks/:task/cancel. What is over stays as it is.
+// cancelMCPTask handles POST /threads/:tid/mcp-tasks/:task/cancel. An ended task is unchanged.
 func (g *Gateway) cancelMCPTask(c echo.Context, t store.Thread) error {
 	if g.MCP != nil {
 		err := g.MCP.CancelTask(c.Request().Context(), t.ID, route.Param(c, "task"))

@@ -26,7 +26,7 @@ func (g *Gateway) table() []route.Route {
 	return slices.Concat(g.routes(), g.accounts(), g.groupRoutes(), g.comparisonRoutes(), g.projectRoutes(), g.promptRoutes(), g.knowledgeRoutes(), g.channelRoutes(), g.unavailable())
 }
 
-// routes returns the routes besides those of accounts.
+// routes returns the routes other than those of accounts.
 func (g *Gateway) routes() []route.Route {
 	return []route.Route{
 		route.On("POST", "/threads/{thread_id}/branches", user, "branchThread", g.OnThread(g.branchThread)),

@@ -86,7 +86,7 @@ func about(ev eventJSON, task string) bool {
 	return json.Unmarshal(ev.Content, &ids) == nil && slices.Contains([]string{ids.Task, ids.ID, ids.Call}, task)
 }
 
-// eventOf returns an event for the list; ok is false for what the list leaves out.
+// eventOf returns an event for the list; ok is false for omitted ones.
 func eventOf(r store.Run, ev runevent.Event) (out eventJSON, ok bool, err error) {
 	out = eventJSON{Thread: r.ThreadID, Run: r.ID, Seq: ev.Seq, Content: ev.Data,
 		Metadata: map[string]any{"caller": "lead_agent"}}

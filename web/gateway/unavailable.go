@@ -10,8 +10,8 @@ import (
 	"fawn/web/route"
 )
 
-// What DeerFlow's front end asks for and Fawn does not have answers in its shapes that it is not there,
-// so that no page waits for it. All of it is in this file: when one comes, its lines go.
+// Features of DeerFlow's front end that Fawn lacks respond in its formats that they are unavailable, so that no page
+// waits for them. They are all in this file; remove the lines of a feature when it is added.
 
 // unavailable returns the routes.
 func (g *Gateway) unavailable() []route.Route {
@@ -37,7 +37,7 @@ func absent(status int, why string) echo.HandlerFunc {
 	return func(echo.Context) error { return httpx.Errorf(status, "%s", why) }
 }
 
-// larkStatus is that of an integration that is not installed.
+// larkStatus reports an integration that isn't installed.
 func larkStatus() map[string]any {
 	const why = "Fawn has no Lark integration"
 	return map[string]any{"installed": false, "version": "", "manifest_version": nil, "latest_available_version": nil,

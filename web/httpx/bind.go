@@ -138,9 +138,8 @@ func escaped(b []byte) int {
 	return int(n)
 }
 
-// fieldOf finds which field of body made err. Names of embedded structs in the path mean
-// nothing to clients and are left out; an error of a type that decodes itself may not say
-// where it happened, so the fields are tried one by one.
+// fieldOf finds the field of body that caused err. Names of embedded structs in the path are removed, since clients
+// don't know them; a custom decoder's error may lack the position, so the fields are tried one by one.
 func fieldOf(body []byte, into any, err error) []string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {

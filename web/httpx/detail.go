@@ -15,7 +15,7 @@ type Detail struct {
 // Error implements error.
 func (d *Detail) Error() string { return fmt.Sprintf("%d: %v", d.Status, d.Detail) }
 
-// Problem says what is wrong with one field of a request.
+// Problem describes an invalid field of a request.
 type Problem struct {
 	Loc  []string `json:"loc"` // "body" or "query" or "path", then the names that lead to the field
 	Msg  string   `json:"msg"`

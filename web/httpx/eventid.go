@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ID is the id of a server-sent event: the number of what happened and, where several frames
-// tell of it, which of them. On the wire it is "12", and "12.1" for a further frame.
+// ID is the id of a server-sent event: the number of the run's event and, for several frames of it, the frame. Its text
+// form is "12", and "12.1" for a further frame.
 type ID struct {
 	Seq  int64
 	Part int32

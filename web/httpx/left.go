@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Left reports whether an answer wasn't written because whoever asked is gone. The connection may say so before the
+// Left reports whether a response wasn't written because the client is gone. The connection may report it before the
 // request's context does.
 func Left(r *http.Request, err error) bool {
 	if r.Context().Err() != nil {

@@ -17,13 +17,13 @@ import (
 	"fawn/web/inproc"
 )
 
-// How much of a file is sent at once.
+// Limits of the parts of a file sent at once.
 const (
 	maxText = 64 << 10 // of a text, as a part
 	maxBlob = 4 << 20  // of any other file, and of a resource
 )
 
-// scheme is that of the addresses of files: fawn://threads/ID/artifacts/mnt/user-data/outputs/NAME.
+// scheme is the scheme of files' addresses: fawn://threads/ID/artifacts/mnt/user-data/outputs/NAME.
 const scheme = "fawn"
 
 // artifact is a file of a conversation.
@@ -59,8 +59,7 @@ func filePath(thread, at string) string {
 	return inproc.ThreadPath(thread, "artifacts") + (&url.URL{Path: at}).EscapedPath()
 }
 
-// described adds to paths, of which it takes the last ones, what the files are. Those that are gone
-// are left out.
+// described describes the files at the last of some paths. Missing ones are left out.
 func (s *Server) described(ctx context.Context, thread string, paths []string) ([]artifact, error) {
 	var out []artifact
 	for _, p := range paths[max(0, len(paths)-listedFiles):] {
@@ -90,7 +89,7 @@ func gone(err error) bool {
 	return errors.As(err, &told) && told.Status < 500
 }
 
-// fileOf reads what a file is from an answer.
+// fileOf parses a file's description from a response.
 func fileOf(r *inproc.Reply, thread, at string) (artifact, error) {
 	a := artifact{Path: at, Type: r.Header().Get("Content-Type"), URI: artifactURI(thread, at)}
 	length := r.Header().Get("Content-Length")
@@ -166,7 +165,7 @@ type reading struct {
 	Offset int64  `json:"offset,omitempty" jsonschema:"where in a text to begin, in bytes"`
 }
 
-// part tells what was read of a file.
+// part describes the read part of a file.
 type part struct {
 	artifact
 	Next *int64 `json:"next_offset,omitempty" jsonschema:"where the rest of the text begins; absent at its end"`

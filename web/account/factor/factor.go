@@ -1,5 +1,5 @@
-// Package factor keeps what proves a user besides a password: an authenticator app, recovery codes
-// for when it is not at hand, and passkeys.
+// Package factor manages a user's proofs besides the password: an authenticator app, recovery codes as its replacement,
+// and passkeys.
 package factor
 
 import (
@@ -30,7 +30,7 @@ const (
 	kindPasskey  = "passkey"
 )
 
-// maxPasskeys bounds those of a user.
+// maxPasskeys limits a user's passkeys.
 const maxPasskeys = 20
 
 // Factors keeps them in the store. Its methods may be called from any goroutine.
@@ -72,8 +72,7 @@ func (f Factors) Required(ctx context.Context, user string) (required bool, reco
 	return true, len(list), err
 }
 
-// Begin makes the secret of an authenticator app, in place of one that was never confirmed. It
-// counts for nothing until Confirm.
+// Begin creates the secret of an authenticator app, replacing an unconfirmed one. It isn't valid until Confirm.
 func (f Factors) Begin(ctx context.Context, user string) (secret string, err error) {
 	for {
 		app, err := f.app(ctx, user, false)
@@ -136,7 +135,7 @@ func (f Factors) use(ctx context.Context, app store.Factor, code string) error {
 	app.Step, app.UsedAt = step, f.now()
 	err = f.DB.UseFactor(ctx, app, before)
 	if errors.Is(err, store.ErrConflict) {
-		return ErrCode // somebody else has used it in the meantime
+		return ErrCode // it was used concurrently
 	}
 	return err
 }
@@ -187,7 +186,7 @@ func (f Factors) Off(ctx context.Context, user string) error {
 	return f.DB.DeleteFactors(ctx, user, kindRecovery)
 }
 
-// Passkeys lists those of a user, oldest first.
+// Passkeys returns a user's passkeys, oldest first.
 func (f Factors) Passkeys(ctx context.Context, user string) ([]store.Factor, error) {
 	return f.DB.Factors(ctx, user, kindPasskey)
 }

@@ -1,5 +1,5 @@
-// Package totp is the second step of signing in: the codes of authenticator apps (RFC 6238, with
-// SHA-1, six digits and 30 seconds, which is what the apps agree on), and recovery codes.
+// Package totp implements the second step of signing in: the codes of authenticator apps (RFC 6238, with SHA-1, six
+// digits and 30 seconds, which all apps support), and recovery codes.
 package totp
 
 import (
@@ -23,10 +23,10 @@ const (
 	modulus   = 1_000_000
 	secretLen = 20 // bytes, the length of the hash
 
-	// skew is how many periods the clock of a phone may be off.
+	// skew is the tolerance for a phone's clock, in periods.
 	skew = 1
 
-	// Recoveries is how many recovery codes people get.
+	// Recoveries is the number of recovery codes.
 	Recoveries = 10
 )
 
@@ -39,15 +39,15 @@ func NewSecret() string {
 	return encoding().EncodeToString(b)
 }
 
-// URI is what the picture that apps scan says. Issuer and account are shown in the app.
+// URI returns the text of the QR code scanned by apps. Apps show issuer and account.
 func URI(secret, issuer, account string) string {
 	label := url.PathEscape(issuer) + ":" + url.PathEscape(account)
 	q := "secret=" + secret + "&issuer=" + url.QueryEscape(issuer) + "&algorithm=SHA1&digits=6&period=30"
 	return "otpauth://totp/" + label + "?" + strings.ReplaceAll(q, "+", "%20")
 }
 
-// Check reports whether code is right at a time, give or take one period, and of which period it is. A code counts only
-// once: last is the period of the last one that was taken, and neither it nor an older one is taken again.
+// Check reports whether code is valid at a time, plus or minus one period, and returns its period. A code is valid
+// once: last is the period of the last accepted one, and codes up to it are rejected.
 func Check(secret, code string, at time.Time, last int64) (step int64, ok bool) {
 	key, err := encoding().DecodeString(secret)
 	code = Tidy(code)
@@ -108,13 +108,12 @@ func NewRecovery() []string {
 	return out
 }
 
-// HashRecovery is what is stored of a recovery code. The codes are random, so a plain hash cannot
-// be turned around.
+// HashRecovery returns the stored form of a recovery code. The codes are random, so a plain hash can't be reversed.
 func HashRecovery(code string) string {
 	plain := strings.NewReplacer("o", "0", "i", "1", "l", "1").Replace(strings.ToLower(Tidy(code)))
 	sum := sha256.Sum256([]byte(plain))
 	return hex.EncodeToString(sum[:])
 }
 
-// IsRecovery reports whether what somebody typed has the form of a recovery code.
+// IsRecovery reports whether an input has the form of a recovery code.
 func IsRecovery(code string) bool { return len(Tidy(code)) == 10 }

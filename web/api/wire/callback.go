@@ -67,7 +67,7 @@ func (e *Encoder) runEnd(ctx context.Context, seq int64) error {
 		map[string]any{"output": s.values, "input": input})
 }
 
-// input is what the run was started with.
+// input returns the run's input.
 func (e *Encoder) input() (json.RawMessage, error) {
 	var kw struct {
 		Input json.RawMessage `json:"input"`
@@ -116,7 +116,7 @@ func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 		e.run.ID)
 }
 
-// nodeEnd reports what a node wrote: as a piece of its own, as its result, and as a piece of the graph.
+// nodeEnd reports a node's output: as a chunk, as its result, and as a chunk of the graph.
 func (e *Encoder) nodeEnd(ctx context.Context, s *runevent.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
 	if !e.modes.has(ModeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
@@ -232,7 +232,7 @@ func toolInput(args json.RawMessage) any {
 	return map[string]string{"input": string(args)}
 }
 
-// customEvent is what a stage or a tool told on its own.
+// customEvent is a custom event of a stage or tool.
 func (e *Encoder) customEvent(ev runevent.Event) error {
 	if !e.modes.has(ModeEvents) {
 		return nil

@@ -26,7 +26,7 @@ type Encoder struct {
 	open    runevent.Drafts[*splicer]
 	calls   map[string]toolCall // the open step's, by id
 	step    int                 // number of the last step, -2 before one was seen
-	cp      string              // its checkpoint, or the one the run goes on from
+	cp      string              // its checkpoint, or the run's starting point
 	running string              // the node that runs now, when a step or the start told
 	ended   bool                // the end frame is in or behind buf
 	among   bool                // others follow in the same stream
@@ -42,7 +42,7 @@ func NewEncoder(db *store.DB, run store.Run, m Modes, subgraphs bool, after http
 		step: -2}
 }
 
-// After is what its reader has had.
+// After is the reader's last position.
 func (e *Encoder) After() httpx.ID { return e.after }
 
 // Anew returns an encoder for the same reader once it has had the frames up to another one.
@@ -122,7 +122,7 @@ func (e *Encoder) Add(ctx context.Context, ev runevent.Event) error {
 	return nil
 }
 
-// meta opens the run, and shows the state that one without input goes on from.
+// meta opens the run and, for a run without input, shows the initial state.
 func (e *Encoder) meta(ctx context.Context, ev runevent.Event) error {
 	if e.fresh(one(ev.Seq)) {
 		e.buf = httpx.AppendFrame(e.buf, "metadata", ev.Data, one(ev.Seq))
@@ -155,7 +155,7 @@ func (e *Encoder) meta(ctx context.Context, ev runevent.Event) error {
 	return nil
 }
 
-// Among says that others follow in the same stream.
+// Among means that other runs follow in the same stream.
 func (e *Encoder) Among() { e.among = true }
 
 // Done reports whether the end of the stream was added.
@@ -203,7 +203,7 @@ func (e *Encoder) delta(m *growing, ev *runevent.Event) error {
 	return err
 }
 
-// announce tells readers of whole messages that one begins.
+// announce tells readers of whole messages that a message begins.
 func (e *Encoder) announce(ev runevent.Event) error {
 	return e.put(ModePartialMessages, "messages/metadata", ev.NS, one(ev.Seq), func() (any, error) {
 		return map[string]any{ev.Msg.ID: map[string]any{"metadata": e.place(agent.NodeModel, ev.NS)}}, nil
@@ -229,7 +229,7 @@ func (e *Encoder) splicer(m *growing) (*splicer, error) {
 // metadata returns the second half of a messages frame.
 func (e *Encoder) metadata(node, ns string) ([]byte, error) { return agent.Encode(e.place(node, ns)) }
 
-// base is what ids of tasks are made from.
+// base is the basis of task ids.
 func (e *Encoder) base() string {
 	if e.cp == "" {
 		return e.run.ID
@@ -253,8 +253,7 @@ func (e *Encoder) place(node, ns string) map[string]any {
 	return meta
 }
 
-// finished sends what a step makes: whole messages, updates, values. grown are the messages
-// that are over with it.
+// finished sends the output of a step: whole messages, updates, values. grown are the streamed messages it completes.
 func (e *Encoder) finished(ctx context.Context, ev runevent.Event, grown []*growing) error {
 	s := ev.Step
 	if s.Node != agent.NodeInput {
@@ -304,7 +303,7 @@ func (e *Encoder) finished(ctx context.Context, ev runevent.Event, grown []*grow
 	return nil
 }
 
-// whole sends a message nobody saw grow.
+// whole sends a message that wasn't streamed.
 func (e *Encoder) whole(node, ns string, body json.RawMessage, seq int64) error {
 	suffix := ""
 	if ns != "" {
@@ -366,7 +365,7 @@ func updateName(node string) string {
 	return node
 }
 
-// patchBody is what a step wrote.
+// patchBody returns a step's output.
 func patchBody(s *runevent.StepData) (json.RawMessage, error) {
 	patch := make(map[string]json.RawMessage, len(s.Fields)+1)
 	for k, v := range s.Fields {

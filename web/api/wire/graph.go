@@ -23,7 +23,7 @@ func taskID(checkpoint, node string) string {
 // BuiltIn reports whether an assistant id, a graph id or nothing names the graph's assistant.
 func BuiltIn(id string) bool { return request.BuiltIn(id) }
 
-// Canonical is how an assistant is named in answers: the graph's own always by its id.
+// Canonical returns an assistant's name in responses: the graph's own always by its id.
 func Canonical(id string) string {
 	if BuiltIn(id) {
 		return LeadAssistant()

@@ -15,11 +15,11 @@ import (
 	"fawn/web/e2e/scriptmodel"
 )
 
-// limitChaos is how many ms later a run may call its model beside bad MCP servers.
+// limitChaos is the maximum delay in ms of a run's first model call caused by bad MCP servers.
 const limitChaos = 50
 
-// chaos measures how much later a run first calls its model where an MCP server of each bad kind is
-// configured, in turns with a Fawn that has none: at once after a start, and later on.
+// chaos measures the delay of a run's first model call caused by each kind of bad MCP server, alternating with a Fawn
+// without any: right after a start, and later.
 func (b *bench) chaos(ctx context.Context) error {
 	servers := map[string]any{}
 	for _, kind := range mcptest.Kinds() {

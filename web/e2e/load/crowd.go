@@ -15,13 +15,13 @@ import (
 
 // Limits of the crowd and of lists.
 const (
-	limitOK   = 10  // ms, p99 of the smallest request beside 64 quick streams
+	limitOK   = 10  // ms, p99 of the smallest request during 64 fast streams
 	limitList = 1.5 // ms, p50 of the newest 50 of 10,000 threads
 	limitFlat = 1.5 // times that of 1,000 threads
 )
 
-// crowd has 64 runs speak at 200 tokens a second each, and asks small things meanwhile: what
-// counts is that no run fails and nobody waits for the database.
+// crowd runs 64 answers at 200 tokens per second each, with small requests in between: no run may fail, and no request
+// may wait for the database.
 func (b *bench) crowd(ctx context.Context) error {
 	const n, rate = 64, 200
 	data, err := os.MkdirTemp(b.Dir, "crowd-")

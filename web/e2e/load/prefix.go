@@ -57,7 +57,7 @@ func (b *bench) prefix(ctx context.Context) error {
 	return nil
 }
 
-// script reads or forgets what the model was sent.
+// script reads or clears the model's recorded requests.
 func (b *bench) script(ctx context.Context, method string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, b.model+"/script/requests", nil)
 	if err != nil {

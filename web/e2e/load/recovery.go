@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// limitRecovery is how long, in ms, the start after a crash may take with a thousand runs to
-// take up.
+// limitRecovery limits the start after a crash with a thousand interrupted runs, in ms.
 const limitRecovery = 2000
 
 // recovery kills a server in the middle of many answers and measures how soon the next one
@@ -74,7 +73,7 @@ func speaking(ctx context.Context, t *Target, n int) error {
 	return errors.Join(errs...)
 }
 
-// begin starts an answer on a thread of its own and leaves when it has shown a word.
+// begin starts an answer on a new thread and disconnects after its first word.
 func (t *Target) begin(ctx context.Context) error {
 	thread, err := t.Thread(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ func (r Row) Failed() bool {
 type Report struct {
 	Machine   string
 	Rows      []Row
-	Sandboxes []Row // beside bare bash in place of a relay
+	Sandboxes []Row // relative to bare bash instead of a relay
 }
 
 // Failed reports whether any row is over its limit.
