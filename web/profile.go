@@ -48,7 +48,7 @@ func profiles(addr string) (*http.Server, net.Listener, error) {
 
 // serveProfiles answers requests for profiles until ctx ends.
 func serveProfiles(ctx context.Context, server *http.Server, l net.Listener) error {
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // its error is that of a listener that goes anyway
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // the listener closes anyway, so its error is ignored
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve profiles: %w", err)

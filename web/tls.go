@@ -14,7 +14,7 @@ import (
 	"fawn/web/tlsport"
 )
 
-// openTLS lets the listeners speak TLS if the configuration has a certificate, or says where one comes from.
+// openTLS enables TLS on the listeners if a certificate or its source is configured.
 func (a *App) openTLS(s config.Server) (err error) {
 	a.tls, err = TLSConfig(s.TLS, a.dirs.Root, a.opts.Log)
 	return err
@@ -52,8 +52,8 @@ func (a *App) secured(l net.Listener, s config.Server) net.Listener {
 	return tlsport.Listen(l, a.tls, s.HeaderTimeout)
 }
 
-// toTLS redirects plain HTTP requests to HTTPS, where the port speaks it. Programs on this machine may come without:
-// what they say leaves it on no wire.
+// toTLS redirects plain HTTP requests to HTTPS if the port supports it. Programs on this machine may use HTTP, since
+// their traffic stays local.
 func (a *App) toTLS(w http.ResponseWriter, r *http.Request) (sent bool) {
 	client := proxy.Of(r)
 	if a.tls == nil || client.Secure() || client.Addr.IsLoopback() || fromHere(r, client) {

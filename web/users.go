@@ -25,7 +25,7 @@ type UserJob struct {
 	Email  string `json:"email"`
 	Role   string `json:"role"`
 	Factor bool   `json:"factor"` // reset also removes the second factor
-	Keep   bool   `json:"keep"`   // delete leaves what the account owns
+	Keep   bool   `json:"keep"`   // delete keeps the account's data
 }
 
 // consoleName is the socket in the data folder through which the console reaches a running server.
@@ -38,7 +38,7 @@ const (
 	consoleJob  = 30 * time.Minute
 )
 
-// ErrUserJob is why a job was refused; the text says what is wrong with it.
+// ErrUserJob matches refused jobs; the text has the reason.
 type ErrUserJob struct{ Why string }
 
 // Error returns the reason.
@@ -226,7 +226,7 @@ func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, lock
 	return nil
 }
 
-// openConsole listens for jobs of the console. A folder whose path is too long for a socket has none.
+// openConsole listens for jobs of the command line. A folder whose path is too long for a socket has none.
 func (a *App) openConsole(ctx context.Context) {
 	name := filepath.Join(a.dirs.Root, consoleName)
 	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) { // of a server that was killed

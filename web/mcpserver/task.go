@@ -25,7 +25,7 @@ const (
 	canceled  = "canceled"
 )
 
-// task is what clients see of a run.
+// task is a client's view of a run.
 type task struct {
 	Thread    string     `json:"thread_id" jsonschema:"the conversation, which later calls name"`
 	Run       string     `json:"run_id" jsonschema:"this task in it"`
@@ -44,7 +44,7 @@ type question struct {
 	Options []string `json:"options,omitempty" jsonschema:"answers to choose from; other text is an answer, too"`
 }
 
-// runRow is what the API says about a run.
+// runRow is a run in the API's format.
 type runRow struct {
 	ID     string  `json:"run_id"`
 	Thread string  `json:"thread_id"`
@@ -75,7 +75,7 @@ type values struct {
 	} `json:"__error__"`
 }
 
-// errNoTask tells that a thread has nothing to report about.
+// errNoTask means that a thread has no task.
 var errNoTask = errors.New("this conversation has no task yet: begin one with ask or start_task")
 
 // newest returns the newest runs of a thread.
@@ -138,8 +138,8 @@ func (s *Server) look(ctx context.Context, thread, run string) (*task, error) {
 	return t, nil
 }
 
-// standing returns the status of a task whose run is r. A question counts as long as its run is the last one and its
-// thread waits.
+// standing returns the status of a task whose run is r. A question is open while the run is the thread's last one and
+// the thread waits.
 func (s *Server) standing(ctx context.Context, r runRow, last, asks bool) (string, error) {
 	switch r.Status {
 	case runs.Pending:

@@ -8,7 +8,7 @@ import (
 	"fawn/agent/channels"
 )
 
-// Channels counts what the bots of chat apps do. It is a channels.Observer.
+// Channels counts the activity of chat apps' bots. It is a channels.Observer.
 type Channels struct {
 	updates, refusals, calls, retries, answers, reconnects *prometheus.CounterVec
 	lag                                                    *prometheus.HistogramVec

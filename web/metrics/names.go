@@ -11,7 +11,7 @@ const (
 	maxName  = 64
 )
 
-// Labels for what has no name, and for what is one name too many.
+// Labels for missing names, and for names beyond the limit.
 const (
 	unnamed = "unknown"
 	others  = "other"

@@ -21,7 +21,7 @@ func (m *Metrics) Run(ctx context.Context, run store.Run) (context.Context, func
 	}
 	m.started.WithLabelValues(kind).Inc()
 	return ctx, func(run store.Run) {
-		if !runs.Done(run.Status) { // the next server goes on with it
+		if !runs.Done(run.Status) { // another server continues it
 			return
 		}
 		m.ended.WithLabelValues(kind, run.Status).Inc()

@@ -20,7 +20,7 @@ import (
 	"fawn/web/httpx"
 )
 
-// Headers of requests and of answers about what was there already.
+// Headers of requests, and of responses about an earlier result.
 const (
 	Header   = "Idempotency-Key"
 	Replayed = "Idempotent-Replayed"
@@ -31,10 +31,10 @@ const (
 	keyTime = 24 * time.Hour // for which a key is known
 )
 
-// Key is that of a request. The zero value is of a request without one.
+// Key is a request's key. The zero value means that it has none.
 type Key struct {
 	name string // of the note with its claim
-	sum  string // of where the request went and what it said
+	sum  string // hash of the request's path and content
 }
 
 // Read reads the key of a request that said body. Keys are their owner's.
@@ -74,7 +74,7 @@ type Claim struct {
 	Plan json.RawMessage `json:"plan,omitempty"` // the decisions of the request, such as its thread
 }
 
-// Keys knows the keys of requests. Its methods may be called from any goroutine.
+// Keys stores the keys of requests. It is safe for concurrent use.
 type Keys struct {
 	db    *store.DB
 	log   *slog.Logger
@@ -101,9 +101,9 @@ func (k *Keys) Turn(ctx context.Context, key Key) (done func(), err error) {
 	}
 }
 
-// Run starts the run of a request by start, or finds the one that a request with the key has started; there says which. The
-// id of the run is chosen with the claim, so that servers which try at once, or again after a crash, store one run. A key
-// whose request was refused is free again. Without a key it is start, which then gets no id.
+// Run starts a request's run with start, or finds the one started by an earlier request with the key; there reports
+// which. The run's id is chosen with the claim, so concurrent attempts, and repeated ones after a crash, store one run.
+// The key of a refused request is free again. Without a key it calls start without an id.
 func (k *Keys) Run(ctx context.Context, key Key, start func(id string) (store.Run, error)) (r store.Run, there bool, err error) {
 	if !key.Given() {
 		r, err = start("")
@@ -155,7 +155,7 @@ func Gone() error {
 // Claim takes a key with a plan, or gives the claim that is there.
 func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Claim, first bool, err error) {
 	mine := Claim{Sum: key.sum, Run: uuid.Must(uuid.NewV7()).String(), Plan: plan}
-	for _, take := range [][]string{nil, {key.name}} { // the second time in place of one whose time is over
+	for _, take := range [][]string{nil, {key.name}} { // the second attempt replaces an expired claim
 		if err = k.note(ctx, take, key.name, mine, false); err == nil {
 			return mine, true, nil
 		}
@@ -208,7 +208,7 @@ func (k *Keys) Free(ctx context.Context, key Key) {
 	}
 }
 
-// note writes a claim down. Over replaces the one that is there.
+// note stores a claim. over replaces the existing one.
 func (k *Keys) note(ctx context.Context, take []string, name string, what Claim, over bool) error {
 	body, err := json.Marshal(what)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 type Param struct {
 	Name   string
 	Schema Schema
-	Text   string // what it means, one sentence; may be empty
+	Text   string // its meaning in one sentence; may be empty
 }
 
-// Answer is what a route may send.
+// Answer is a possible response of a route.
 type Answer struct {
 	Status int
 	Text   string // one sentence
-	Schema Schema // nil means no body, unless Type says otherwise
+	Schema Schema // nil means no body, unless Type is set
 	Type   string // media type; "" is application/json
 }
 
@@ -47,9 +47,9 @@ type Op struct {
 	Form string
 	Need bool // an empty body is refused
 	Lazy bool // a thread that does not exist is made, or counts as an empty one
-	RPC  bool // what is wrong with a call is told in the body of a 200, as JSON-RPC does it
+	RPC  bool // errors are in the body of a 200, as in JSON-RPC
 	Out  []Answer
-	Fail []int // statuses of refusals beside those every route may answer with
+	Fail []int // statuses of refusals besides those of every route
 	// Refusal is the form of refusals; nil is the component Problem.
 	Refusal Schema
 	// Endless routes stream until the client leaves.
@@ -122,7 +122,7 @@ func (o Op) Headers() []Param {
 		Text:   "The same request with the same key begins one run, and is answered with it for 24 hours"})
 }
 
-// Spec is everything the document says.
+// Spec is the input for the document.
 type Spec struct {
 	Title, Version, Text string
 	Ops                  []Op

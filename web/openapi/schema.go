@@ -51,8 +51,8 @@ func Any() Schema { return Schema{} }
 // Time returns a moment in RFC 3339.
 func Time() Schema { return Schema{"type": "string", "format": "date-time"} }
 
-// Map returns an object with members of no particular names. Generators of clients make a closed type of an object that
-// doesn't say so.
+// Map returns an object with arbitrary members. Client generators create a closed type for an object unless this is
+// declared.
 func Map(of Schema) Schema {
 	s := Schema{"type": "object", "additionalProperties": true}
 	if len(of) > 0 {
@@ -96,7 +96,7 @@ func Req(name string, s Schema) Prop { return Prop{Name: name, Schema: s, Requir
 // Opt returns a member which may be missing.
 func Opt(name string, s Schema) Prop { return Prop{Name: name, Schema: s} }
 
-// Object has members of its own and may have others.
+// Object returns an object with these members and possibly others.
 func Object(props ...Prop) Schema {
 	all, required := map[string]Schema{}, []string{}
 	for _, p := range props {
@@ -125,7 +125,7 @@ func Body(props ...Prop) Schema {
 	return Object(out...)
 }
 
-// Partly returns an object whose members may all be missing, for answers cut to chosen ones.
+// Partly returns an object with optional members, for responses limited to selected ones.
 func Partly(s Schema) Schema {
 	out := maps.Clone(s)
 	delete(out, "required")
@@ -177,7 +177,7 @@ func (s Schema) Words() []string {
 	return nil
 }
 
-// Name says in a few words what s is.
+// Name describes s in a few words.
 func (s Schema) Name() string {
 	if ref, ok := s["$ref"].(string); ok {
 		return ref[strings.LastIndexByte(ref, '/')+1:]

@@ -19,12 +19,12 @@ const (
 // maxHops bounds how many proxies are followed.
 const maxHops = 32
 
-// hop is what one proxy says about the request it got. Empty is not said.
+// hop is one proxy's description of its request. Empty fields are unspecified.
 type hop struct{ from, proto, host string }
 
-// forwarded takes over what trusted proxies say, nearest first: as long as a hop came from a
-// trusted proxy, the hop before it counts as well. Forwarded counts only where no X-Forwarded
-// header is: proxies that set these leave whatever Forwarded a client sent.
+// forwarded applies the headers of trusted proxies, nearest first: as long as a hop came from a trusted proxy, the
+// previous hop counts as well. Forwarded counts only without X-Forwarded headers, because proxies that set these pass
+// on a client's Forwarded.
 func (t Trust) forwarded(h http.Header, c *Client) {
 	hops := ofX(h)
 	if hops == nil {
@@ -168,8 +168,8 @@ func node(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// CleanBase returns a path prefix in the form that addresses are made with: "" for the root, else with a slash in front
-// and none behind. ok is false for what cannot be one.
+// CleanBase normalizes a path prefix: "" for the root, else with a leading and without a trailing slash. ok is false
+// for an invalid one.
 func CleanBase(s string) (base string, ok bool) {
 	if s == "" || s == "/" {
 		return "", true

@@ -19,7 +19,7 @@ func (p *Parts) Bind(c echo.Context, into any) error {
 	return httpx.Bind(c.Request(), p.BodyLimit(), into)
 }
 
-// BodyLimit is how large a body may be.
+// BodyLimit returns the size limit of a body.
 func (p *Parts) BodyLimit() httpx.Limit {
 	return httpx.Limit{Bytes: p.Limits().MaxBodyBytes, Key: "server.max_body_bytes"}
 }
@@ -62,7 +62,7 @@ const (
 	MaxText = 4096
 )
 
-// MaxID is what a folder of a thread may be called at most.
+// MaxID limits the length of a thread folder's name.
 const MaxID = 64
 
 // BadID refuses an id that a client must not use for a thread.

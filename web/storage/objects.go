@@ -16,10 +16,10 @@ import (
 	"fawn/store/objects"
 )
 
-// probeTime is how long trying an object store may take.
+// probeTime limits the test of an object store.
 const probeTime = 30 * time.Second
 
-// Meter is told what is asked of an object store.
+// Meter observes requests to an object store.
 type Meter = objects.Meter
 
 // Check looks for the files of threads in a bucket, as [filestore.Check] does.

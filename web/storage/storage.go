@@ -24,7 +24,7 @@ func InPostgreSQL(snap *config.Snapshot) bool {
 	return address != "" || err != nil
 }
 
-// Config is how to open the database that a configuration names, for a data folder and for one process alone.
+// Config returns the options to open the configured database, for a data folder and a single process.
 func Config(snap *config.Snapshot, dir string) (store.Config, error) {
 	address, err := postgreSQL(snap)
 	db := &snap.File.Database
@@ -40,7 +40,7 @@ func Config(snap *config.Snapshot, dir string) (store.Config, error) {
 	return cfg, err
 }
 
-// Join is [Config] for a server, which lets others have the database too if the configuration says so.
+// Join is [Config] for a server, which shares the database if configured.
 func Join(snap *config.Snapshot, dir string) (store.Config, error) {
 	cfg, err := Config(snap, dir)
 	f := &snap.File
@@ -92,7 +92,7 @@ func Dirs(snap *config.Snapshot, dir string) (files.Dirs, error) {
 	return d, nil
 }
 
-// Warn tells what is set and works with SQLite only.
+// Warn reports settings that only work with SQLite.
 func Warn(snap *config.Snapshot, log *slog.Logger) {
 	if b := snap.File.Backup; snap.File.Files.URL != "" && (b.Every > 0 || b.Cron != "") {
 		log.Warn("backups contain only cached thread files; all of them are in files.url")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// recheck is how often the files of a certificate are looked at while clients connect.
+// recheck is the interval of checking a certificate's files while clients connect.
 const recheck = 10 * time.Second
 
 // Files returns a configuration with the certificate and the key in two PEM files. When they are renewed, new
@@ -39,7 +39,7 @@ type pair struct {
 	looked time.Time
 }
 
-// stamp tells one version of a file from another.
+// stamp identifies a version of a file.
 type stamp struct {
 	changed time.Time
 	size    int64

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// How many connections may wait that have not said yet what they speak: in all, and from one
-// address, so that a single client can't take every place.
+// Limits of connections that haven't sent their first byte: in total, and per address, so that a single client can't
+// take every place.
 const (
 	maxWaiting    = 512
 	maxOfOneOwner = 64
 )
 
-// Listen tells connections that begin with a TLS handshake from plain ones, on one port: what
-// it returns hands out the first as [tls.Conn]. A client has so long to send its first byte;
-// others don't wait for it. Closing it closes l.
+// Listen distinguishes TLS connections from plain ones on one port: it returns the former as [tls.Conn]. Each client
+// has a time limit for its first byte, without delaying others. Closing it closes l.
 func Listen(l net.Listener, c *tls.Config, patience time.Duration) net.Listener {
 	s := &splitter{Listener: l, config: c, patience: patience, ready: make(chan net.Conn),
 		free: make(chan struct{}, maxWaiting), closed: make(chan struct{})}
@@ -54,7 +53,7 @@ func (s *splitter) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends the listener, and the connections that it has not handed out.
+// Close closes the listener and its unaccepted connections.
 func (s *splitter) Close() error {
 	err := s.end(net.ErrClosed)
 	s.work.Wait()
@@ -138,8 +137,8 @@ func (s *splitter) sort(c net.Conn) {
 	}
 }
 
-// wait notes a connection that Close has to end, and reports whether it isn't over yet. Where an address has too many,
-// its oldest ends: whoever means to speak has done so long before.
+// wait registers a connection for Close, and returns false if the listener is closed. The oldest connection of an
+// address over the limit is closed: honest clients send earlier.
 func (s *splitter) wait(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +198,7 @@ func ignoreClosed(err error) error {
 // HTTP begins with it.
 const recordHandshake = 0x16
 
-// begun is a connection whose first byte was read.
+// begun is a connection with its first byte read.
 type begun struct {
 	net.Conn
 	first []byte

@@ -9,7 +9,7 @@ import (
 	"fawn/agent"
 )
 
-// maxPart is how much of one message is told.
+// maxPart limits the exported part of a message.
 const maxPart = 4 << 10
 
 // message is one in the form of the conventions.
@@ -80,7 +80,7 @@ func (t *Tracer) message(m *agent.Message) message {
 	return out
 }
 
-// arguments are those of a call; too long ones as a text.
+// arguments returns a call's arguments; too long ones as text.
 func (t *Tracer) arguments(args json.RawMessage) json.RawMessage {
 	text := t.redact(string(args))
 	if len(text) <= maxPart && json.Valid([]byte(text)) {

@@ -1,7 +1,7 @@
 // Package webtest is the kit of tests that talk HTTP to the program, whole or in part: it runs an opened program until
 // its test ends, makes requests, writes the configuration of a scripted model and the body of a run, and waits for
-// conditions. It doesn't import the program, so that tests of a part don't have to link the whole. What one package's
-// tests alone need, such as the parts that a server of theirs is made of, stays with them.
+// conditions. It doesn't import the program, so that tests of a part don't have to link the whole. Helpers for a single
+// package's tests, such as the parts of its server, stay with them.
 package webtest
 
 import (
@@ -65,7 +65,7 @@ func Run(t testing.TB, app Program, client *http.Client, log fmt.Stringer) *Serv
 	return s
 }
 
-// ShowLog logs what a server logged if the test has failed.
+// ShowLog logs a server's log if the test has failed.
 func ShowLog(t testing.TB, log fmt.Stringer) {
 	t.Helper()
 	if t.Failed() {
@@ -131,13 +131,13 @@ func Human(content string, more ...string) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// Until waits for what a server does by itself, or ends the test after [Patience]: what says that it did not happen.
+// Until waits for a condition, or ends the test after [Patience]; what names the missing event.
 func Until(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	UntilSeen(t, done, func() string { return what })
 }
 
-// UntilSeen is [Until] for conditions that can tell at the end what is there instead.
+// UntilSeen is [Until] for conditions that report the actual state at the end.
 func UntilSeen(t testing.TB, done func() bool, see func() string) {
 	t.Helper()
 	for end := time.Now().Add(Patience); !done(); time.Sleep(5 * time.Millisecond) {
