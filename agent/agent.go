@@ -84,7 +84,7 @@ func (l *loop) fold() (ModelFunc, ToolFunc) {
 type loop struct {
 	agent     *Agent
 	turn      *Turn
-	set       *Toolset // of this step
+	set       *Toolset // current set of tools
 	callModel ModelFunc
 	callTool  ToolFunc
 	pending   State // patches of hooks, waiting for the step they join
@@ -100,7 +100,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		node = NodeTools
 	}
 	l.out.Next = []string{node}
-	if slices.Contains(l.turn.From, NodeEnd) { // cut off behind its last word
+	if slices.Contains(l.turn.From, NodeEnd) { // interrupted after its last message
 		node, l.out.Next = NodeEnd, Next(&l.turn.State, NodeModel)
 	}
 	if l.turn.From == nil && Stops(l.turn.StopBefore, node) {

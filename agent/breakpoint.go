@@ -19,8 +19,8 @@ func (l *loop) halted() Outcome {
 	return l.out
 }
 
-// goOn decides which node runs behind a finished one, NodeEnd for none. A breakpoint holds
-// only where something would follow: behind a complete answer there is nothing to stop.
+// goOn selects the node after a finished one, NodeEnd for none. A breakpoint only applies if something would follow:
+// after a complete answer there is nothing to stop.
 func (l *loop) goOn(node string, next []string, end bool) string {
 	if end || len(next) == 0 || next[0] == NodeInterrupt {
 		return NodeEnd

@@ -78,7 +78,7 @@ type answer struct {
 	call    ToolCall
 	message string // id of the tool message
 	result  Result
-	err     error // the run cannot go on
+	err     error // the run can't continue
 }
 
 // openCalls finds the newest AI message and its calls without a result; invalid calls are

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// mendDepth bounds how deep values may be nested in mended text.
+// mendDepth limits the nesting of values in mended text.
 const mendDepth = 100
 
 var errMend = errors.New("cannot be read as a JSON object")

@@ -49,7 +49,7 @@ type ToolCall struct {
 	ID   string          `json:"id"`
 }
 
-// MarshalJSON adds the constant type field LangChain clients look for.
+// MarshalJSON adds the constant type field expected by LangChain clients.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	args := c.Args
 	if len(args) == 0 {
@@ -72,7 +72,7 @@ type InvalidCall struct {
 	Error string `json:"error"`
 }
 
-// MarshalJSON adds the constant type field LangChain clients look for.
+// MarshalJSON adds the constant type field expected by LangChain clients.
 func (c InvalidCall) MarshalJSON() ([]byte, error) {
 	type plain InvalidCall
 	return marshal(struct {
@@ -98,10 +98,10 @@ type Usage struct {
 // for white space between their parts.
 type Content struct {
 	Text   string
-	Blocks []json.RawMessage // when not nil, Text is empty
+	Blocks []json.RawMessage // if not nil, Text is empty
 }
 
-// Text makes plain content.
+// Text returns plain content.
 func Text(s string) Content { return Content{Text: s} }
 
 // visible returns the content without control characters in its texts, see [Visible].
@@ -236,7 +236,7 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 		}
 		w.ToolCalls, w.Invalid = &calls, &invalid
 	case TypeTool:
-		w.ToolCallID = &m.ToolCallID // also a blank one, or the message could not be read back
+		w.ToolCallID = &m.ToolCallID // even a blank one, or the message couldn't be decoded
 		if w.Status == "" {
 			w.Status = "success"
 		}

@@ -2,9 +2,8 @@ package agent
 
 import "context"
 
-// Middleware is one stage around the loop; any hook may be nil. A stage is built once per
-// run, so counters are plain variables of the function which makes it. Hooks return state
-// changes; they never write t.State.
+// Middleware is one stage around the loop; any hook may be nil. A stage is built once per run, so counters are plain
+// variables of its constructor. Hooks return state changes; they never write t.State.
 type Middleware struct {
 	Name string
 	// BeforeAgent runs once, in list order; its patch joins the run's first step.
@@ -33,7 +32,7 @@ type Reply struct {
 	Patch      State
 	Jump       Jump
 	StopReason string // why the run ends early, for the run's record
-	Last       *Last  // when set, the run's next model call is its last
+	Last       *Last  // if set, the run's next model call is its last
 	Final      bool   // no further call follows, even if a stage asks for one
 }
 

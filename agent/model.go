@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Model is one chat model. Stream yields deltas until the answer is complete or an error
-// ends it; breaking out of the loop or cancelling ctx stops the call. An error after the
-// last chunk is yielded with a zero Chunk. Stream may be used by many goroutines.
+// Model is one chat model. Stream yields deltas until the answer is complete or an error ends it; breaking out of the
+// loop or cancelling ctx stops the call. An error after the last chunk is yielded with a zero Chunk. Stream is safe for
+// concurrent use.
 type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
 }
@@ -39,7 +39,7 @@ type CallDelta struct {
 // Visible reports whether a person could have seen something of this chunk.
 func (c Chunk) Visible() bool { return c.Text != "" || c.Reasoning != "" || len(c.Calls) > 0 }
 
-// Collector folds chunks into the message they make. The zero value is ready.
+// Collector folds chunks into a message. The zero value is ready.
 type Collector struct {
 	text, reasoning strings.Builder
 	calls           map[int]*collected
@@ -95,7 +95,7 @@ func (c *Collector) Add(k Chunk) {
 	}
 }
 
-// Empty reports whether nothing a person could see has come yet.
+// Empty reports whether nothing visible has arrived yet.
 func (c *Collector) Empty() bool {
 	return c.text.Len() == 0 && c.reasoning.Len() == 0 && len(c.calls) == 0
 }

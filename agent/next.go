@@ -16,7 +16,7 @@ const (
 // FinishInterrupted marks an AI message that was cut off by a cancel, an error or a crash.
 const FinishInterrupted = "interrupted"
 
-// CanonicalNode maps aliases of a node to its name; anything unknown counts as input.
+// CanonicalNode maps aliases of a node to its name; unknown ones count as input.
 func CanonicalNode(name string) string {
 	switch name {
 	case NodeModel, "agent", "lead_agent":

@@ -18,11 +18,11 @@ type Observer interface {
 // ModelCall is one attempt to get an answer from a model.
 type ModelCall struct {
 	Began   time.Time
-	First   time.Duration // until there was something to see; 0 when nothing came
+	First   time.Duration // until the first visible output; 0 without any
 	Took    time.Duration
-	Model   string   // as it is configured, "" for one without a name
-	Request *Request // as the model got it; it must not be changed
-	Message *Message // the answer as far as it came; nil when nothing came
+	Model   string   // configured name, "" for one without a name
+	Request *Request // the model's request; it must not be changed
+	Message *Message // the answer so far; nil without any
 	Err     error
 }
 

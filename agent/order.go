@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Access are the files that a call touches, by absolute paths; a folder stands for all
-// that is in it. Calls of one answer that touch the same file run in the order of the
-// answer, unless all of them only read it.
+// Access are the files used by a call, by absolute paths; a folder includes its content. Calls of one answer that touch
+// the same file run in the answer's order, unless all of them only read it.
 type Access struct {
 	Reads, Writes []string
 	// Perhaps are paths that a command mentions. Its effect on them is unknown, so it keeps its order relative to other
@@ -31,7 +30,7 @@ func overlap(a, b []string) bool {
 	})
 }
 
-// order gives for each call the earlier ones it must wait for.
+// order returns for each call the earlier ones it must wait for.
 func (s *Toolset) order(calls []ToolCall) [][]int {
 	touched := make([]Access, len(calls))
 	after := make([][]int, len(calls))

@@ -237,7 +237,7 @@ func (m *Message) addCall(raw json.RawMessage) error {
 	return nil
 }
 
-// nameCalls gives every call an id: results find their call by it.
+// nameCalls assigns every call an id, by which results find their call.
 func (m *Message) nameCalls() {
 	n := 0
 	name := func(id *string) {

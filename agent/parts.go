@@ -134,7 +134,7 @@ type Place string
 // Places of a note.
 const (
 	Before Place = "before" // a separate message before the anchor
-	Prefix Place = "prefix" // text put in front of the anchor's own
+	Prefix Place = "prefix" // text before the anchor's own
 	After  Place = "after"  // a separate message after the anchor
 )
 
@@ -155,7 +155,7 @@ type Note struct {
 
 // View hides the older part of a long thread from requests; the log itself stays whole.
 type View struct {
-	Summary string   `json:"summary"`         // as requests have it in place of the hidden part
+	Summary string   `json:"summary"`         // as used by requests instead of the hidden part
 	Plain   string   `json:"plain,omitempty"` // the summary alone, for the next one
 	From    string   `json:"from"`            // id of the first message still sent
 	Keep    []string `json:"keep,omitempty"`  // ids of messages before From which are sent all the same

@@ -75,8 +75,7 @@ func (e PlanEdit) reorders() bool {
 	return false
 }
 
-// sortLike gives the items of list that are in order the order they have there. The others
-// keep their places.
+// sortLike sorts those items of list that are in order accordingly. Others keep their places.
 func sortLike(list, order []Todo) {
 	var places []int
 	var known []Todo
@@ -107,8 +106,7 @@ func AddPlanEdit(edits []PlanEdit, e PlanEdit) []PlanEdit {
 	return append(out, e)
 }
 
-// NumberTodos gives items without an id of their own the next free number. It leaves list
-// as it is.
+// NumberTodos assigns items without an id the next free number. It doesn't modify list.
 func NumberTodos(list []Todo) []Todo {
 	list = slices.Clone(list)
 	KeepTodoIDs(nil, list)

@@ -54,8 +54,8 @@ func mergeOrClear[V any](old, patch map[string]V) map[string]V {
 	return out
 }
 
-// byKey moves re-written entries to the end and keeps the newest limit ones; of entries
-// with the same key the last one counts. Empty clears.
+// byKey moves rewritten entries to the end and keeps the newest limit ones; of entries with the same key the last one
+// counts. An empty list clears.
 func byKey[T any](old, patch []T, limit int, key func(T) string) []T {
 	if patch == nil {
 		return old

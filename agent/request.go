@@ -33,7 +33,7 @@ func BuildRequest(system string, s *State, tools []*Tool, o ModelOptions) *Reque
 	return &Request{System: system, Messages: PairToolCalls(msgs), Tools: slices.Clone(tools), Options: o}
 }
 
-// wordless stands in a request for an answer that was thought about and never begun.
+// wordless replaces an answer that consists of thoughts only.
 const wordless = "[This answer ended before its first word.]"
 
 // spoken drops messages no provider should see: empty AI messages without calls, which some refuse, and explanations of

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Masked stands where the value of a secret stood.
+// Masked replaces the value of a secret.
 const Masked = "****"
 
 const (
@@ -58,7 +58,7 @@ func (s Secrets) Masker() func(string) string {
 	if len(words) == 0 {
 		return nil
 	}
-	for _, w := range slices.Clone(words) { // as it looks inside JSON
+	for _, w := range slices.Clone(words) { // its form inside JSON
 		if quoted, err := marshal(w); err == nil && len(quoted) > 2 && string(quoted[1:len(quoted)-1]) != w {
 			words = append(words, string(quoted[1:len(quoted)-1]))
 		}

@@ -41,7 +41,7 @@ func Visible(s string) string {
 	}, s)
 }
 
-// commands reports whether r may be a command to a terminal.
+// commands reports whether r may be a terminal command.
 func commands(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r'
 }
@@ -57,7 +57,7 @@ func EscapeLines(s string) string {
 
 var plain = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// Unescape undoes the escaping of brackets, for answers made of such text.
+// Unescape reverses the escaping of brackets, for answers made of such text.
 func Unescape(s string) string { return plain.Replace(s) }
 
 // Head returns the first n characters of a text.
@@ -86,7 +86,7 @@ func Clip(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// WithoutThoughts removes reasoning in tags; text behind a tag that is never closed counts as reasoning.
+// WithoutThoughts removes reasoning in tags; text after an unclosed tag counts as reasoning.
 func WithoutThoughts(text string) string {
 	for {
 		from := strings.Index(text, "<think>")

@@ -14,7 +14,7 @@ type Tool struct {
 	Name        string
 	Description string
 	Group       string
-	Deferred    bool        // its schema may stay hidden until the model looks for it
+	Deferred    bool        // its schema may be hidden until the model searches for it
 	Server      string      // origin of untrusted results: an MCP server's name, "client" or "acp"; empty for built-in tools
 	MCP         bool        // Server is the name of an MCP server
 	Native      string      // the tool's name on that server
@@ -28,7 +28,7 @@ type Tool struct {
 // Preference tells models when to prefer a tool.
 type Preference struct {
 	Priority int      // higher ones first
-	Keywords []string // of texts that ask for it; none means always
+	Keywords []string // of requests that it is preferred for; none means always
 }
 
 // Result is a tool's result.
@@ -61,7 +61,7 @@ type Whole struct {
 	Stored int64 // bytes of it that are in the file, from its beginning
 }
 
-// Note reports where the text is and how much of it.
+// Note describes the location and size of the text.
 func (w *Whole) Note() string {
 	if w.Stored < w.Bytes {
 		return fmt.Sprintf("[The first %d of %d bytes are in %s. The rest is lost: the thread's storage is full, except for the part reserved for other files]",

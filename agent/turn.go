@@ -39,13 +39,13 @@ type ClientTool struct {
 // Turn is one run's private working set. It is never shared between runs; only the loop
 // goroutine writes State.
 type Turn struct {
-	Owner    string // for whom it works
+	Owner    string // account it works for
 	ThreadID string
 	RunID    string
 	NS       string // "" for the lead agent, "tools:<call id>" for a helper
 	Options  Options
 	State    State
-	From     []string          // nodes to go on at, past breakpoints before them; nil means a fresh start at the model
+	From     []string          // nodes to continue at, past breakpoints before them; nil means a fresh start at the model
 	Results  map[string]Result // results of calls which ended before the run was cut off, by call id
 	MaxSteps int               // model and tool steps before the last turn; 0 means 100
 
@@ -66,8 +66,7 @@ type Turn struct {
 	// Observer receives durations of calls. It may be nil.
 	Observer Observer
 
-	// Remark notes something about the run that its caller should find in the run's metadata.
-	// It may be nil; use [Turn.Note].
+	// Remark records a note about the run for its caller in the run's metadata. It may be nil; use [Turn.Note].
 	Remark func(key, text string)
 }
 
@@ -88,8 +87,8 @@ func (t *Turn) Note(key, text string) {
 
 // Sink stores the events of a run and shows them to readers.
 type Sink interface {
-	// Emit takes a delta or notice. Safe for concurrent use; it may block while storage is
-	// behind, and never fails: a storage error cancels the run.
+	// Emit publishes a delta or notice. It is safe for concurrent use; it may block while storage is slow, and never
+	// fails: a storage error cancels the run.
 	Emit(ev Event)
 	// Record is Emit which returns once the event would survive a crash.
 	Record(ctx context.Context, ev Event) error

@@ -32,7 +32,7 @@ func MarkInput(text string) string {
 	return beginInput + "\n" + text + "\n" + endInput
 }
 
-// UnmarkInput returns the person's words of a text that [MarkInput] made; others stay as they are.
+// UnmarkInput returns the person's words in a text of [MarkInput]; other texts are unchanged.
 func UnmarkInput(text string) string {
 	if inside, ok := strings.CutPrefix(text, beginInput+"\n"); ok {
 		if inside, ok = strings.CutSuffix(inside, "\n"+endInput); ok {

@@ -39,7 +39,7 @@ type Agent struct {
 	Description string
 	Model       string        // "" is the agent's choice
 	Approve     bool          // all that it asks for is allowed; else nothing is
-	Timeout     time.Duration // of a call
+	Timeout     time.Duration // limit of a call
 }
 
 // Options configure the tool.
@@ -50,7 +50,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Tool lets a model ask these agents.
+// Tool returns the tool by which a model calls these agents.
 func Tool(o Options) (*agent.Tool, error) {
 	names := slices.Sorted(maps.Keys(o.Agents))
 	var about strings.Builder

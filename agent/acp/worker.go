@@ -42,7 +42,7 @@ type worker struct {
 	answer strings.Builder
 	cut    bool
 	shown  int
-	lines  []string // of complaints, the last ones
+	lines  []string // the last lines of error output
 	over   bool
 }
 

@@ -18,7 +18,7 @@ type Reply struct {
 	Chunks []agent.Chunk
 	Err    error         // yielded after the chunks
 	Hang   bool          // after the chunks, wait until the call is cancelled
-	Before chan struct{} // when set, the answer starts once it is closed
+	Before chan struct{} // if set, the answer starts once it is closed
 }
 
 // Say returns a plain text answer, one chunk a word.

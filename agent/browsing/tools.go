@@ -106,7 +106,7 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Service gives agents a browser. Its methods may be called from any goroutine.
+// Service gives agents a browser. It is safe for concurrent use.
 type Service struct {
 	Config
 	count atomic.Uint64

@@ -44,7 +44,7 @@ func (b *bot) who(ctx context.Context, p chat.Person) (w who, known bool, err er
 	return w, false, nil
 }
 
-// candidate is a message with everything that the rules of admission look at.
+// candidate is a message with the data used by the admission rules.
 type candidate struct {
 	row   store.Inbound
 	u     chat.Update
@@ -54,7 +54,7 @@ type candidate struct {
 
 	working bool              // a turn of the line is under way
 	voice   bool              // a voice message that will be transcribed
-	open    bool              // the group was let in
+	open    bool              // the group was admitted
 	group   store.ChannelChat // its row
 	host    *who              // the account that guests of the group are answered for, nil for none
 	unasked bool              // the bot also reads group messages that don't mention it
@@ -161,7 +161,8 @@ func (l *line) admit(ctx context.Context, row store.Inbound) error {
 	return nil
 }
 
-// lookUp finds the sender's account and, in a group, whether the group was let in and for whom guests are answered.
+// lookUp finds the sender's account and, in a group, whether the group was admitted and for which owner guests are
+// answered.
 func (l *line) lookUp(ctx context.Context, c *candidate) (err error) {
 	b := l.b
 	if c.who, c.known, err = b.who(ctx, c.u.Sender); err != nil {
@@ -213,7 +214,7 @@ func (l *line) command(ctx context.Context, c *candidate) (err error) {
 	return l.obey(ctx, a)
 }
 
-// allow lets the bot into a group.
+// allow admits the bot to a group.
 func (l *line) allow(ctx context.Context, c *candidate) (err error) {
 	g, u := c.group, c.u
 	g.Provider, g.Chat, g.Topic, g.Kind, g.Name, g.EnabledBy = l.b.provider, u.Chat, "", "group", u.ChatName, u.Sender.ID

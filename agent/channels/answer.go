@@ -18,7 +18,7 @@ type answer struct {
 	parts  []*part
 	files  []string // paths that were presented, in order
 	doing  string   // the tool at work
-	status string   // of the run that has ended
+	status string   // of the ended run
 	failed string   // why it ended badly
 	cursor int64
 	cut    int // counts changes that are not additions at the end

@@ -14,8 +14,8 @@ import (
 	"fawn/uploads"
 )
 
-// attach puts the files of a message into the uploads of a thread and returns a line for each. A file that cannot be
-// taken is a line, too; an error means to try again.
+// attach stores a message's files as uploads of a thread and returns a line about each, including files that can't be
+// stored; an error means try again.
 func (t *turn) attach(ctx context.Context, thread string, u chat.Update) (lines []string, err error) {
 	for _, f := range u.Files {
 		name := path.Base(strings.ReplaceAll(f.Name, "\\", "/"))

@@ -17,7 +17,7 @@ type bot struct {
 	provider string
 	ctx      context.Context // ends when the bot is to stop
 	stop     context.CancelFunc
-	calls    context.Context // of calls to the platform, ends a little later
+	calls    context.Context // for calls to the platform; it ends a little later
 	cut      context.CancelFunc
 	wg       sync.WaitGroup
 	pace     *rateLimiter
@@ -46,7 +46,7 @@ type Status struct {
 	Running     bool // it is connected
 	Since       time.Time
 	Reconnects  int
-	Error       string // of the last failure, for people
+	Error       string // the last failure, for people
 	Remedy      string
 	Trouble     chat.Trouble // the same, to be told in another language
 	ErrorAt     time.Time

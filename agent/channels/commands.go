@@ -236,7 +236,7 @@ func (l *line) again(ctx context.Context, a *admitted) error {
 type chatSettings struct {
 	Model   string `json:"model,omitempty"`
 	Members string `json:"members,omitempty"` // groups only: all or paired; empty uses the channel's setting
-	Host    string `json:"host,omitempty"`    // of a group: the owner whom guests are answered for
+	Host    string `json:"host,omitempty"`    // of a group: owner on whose behalf guests are answered
 	Account string `json:"account,omitempty"` // private chats only: the owner's account
 	// Workspace is the workspace of Account, or of the person who let Fawn into the group.
 	Workspace string `json:"workspace,omitempty"`

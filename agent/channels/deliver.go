@@ -49,9 +49,9 @@ type delivery struct {
 	rows   map[string]*store.Outbound // nil before they are known
 	text   split
 	slow   time.Duration // between edits, 0 is the platform's own
-	rated  time.Time     // when the platform last complained
+	rated  time.Time     // time of the platform's last complaint
 	edited time.Time
-	grows  time.Time // when its text was first shown
+	grows  time.Time // time its text was first shown
 	failed time.Time // first of the failures in a row
 	tries  int
 }
@@ -192,8 +192,8 @@ func (d *delivery) load(ctx context.Context) error {
 	return err
 }
 
-// recall finds out whether the answer before this one may be missing, which is said where messages cannot be sent
-// again.
+// recall checks whether the previous answer may be missing, which is mentioned on platforms where messages can't be
+// sent again.
 func (d *delivery) recall(ctx context.Context) error {
 	l, first := d.b.channel().Limits(), d.rows["0"]
 	if (l.CanEdit || l.Keyed) && !l.MayStay || first == nil {
@@ -229,8 +229,8 @@ func (d *delivery) typing(ctx context.Context) {
 	}
 }
 
-// sync updates the chat. It returns how long to wait before the next time, 0 for until there is something new, and
-// whether all is done.
+// sync updates the chat. It returns the delay until the next update, 0 to wait for news, and whether everything is
+// done.
 func (d *delivery) sync(ctx context.Context) (wait time.Duration, over bool) {
 	d.mu.Lock()
 	view := view{solid: d.ans.solid(), doing: d.ans.doing, ending: "", cut: d.ans.cut, cursor: d.ans.cursor,

@@ -134,7 +134,7 @@ func (h *Hub) owns(ctx context.Context, provider, owner string, p chat.Person) (
 type Result struct {
 	Owner  string
 	Thread string
-	Task   string // its title stands above the answer; empty for an answer in a conversation
+	Task   string // its title is shown above the answer; empty for an answer in a conversation
 	Failed string // why its run did not start
 }
 

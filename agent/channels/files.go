@@ -51,7 +51,7 @@ func (d *delivery) files(v view, text string) ([]posting, string) {
 // mostParts bounds the headings of a long answer that are listed.
 const mostParts = 15
 
-// summary stands in the place of the rest of a long answer: its headings, if it has any.
+// summary replaces the rest of a long answer: its headings, if it has any.
 func summary(text string, l chat.Limits, say words) string {
 	parts := chat.Headings(text)
 	if len(parts) < 2 {
@@ -139,7 +139,7 @@ func (p posting) file(reply string, l chat.Limits) chat.File {
 		Image: strings.HasPrefix(kind, "image/") && kind != "image/svg+xml" && p.size <= l.MaxImage}
 }
 
-// attach sends a file as text is sent: as a placeholder, which gets its file by an edit, and that may be repeated.
+// attach sends a file like text: as a placeholder that an edit replaces with the file, which may be repeated.
 func (d *delivery) attach(ctx context.Context, to chat.Attacher, row *store.Outbound, f posting, l chat.Limits) error {
 	if row.State == store.OutboundDone || row.State == store.OutboundFailed || row.State == store.OutboundUnknown {
 		return nil

@@ -141,7 +141,7 @@ func (d *delivery) readTo(ctx context.Context, r *eventlog.Reader) error {
 	}
 }
 
-// ended is errEnded when the run is over and all of it was read, and nil when there is more to come.
+// ended returns errEnded when the run has ended and was read completely, and nil if there is more to come.
 func (d *delivery) ended(ctx context.Context) error {
 	d.mu.Lock()
 	status, cursor := d.ans.status, d.ans.cursor

@@ -64,7 +64,7 @@ type Bot struct {
 	Unasked   bool     // in groups, also answer messages without a mention
 	Guests    bool     // in groups, also answer people without an account, unless the group's settings differ
 	Assistant string
-	Config    map[string]any // of its runs
+	Config    map[string]any // configuration of its runs
 	Context   map[string]any
 	Handle    string // name of the bot in links
 	Warning   string // for the log, when it starts
@@ -106,7 +106,7 @@ const writesAtOnce = 16
 // stopTime is the grace period for calls under way when a bot stops.
 const stopTime = 3 * time.Second
 
-// Apply starts, stops and restarts bots to match s. Bots that did not change go on.
+// Apply starts, stops and restarts bots to match s. Unchanged bots continue.
 func (h *Hub) Apply(s Settings) {
 	h.applying.Lock()
 	defer h.applying.Unlock()

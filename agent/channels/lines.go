@@ -24,16 +24,16 @@ type line struct {
 	at    place
 	wakes chan struct{} // one token: look again
 
-	resumes []string // runs of the last server to go on with; guarded by b.mu
+	resumes []string // runs of the last server to resume; guarded by b.mu
 
 	// The fields below belong to the goroutine.
 	rows []store.Inbound     // the oldest that waited when it was last looked
-	let  map[int64]*admitted // messages that were let in and wait
+	let  map[int64]*admitted // admitted messages that wait
 	busy map[string]bool     // ids in the current turn, whose storing isn't confirmed yet
-	turn chan struct{}       // closed when the turn under way is over
+	turn chan struct{}       // closed at the end of the current turn
 }
 
-// admitted is a message that was let in.
+// admitted is an admitted message.
 type admitted struct {
 	row store.Inbound
 	u   chat.Update
@@ -43,7 +43,7 @@ type admitted struct {
 	thread string
 }
 
-// wake has a line look at its messages, or go on with a run.
+// wake makes a line check its messages, or resume a run.
 func (b *bot) wake(at place, run string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,8 +121,8 @@ func (l *line) loop() {
 	}
 }
 
-// step lets new messages in or refuses them, if it is to look for some, and starts the next turn if none is under way.
-// It returns how long the next one waits for more.
+// step admits or refuses new messages, if there may be some, and starts the next turn if none is active. It returns how
+// long the next one waits for more.
 func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 	if look {
 		if err := l.look(ctx); err != nil {
@@ -156,7 +156,7 @@ func (l *line) step(ctx context.Context, look bool) (time.Duration, error) {
 	return 0, nil
 }
 
-// look lets new messages in or refuses them.
+// look admits or refuses new messages.
 func (l *line) look(ctx context.Context) (err error) {
 	select {
 	case <-l.wakes: // for messages found now

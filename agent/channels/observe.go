@@ -13,14 +13,14 @@ import (
 type Observer interface {
 	// Update is a message that a platform delivered: new, duplicate, or unreadable.
 	Update(provider, result string)
-	// Refusal is a message that was not let in.
+	// Refusal counts a refused message.
 	Refusal(provider, reason string)
 	// Call is a call that writes to a chat: send, edit or upload. The outcome is ok, rate, gone, refused, fatal or
 	// error.
 	Call(provider, call, outcome string)
 	// Retry counts an answer that must be tried again.
 	Retry(provider string)
-	// Answer is the end of a delivery: delivered, failed or unknown, and how long after the end of its run it came.
+	// Answer counts a delivery's outcome: delivered, failed or unknown, with its delay after the end of the run.
 	Answer(provider, outcome string, lag time.Duration)
 	// Reconnect is a connection that was lost.
 	Reconnect(provider string)

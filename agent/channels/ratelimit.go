@@ -141,7 +141,7 @@ type senderLimits struct {
 
 type person struct {
 	sent  []time.Time // within the last hour
-	wrong []time.Time // codes that are none
+	wrong []time.Time // invalid codes
 	told  map[string]time.Time
 }
 

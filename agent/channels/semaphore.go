@@ -24,7 +24,7 @@ func (s *semaphore) Resize(n int) {
 	s.serve()
 }
 
-// serve hands free slots to waiters. mu is held.
+// serve grants free slots to waiters. mu is held.
 func (s *semaphore) serve() {
 	for s.used < s.max && len(s.line) > 0 {
 		close(s.line[0])
@@ -73,7 +73,7 @@ func (s *semaphore) Take(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Give gives a slot back.
+// Give releases a slot.
 func (s *semaphore) Give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,10 +19,10 @@ import (
 // Origin is the origin of runs that chats start.
 const Origin = "channel"
 
-// space is the namespace of all ids that are made from a platform's.
+// space is the namespace of all ids derived from a platform's.
 var space = uuid.MustParse("6f1f0a5e-6a0e-5d0b-9d2e-3a1c5a8f7c41")
 
-// key returns an id made from a platform's, the same each time.
+// key derives an id from a platform's, the same each time.
 func key(provider, id string) string {
 	return uuid.NewSHA1(space, []byte(provider+"\x00"+id)).String()
 }
@@ -42,7 +42,7 @@ type reserved struct {
 	fresh bool // nothing of the run was stored before
 }
 
-// answer makes a turn of messages and returns when its run has ended, or the bot is to stop.
+// answer turns messages into a turn and returns when its run has ended, or the bot is to stop.
 func (l *line) answer(ctx context.Context, batch []*admitted) {
 	t := &turn{l: l, run: key(l.b.provider, batch[0].u.ID), batch: batch}
 	if !l.b.h.slots.Try() {
@@ -123,7 +123,7 @@ func (t *turn) insist(ctx context.Context, do func() error) {
 	}
 }
 
-// queue stores the turn and shows in its chat that it has to wait.
+// queue stores the turn and shows in its chat that it waits.
 func (t *turn) queue(ctx context.Context) error {
 	r, err := t.reserve(ctx)
 	if err == nil {
@@ -133,7 +133,7 @@ func (t *turn) queue(ctx context.Context) error {
 	return err
 }
 
-// reserve stores that the messages are this run's. It may be called again.
+// reserve stores the messages as this run's. It may be repeated.
 func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 	if t.kept != nil {
 		return *t.kept, nil
@@ -184,7 +184,7 @@ func (t *turn) reserve(ctx context.Context) (r reserved, err error) {
 	return r, nil
 }
 
-// begin stores the turn, starts its run and follows it. It may be called again.
+// begin stores the turn, starts its run and follows it. It may be repeated.
 func (t *turn) begin(ctx context.Context) error {
 	l, cfg := t.l, &t.l.b.h.cfg
 	r, err := t.reserve(ctx)
@@ -204,7 +204,7 @@ func (t *turn) begin(ctx context.Context) error {
 	case errors.Is(err, runs.ErrInput):
 		return t.end(ctx, store.InboundFailed, err.Error())
 	}
-	t.kept = nil // the thread may be gone
+	t.kept = nil // the thread may have been deleted
 	return err
 }
 
@@ -302,7 +302,7 @@ func (t *turn) request(ctx context.Context, c store.ChannelChat) (runs.Request, 
 	return req, err
 }
 
-// longestQuote bounds the words of others that stand above a message, in bytes.
+// longestQuote limits the quoted text before a message, in bytes.
 const longestQuote = 2000
 
 // inContext prepends the quoted message to a text, and names the author of a forwarded one.

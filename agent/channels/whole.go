@@ -83,7 +83,7 @@ func oneLine(why string, say words) string {
 	return say.ended(why)
 }
 
-// escape makes words stand as they are in Markdown.
+// escape escapes words for Markdown.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {

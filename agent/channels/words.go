@@ -23,7 +23,7 @@ type words struct {
 	stranger, tooLong, voice, sticker, unreadable, tooMany, allowed, notAllowed, guest, connected, badCode, codeGroup,
 	fresh, nothing, noAnswer, noWeb, noModel, busy, goalSet, goalGone, noGoal, help string
 
-	facts, model, models, more, goal                             string // with something in them
+	facts, model, models, more, goal                             string // with a parameter
 	conversation, thread, modelIs, state, idle, working, waiting string // of /status
 	lastError                                                    string
 

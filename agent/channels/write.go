@@ -31,7 +31,7 @@ type view struct {
 
 // split keeps the pieces of a text that grows.
 type split struct {
-	cut   int // of the answer
+	cut   int // end of the piece in the answer
 	fixed []string
 	off   int // bytes of the text in fixed
 	fence string
@@ -53,7 +53,7 @@ func (s *split) pieces(text string, cut int, l chat.Limits) []string {
 	}
 }
 
-// write sends and edits messages that differ from the view. It returns how long the next edit has to wait.
+// write sends and edits messages that differ from the view. It returns the delay until the next edit.
 func (d *delivery) write(ctx context.Context, v view) (time.Duration, error) {
 	limits := d.b.channel().Limits()
 	if !v.final && !limits.CanEdit {
@@ -111,7 +111,7 @@ func join(text, more string) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + more
 }
 
-// row returns the row of a piece, new if there is none.
+// row returns the row of a piece, a new one if there is none.
 func (d *delivery) row(piece string) *store.Outbound {
 	row := d.rows[piece]
 	if row == nil {
@@ -122,8 +122,8 @@ func (d *delivery) row(piece string) *store.Outbound {
 	return row
 }
 
-// show makes a message hold a text. A message is created as a placeholder, since creating it twice cannot be seen
-// then, and gets its text by an edit, which may be repeated.
+// show makes a message contain a text. It is created as a placeholder, since a duplicate is then invisible, and gets
+// its text by an edit, which may be repeated.
 func (d *delivery) show(ctx context.Context, piece, text string, v view, l chat.Limits) (time.Duration, error) {
 	row := d.row(piece)
 	h := hash(text)
@@ -317,7 +317,7 @@ func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 	return nil
 }
 
-// call makes a call when its time has come.
+// call makes a call when the rate limit allows it.
 func (d *delivery) call(ctx context.Context, name string, do func(context.Context) error) error {
 	if err := d.b.pace.Wait(ctx, d.to.To); err != nil {
 		return err

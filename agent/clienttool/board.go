@@ -27,11 +27,11 @@ const (
 const MaxResult = 1 << 20
 
 const (
-	maxCalls  = 32               // of a thread at a time
-	patience  = 10 * time.Minute // for a result
+	maxCalls  = 32               // limit per thread
+	patience  = 10 * time.Minute // limit of waiting for a result
 	lookEvery = time.Second      // for results with a lost wake-up
-	noteTime  = 5 * time.Second  // for a call or a result to be written
-	told      = 10 * time.Minute // for how long a second result is told of the first
+	noteTime  = 5 * time.Second  // limit of storing a call or result
+	told      = 10 * time.Minute // how long a second result is told about the first
 )
 
 var (
@@ -213,7 +213,7 @@ func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool)
 	return r, true
 }
 
-// withdraw takes a call back, unless its result has come at the last moment.
+// withdraw removes a call, unless its result has just arrived.
 func (b *Board) withdraw(ctx context.Context, thread, id string) (Result, bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()

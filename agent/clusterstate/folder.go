@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-const folderTime = time.Minute // for bringing one change to or from the others
+const folderTime = time.Minute // limit of transferring one change
 
 // Folder mirrors units, which are files or folders, between rows and a folder of this server; the rows are
 // authoritative. The caller must not change units during Pull and Push.
@@ -88,7 +88,7 @@ func (f *Folder) bring(ctx context.Context) error {
 	return err
 }
 
-// store writes the parts of a unit, and gives its document.
+// store writes the parts of a unit and returns its document.
 func (f *Folder) store(ctx context.Context, m unit) ([]byte, error) {
 	for _, file := range m.Files {
 		for i, hash := range file.Parts {
@@ -100,12 +100,12 @@ func (f *Folder) store(ctx context.Context, m unit) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// Changes reports whether some of these documents are of this folder.
+// Changes reports whether some of these documents belong to this folder.
 func (f *Folder) Changes(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, f.Name+"/") })
 }
 
-// Pull makes the folder as rows have it.
+// Pull makes the folder match the rows.
 func (f *Folder) Pull() error {
 	ctx, cancel := context.WithTimeout(context.Background(), folderTime)
 	defer cancel()
@@ -133,7 +133,7 @@ func (f *Folder) pull(ctx context.Context) error {
 	return all
 }
 
-// take makes a unit as a document has it.
+// take creates a unit as described by a document.
 func (f *Folder) take(ctx context.Context, name string, d Doc) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return errors.New("its name leads out of the folder")

@@ -24,7 +24,7 @@ var ErrNoKey = errors.New("keys can't be stored without " + KeyVariable + ", as 
 var ErrSealed = errors.New("it is sealed with another " + KeyVariable)
 
 const (
-	minKey  = 32 // bytes of the text that a key is made of
+	minKey  = 32 // minimum length of the text from which a key is derived
 	maxKeys = 8
 	idLen   = 4
 )
@@ -85,7 +85,7 @@ func (k Keys) Derive(use string) []byte {
 	return out
 }
 
-// older returns the keys that [Keys.Derive] made with keys of before.
+// older returns [Keys.Derive]'s keys from earlier keys.
 func (k Keys) older(use string) (out [][]byte) {
 	for i := 1; i < len(k); i++ {
 		out = append(out, k[i:].Derive(use))

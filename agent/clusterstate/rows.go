@@ -29,7 +29,7 @@ type Doc struct {
 	Name    string
 	Version int64  // 0 for a row never written
 	Body    []byte // nil for a missing row
-	Secret  bool   // for Put: it holds secrets, and is refused with ErrNoKey where it cannot be sealed
+	Secret  bool   // for Put: it holds secrets, and is refused with ErrNoKey if it can't be sealed
 }
 
 // Rows are this server's view of the shared documents. It is safe for concurrent use.
@@ -41,9 +41,9 @@ type Rows struct {
 	looking sync.Mutex // held while rows are read; taken before mu
 
 	mu      sync.Mutex
-	changes int64 // when it was looked last
+	changes int64 // at the last check
 	docs    map[string]Doc
-	failed  map[string]error    // of documents that cannot be opened
+	failed  map[string]error    // documents that can't be decrypted
 	fresh   map[string]struct{} // changed and not reported yet
 	differ  []string            // servers with another configuration
 	sum     func() string       // of this one's
@@ -279,7 +279,7 @@ func (r *Rows) Look(ctx context.Context) error {
 	for _, row := range rows {
 		r.take(row)
 	}
-	r.changes = n // of before the rows were read, so that none is missed
+	r.changes = n // read before the rows, so that no change is missed
 	return nil
 }
 

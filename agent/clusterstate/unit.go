@@ -35,7 +35,7 @@ type unitFile struct {
 	Text  []byte   `json:"text,omitempty"`  // the content, or
 	Parts []string `json:"parts,omitempty"` // hashes of its pieces
 
-	at string // where it is read from
+	at string // its folder
 }
 
 // part reads a piece again; if it changed meanwhile, its hash differs, which the caller detects.
@@ -272,7 +272,7 @@ func putAside(root, name, to string) error {
 	return move(r, name, to)
 }
 
-// move also makes the folder it goes to.
+// move also creates the target's folder.
 func move(r *os.Root, from, to string) error {
 	if err := r.MkdirAll(path.Dir(to), 0o700); err != nil {
 		return err

@@ -10,14 +10,14 @@ import (
 
 // call is a simple command as it will run, without wrappers around the program.
 type call struct {
-	assigned []word // assignments in front
+	assigned []word // leading assignments
 	through  []string
-	name     string // of the program, without folders; "" when the shell works it out first
-	first    *word  // where the name stands; nil when there is no program
+	name     string // of the program, without folders; "" if the shell computes it
+	first    *word  // position of the name; nil without a program
 	args     []word
 }
 
-// wrapped gives the options with a value of a program that runs another one.
+// wrapped returns the options with a value of a program that runs another one.
 func wrapped(name string) (options string, ok bool) {
 	switch name {
 	case "sudo":
@@ -165,7 +165,7 @@ func assignment(text string) bool {
 	}) < 0
 }
 
-// fields splits words where the variable that separates words stands in them.
+// fields splits words at occurrences of the field separator variable.
 func fields(words []word) []word {
 	if !slices.ContainsFunc(words, func(w word) bool { return strings.Contains(w.text, "IFS") }) {
 		return words

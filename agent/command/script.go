@@ -45,7 +45,7 @@ func (j *judge) script(text string) {
 // parse reads a script: the statements before a mistake, and where that is.
 func parse(text string) (stmts []*syntax.Stmt, at int, err error) {
 	for s, bad := range syntax.NewParser().StmtsSeq(strings.NewReader(text)) {
-		switch { // the sequence may go on behind a mistake, and must not be left there
+		switch { // the sequence may continue after an error, and must not be left there
 		case bad != nil:
 			err = cmp.Or(err, bad)
 		case err == nil:
@@ -241,7 +241,7 @@ func (j *judge) unread(text string) {
 	}
 }
 
-// guess judges words of which the first may be a program, and is likely to be at a start.
+// guess judges words of which the first is probably a program.
 func (j *judge) guess(words []word, before byte, start bool) {
 	j.text(words[0].text)
 	c := resolve(nil, words)
@@ -266,7 +266,7 @@ func (j *judge) guess(words []word, before byte, start bool) {
 	}
 }
 
-// runsNext reports whether words in front of a substitution make its output a program.
+// runsNext reports whether words before a substitution make its output a program.
 func runsNext(said []string) bool {
 	if len(said) == 0 || said[len(said)-1] != "$" && said[len(said)-1] != "<" {
 		return false

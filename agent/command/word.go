@@ -35,7 +35,7 @@ const (
 	maxExpanded = 1000 // words that one is looked at as
 )
 
-// expand gives the words that one becomes when its braces are resolved.
+// expand returns the words resulting from brace expansion.
 func (j *judge) expand(w *syntax.Word) []word {
 	braces, several := 0, false
 	for _, p := range w.Parts {

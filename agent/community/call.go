@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	usualTime = 12 * time.Second // of a request to a service
+	usualTime = 12 * time.Second // limit of a request to a service
 	maxAnswer = 4 << 20          // bytes of a service's answer
 )
 

@@ -159,7 +159,7 @@ func under(name, value string) string {
 	return name + value
 }
 
-// has reports whether an element is of a class.
+// has reports whether an element has a class.
 func has(n *html.Node, class string) bool {
 	return n.Type == html.ElementNode && strings.Contains(" "+strings.Join(strings.Fields(attr(n, "class")), " ")+" ",
 		" "+class+" ")

@@ -334,7 +334,7 @@ func titleOf(text string) string {
 	return ""
 }
 
-// convert has Markdown made of something.
+// convert converts data to Markdown.
 func (s *Service) convert(ctx context.Context, name string, data []byte) (string, error) {
 	problem := func(class Class, detail string) error {
 		return &Problem{Provider: WebFetch, Class: class, Detail: detail}

@@ -43,7 +43,7 @@ func mojeekSearch(ctx context.Context, c *call, query string, _ int) ([]Hit, err
 	for n := range doc.Descendants() {
 		switch {
 		case n.DataAtom == atom.Form && attr(n, "action") == "/search", has(n, "no-results"):
-			known = true // of a page of results, even without any
+			known = true // a page of results, even without any
 		case n.DataAtom == atom.Ul && has(n, "results-standard"):
 			known = true
 			for item := range n.ChildNodes() {

@@ -14,7 +14,7 @@ const (
 
 // page is a fetched page.
 type page struct {
-	title, address string // where redirects led
+	title, address string // after redirects
 	text           string // Markdown
 	at             time.Time
 	provider       string

@@ -58,8 +58,7 @@ func (p *provider) can(tool string) bool {
 	return false
 }
 
-// Resolve finds the service that a class path of DeerFlow or a bare name stands for, for one of
-// the tools. The empty path stands for none.
+// Resolve finds the service for a class path of DeerFlow or a bare name, for one of the tools. The empty path has none.
 func Resolve(tool, use string) (name string, err error) {
 	module, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(use, "deerflow."), "src."), ":")
 	module = strings.TrimSuffix(strings.TrimPrefix(module, "community."), ".tools")
@@ -118,7 +117,7 @@ func (s *Service) line(tool string, c Choice, set Settings) []candidate {
 			if at < 0 && one.provider.name != c.Provider {
 				at = len(set.Order)
 			}
-			return at // a chosen service that the order doesn't name stays in front
+			return at // a chosen service missing from the order comes first
 		}
 		slices.SortStableFunc(all, func(a, b candidate) int { return place(a) - place(b) })
 	}

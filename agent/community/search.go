@@ -18,7 +18,7 @@ const (
 	maxTitle  = 300
 	maxText   = 1000
 	maxURL    = 1000
-	maxAll    = 9000 // of a whole answer: a longer one would become a file
+	maxAll    = 9000 // limit of a whole answer: a longer one would become a file
 )
 
 // Hit is a page that a search found.
@@ -139,7 +139,7 @@ func bounded(asked, configured int) int {
 	return min(asked, mostHits)
 }
 
-// tidy makes results fit to be shown: only web addresses, each once, plain text, bounded.
+// tidy cleans results for display: only web addresses, without duplicates, as plain text, limited.
 func tidy(list []Hit, most int) (out []Hit) {
 	seen, left := map[string]bool{}, maxAll
 	for _, h := range list {

@@ -28,7 +28,7 @@ type Choice struct {
 	Key        string        // empty looks into the environment
 	Base       string        // address of the service; empty is its own
 	Most       int           // result limit; 0 uses the model's
-	Time       time.Duration // of one request; 0 is the usual
+	Time       time.Duration // limit of one request; 0 is the default
 	Region     string        // that results are meant for, such as de-de
 	SafeSearch string        // off, moderate or strict
 	Public     bool          // Base must be a public address or one of Settings.Opened
@@ -73,7 +73,7 @@ type Config struct {
 	Render func(ctx context.Context, address string, private []netip.Prefix, ports []int) (Rendered, error)
 	// Base returns the default address of a service; "" and nil use its own.
 	Base func(service string) string
-	// World stands in for the web: searches and reads go to it and nowhere else. Nil leaves them to the web.
+	// World replaces the web: searches and reads use it exclusively. Nil uses the web.
 	World *World
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
@@ -84,7 +84,7 @@ type Config struct {
 type Rendered struct {
 	Address string
 	HTML    string
-	Status  int    // of the HTTP answer; 0 if it isn't known
+	Status  int    // of the HTTP response; 0 if unknown
 	Why     string // the browser can't show it
 	None    bool   // there is no browser
 }

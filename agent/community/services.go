@@ -14,7 +14,7 @@ type ServiceInfo struct {
 	Search, Read, Images bool
 	Env                  []string // variables with its key, the one to write first
 	Keyless              bool     // works without a key
-	Own                  bool     // runs at an address that its owner gives
+	Own                  bool     // self-hosted at an address given by its owner
 	KeyPage              string   // where people get a key
 }
 
@@ -54,8 +54,8 @@ type Trial struct {
 // triedPage is read to try a service that cannot search.
 const triedPage = "https://example.com/"
 
-// Try asks one service, whether or not searches ask it. A key and an address that are not empty count in place of
-// the stored ones; with public such an address is only reached where administrators may. Errors are of type *[Problem], but where ctx ended.
+// Try tests one service, whether or not searches use it. A non-empty key and address override the stored ones; with
+// public such an address must be permitted for administrators. Errors are of type *[Problem], except when ctx ended.
 func (s *Service) Try(ctx context.Context, name, key, base, query string, public bool) (Trial, error) {
 	all := providers()
 	i := slices.IndexFunc(all, func(p *provider) bool { return p.name == name })

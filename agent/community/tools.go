@@ -110,8 +110,8 @@ func with(r agent.Result, art Artifact) (agent.Result, error) {
 	return r, err
 }
 
-// nothing returns the result of a search without one, with all reasons. Where every service answered and none found
-// anything, that is no failure.
+// nothing returns the result of a search without results, with all reasons. It isn't a failure if every service
+// answered.
 func nothing(q, text string, notes []string, err error) (agent.Result, error) {
 	var p *Problem
 	if !errors.As(err, &p) {

@@ -35,13 +35,13 @@ func (f *File) ChannelNumber(key string, otherwise int) int {
 	return otherwise
 }
 
-// ChannelText returns a word that stands in channels itself, empty if it is not there.
+// ChannelText returns a text set directly in channels, empty if it isn't set.
 func (f *File) ChannelText(key string) string {
 	text, _ := f.Channels[key].(string)
 	return text
 }
 
-// whole returns a number of a section, 0 if it is none.
+// whole returns a number of a section, 0 if it isn't one.
 func whole(v any) int {
 	switch n := v.(type) {
 	case int:
@@ -171,7 +171,7 @@ func (s *Store) RemoveChannel(name string, keys []string) error {
 	}, nil)
 }
 
-// channel returns the section of a chat app, which it makes if need be.
+// channel returns the section of a chat app, creating it if necessary.
 func (d *draft) channel(name string) *yaml.Node {
 	all := valueOf(d.root, "channels")
 	if all == nil || all.Kind != yaml.MappingNode {

@@ -197,7 +197,7 @@ func (s *Snapshot) checkServers() {
 	}
 }
 
-// sorted returns the keys of a map in order, so that messages come in the same order each time.
+// sorted returns the keys of a map in order, for a stable order of messages.
 func sorted[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

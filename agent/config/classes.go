@@ -5,7 +5,7 @@ import "fawn/agent/config/syntax"
 // Classes validate the class paths of a configuration. The packages that use a class supply the function; a nil
 // function accepts every path.
 type Classes struct {
-	Model   func(Model) error // why a model cannot be made of its entry
+	Model   func(Model) error // rejects a model that can't be created from its entry
 	Tool    func(Tool) error  // why there is no such tool
 	Sandbox func(use string) error
 	Guard   func(use string) error

@@ -31,7 +31,7 @@ func (s *Snapshot) warnClosed(d *syntax.Decoder) {
 	}
 }
 
-// withoutBot reports whether a section below channels is none of a bot that Fawn has.
+// withoutBot reports whether a section below channels isn't a supported bot's.
 func withoutBot(key string) bool {
 	return slices.ContainsFunc(ignoredChannels(), func(i Ignored) bool { return i.Key == key }) ||
 		strings.HasSuffix(key, ".session")

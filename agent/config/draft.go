@@ -28,7 +28,7 @@ type draft struct {
 	env     *environment
 }
 
-// tried makes a draft and loads the configuration with it, without writing anything.
+// tried creates a draft and loads the configuration with it, without writing anything.
 func (s *Store) tried(change func(*draft) error, may func(next *Snapshot) error) (*draft, error) {
 	cur := s.Current()
 	d, err := s.readDraft(cur)
@@ -165,7 +165,7 @@ func (d *draft) model(name string) *yaml.Node {
 	return nil
 }
 
-// put lays an edit over the entry of its name, which it makes if need be.
+// put applies an edit to the entry with its name, creating it if necessary.
 func (d *draft) put(e ModelEdit) error {
 	entry := d.model(e.Name)
 	if entry == nil {

@@ -5,8 +5,7 @@ import (
 	"maps"
 )
 
-// edit changes the two files and puts the result in force. may looks at the configuration that would
-// come of it, and can refuse it.
+// edit changes the two files and puts the result in force. may checks the resulting configuration, and can refuse it.
 func (s *Store) edit(change func(*draft) error, may func(next *Snapshot) error) error {
 	if s.fixed {
 		return ErrFixed

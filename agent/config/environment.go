@@ -61,7 +61,7 @@ func (e *environment) substitute(n *syntax.Node) {
 	}
 	value, where, found := e.lookup(name)
 	if value == "" && strings.Contains(n.Text, ":-") {
-		n.Text, n.Tag = otherwise, syntax.TagVariable // as in a shell, also for a variable that is empty
+		n.Text, n.Tag = otherwise, syntax.TagVariable // as in a shell, also for an empty variable
 		return
 	}
 	n.Variable, ok = name, found

@@ -58,8 +58,8 @@ type File struct {
 	AgentsAPI     Switch                       `yaml:"agents_api"`
 	OpenAIAPI     OpenAIAPI                    `yaml:"openai_api"`
 	Knowledge     Knowledge                    `yaml:"knowledge"`
-	Embeddings    Endpoint                     `yaml:"embeddings"`    // makes vectors of texts, for searching by meaning
-	Images        Endpoint                     `yaml:"images"`        // makes and edits pictures
+	Embeddings    Endpoint                     `yaml:"embeddings"`    // text embeddings, for semantic search
+	Images        Endpoint                     `yaml:"images"`        // generates and edits images
 	Speech        Speech                       `yaml:"speech"`        // reads aloud
 	Transcription Endpoint                     `yaml:"transcription"` // speech to text
 
@@ -109,8 +109,8 @@ type OpenAIAPI struct {
 
 // Knowledge bounds collections of documents.
 type Knowledge struct {
-	Folders  []string `yaml:"folders"`                           // of the server that may be sources, with all in them
-	MaxBytes int64    `yaml:"max_bytes" unit:"bytes" min:"1024"` // of text in a collection
+	Folders  []string `yaml:"folders"`                           // folders of the server that may be sources, recursively
+	MaxBytes int64    `yaml:"max_bytes" unit:"bytes" min:"1024"` // limit of text in a collection
 }
 
 // Endpoint is a model of an OpenAI-compatible API for other purposes than chat.
@@ -173,22 +173,22 @@ type Runs struct {
 type Retention struct {
 	MaxAge     time.Duration `yaml:"max_age" min:"0"`               // threads untouched for longer are deleted; 0 = never
 	KeepLatest time.Duration `yaml:"keep_latest" min:"0"`           // threads untouched for longer lose their history; 0 = never
-	MaxSize    int64         `yaml:"max_size" unit:"bytes" min:"0"` // of the database; past it the oldest threads lose their history, then go; 0 = no limit
-	SweepEvery time.Duration `yaml:"sweep_every" min:"1"`           // how often that is looked at
+	MaxSize    int64         `yaml:"max_size" unit:"bytes" min:"0"` // of the database; above it the oldest threads lose their history and are then deleted; 0 = no limit
+	SweepEvery time.Duration `yaml:"sweep_every" min:"1"`           // interval of checking that
 }
 
 // Backup schedules the server's backups.
 type Backup struct {
 	Every   time.Duration `yaml:"every" min:"0"` // time between two backups; 0 = only by cron
 	Cron    string        `yaml:"cron"`          // minute hour day month weekday, by the clocks of the server
-	Keep    int           `yaml:"keep" min:"1"`  // how many stay
-	Dir     string        `yaml:"dir"`           // where to; relative to the data folder
-	Secrets bool          `yaml:"secrets"`       // with keys
+	Keep    int           `yaml:"keep" min:"1"`  // number of backups kept
+	Dir     string        `yaml:"dir"`           // target folder; relative to the data folder
+	Secrets bool          `yaml:"secrets"`       // include keys
 }
 
 // Webhooks limits the addresses that may be notified of finished runs.
 type Webhooks struct {
-	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be told
+	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be notified
 }
 
 // ThreadData configures when a thread's folders are created.

@@ -123,7 +123,7 @@ func (s *Snapshot) warnIgnored(d *syntax.Decoder) {
 				where := &syntax.Node{Source: at.Value.Source, Line: at.Line, Col: at.Col}
 				d.Warn(where.Problem("%s has no effect: %s", at.Key, ig.Reason))
 				if strings.Contains(ig.Key, "*.") {
-					break // one entry of a list stands for all
+					break // one entry represents all
 				}
 			}
 		}

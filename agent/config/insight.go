@@ -10,7 +10,7 @@ type Metrics struct {
 
 // Tracing configures where traces of runs are sent and what they contain.
 type Tracing struct {
-	Endpoint    string  `yaml:"endpoint"`                     // of a collector for OTLP over HTTP; empty sends none there
+	Endpoint    string  `yaml:"endpoint"`                     // of a collector for OTLP over HTTP; empty disables it
 	Headers     Headers `yaml:"headers"`                      // sent with every request to it
 	ServiceName string  `yaml:"service_name"`                 // name of this server at the collector
 	Content     bool    `yaml:"content"`                      // prompts, answers, arguments and results too
@@ -21,5 +21,5 @@ type Tracing struct {
 type Inspector struct {
 	Enabled bool          `yaml:"enabled" reload:"restart"` // record the calls of each run
 	Prompts bool          `yaml:"prompts"`                  // also record the prompts
-	Keep    time.Duration `yaml:"keep" min:"0"`             // for so long; 0 is as long as the thread
+	Keep    time.Duration `yaml:"keep" min:"0"`             // retention; 0 keeps them as long as the thread
 }

@@ -21,12 +21,11 @@ type Options struct {
 	Classes   Classes                     // judge the class paths; its zero value takes them all
 
 	instead  map[string][]byte // content to take for files by path, to try an edit before it is written
-	versions map[string]int64  // of that, where servers share it
+	versions map[string]int64  // of the shared rows, in a cluster
 }
 
-// Load reads the configuration once. Without any file it returns the defaults. Content that cannot
-// be used gives an *Invalid, which matches ErrInvalid; a file that was named but is not there
-// matches fs.ErrNotExist.
+// Load reads the configuration once. Without any file it returns the defaults. Invalid content returns an *Invalid,
+// which matches ErrInvalid; a named but missing file matches fs.ErrNotExist.
 func Load(o Options) (*Snapshot, error) {
 	s, _, err := load(o)
 	return s, err
@@ -67,7 +66,7 @@ func load(o Options) (*Snapshot, []seen, error) {
 	if err != nil {
 		return nil, r.seen, err
 	}
-	// The extensions file's place may be named in .env, so it is looked up in all of the environment.
+	// .env may name the extensions file, so it is looked up in the whole environment.
 	s.ExtensionsPath = findExtensions(s.ConfigPath, o.DataDir, func(name string) (string, bool) { return s.Env(name) })
 	if s.ext, err = r.tree(extensionsName, s.ExtensionsPath, syntax.ParseJSON); err != nil {
 		return nil, r.seen, err
@@ -187,8 +186,8 @@ func (s *Snapshot) decode() error {
 
 const mcpServer = "mcp server"
 
-// disable marks an entry which needs variables that are not set. An empty variable counts as not set
-// only where emptyToo: a model without its key is of no use, a server's variable may well be empty.
+// disable marks an entry with unset variables. An empty variable counts as unset only with emptyToo: a model without
+// its key is useless, a server's variable may be empty.
 func (s *Snapshot) disable(kind, name string, n *syntax.Node, emptyToo bool) {
 	reasons := n.UnsetUnder(emptyToo, nil)
 	if len(reasons) == 0 {

@@ -31,8 +31,8 @@ type MediaEdit struct {
 	Kind    string // one of [MediaKinds]
 	BaseURL string // empty is OpenAI's
 	Model   string // empty switches it off
-	Voice   string // of speech; empty is the usual
-	// Key is the provider's key; nil keeps the one there is, and an empty one is forgotten.
+	Voice   string // for speech; empty is the default
+	// Key is the provider's key; nil keeps the existing one, and an empty one deletes it.
 	Key *Secret
 	// Like names a chat model to copy address and key from.
 	Like  string
@@ -102,7 +102,7 @@ func (s *Store) ChangeMedia(e MediaEdit) error {
 		}
 		if e.Key != nil {
 			d.putKey(entry, e.Kind, e.Key.Value())
-			if *e.Key == "" { // one of config.yaml must not come back for this address
+			if *e.Key == "" { // config.yaml's key must not apply to this address
 				setValue(entry, "api_key", literal(""))
 			}
 		}

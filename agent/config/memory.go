@@ -14,7 +14,7 @@ type Memory struct {
 
 // MemoryBackend holds the settings of memory itself.
 type MemoryBackend struct {
-	StoragePath             string        `yaml:"storage_path"` // where an old memory.json lies; empty = the data folder
+	StoragePath             string        `yaml:"storage_path"` // path of an old memory.json; empty = the data folder
 	Debounce                time.Duration `yaml:"debounce_seconds" min:"1" max:"300"`
 	QueueMaxDepth           int           `yaml:"queue_max_depth" min:"0"` // waiting conversations; 0 = no limit
 	Model                   MemoryModel   `yaml:"model"`

@@ -19,7 +19,7 @@ type Model struct {
 	SupportsThinking        bool           `yaml:"supports_thinking"`
 	SupportsReasoningEffort bool           `yaml:"supports_reasoning_effort"`
 	SupportsVision          bool           `yaml:"supports_vision"`
-	SupportsToolCalls       *bool          `yaml:"supports_tool_calls"`          // nil = the provider's refusal shows it; false = tools stand in the prompt
+	SupportsToolCalls       *bool          `yaml:"supports_tool_calls"`          // nil = detected by the provider's refusal; false = tools are in the prompt
 	Dialect                 string         `yaml:"dialect"`                      // how the provider differs; empty = found by address and class
 	WhenThinkingEnabled     Extra          `yaml:"when_thinking_enabled"`        // laid over the request when thinking is on
 	WhenThinkingDisabled    Extra          `yaml:"when_thinking_disabled"`       // laid over the request when thinking is off

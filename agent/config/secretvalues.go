@@ -46,7 +46,7 @@ func (s *Snapshot) SecretValues() []string {
 // shortParameter is the length up to which an address parameter doesn't count as a secret.
 const shortParameter = 8
 
-// parameters returns the values in an address that may be secrets, whatever they are called.
+// parameters returns an address's values that may be secrets, whatever their names.
 func parameters(address string) (out []string) {
 	u, err := url.Parse(address)
 	if err != nil {

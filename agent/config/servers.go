@@ -95,7 +95,7 @@ func (s *Store) EditServers(change func(Servers) (Servers, error)) error {
 	return nil
 }
 
-// serverProblem returns the first thing that is wrong, without a line of a file that has not been written.
+// serverProblem returns the first problem, without a line of an unwritten file.
 func serverProblem(bad *Invalid) string {
 	if len(bad.Problems) == 0 {
 		return bad.Error()

@@ -38,7 +38,7 @@ const (
 	HeadersElsewhere EditReason = "headers_elsewhere" // the stored headers are
 	NoName           EditReason = "no_name"
 	BadName          EditReason = "bad_name"
-	ReservedName     EditReason = "reserved_name" // of the built-in model
+	ReservedName     EditReason = "reserved_name" // used by the built-in model
 	NotEditable      EditReason = "not_editable"
 	BadAddress       EditReason = "bad_address"
 	BadKey           EditReason = "bad_key"
@@ -55,7 +55,7 @@ func EditReasons() []EditReason {
 		BadVariable, BadValue, UnusableModel, NoSecretKey, PrivateAddress}
 }
 
-// Error gives key and message.
+// Error returns key and message.
 func (e *EditError) Error() string { return e.Key + ": " + e.Message }
 
 // ModelEdit is an edit of one model on the settings page.
@@ -125,8 +125,8 @@ func (e ModelEdit) judge(next *Snapshot) error {
 	return nil
 }
 
-// ChangeModel lays an edit over a model, wherever it is written; config.yaml stays as it is. A stored key is not sent
-// to another address than the one it was given for: moving a model requires its key again.
+// ChangeModel applies an edit to a model, wherever it is written; config.yaml is unchanged. A stored key isn't sent to
+// a different address: moving a model requires its key again.
 func (s *Store) ChangeModel(e ModelEdit) error {
 	if err := e.check(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (m Model) sameAddress(o Model) bool {
 	return m.Use == o.Use && m.Dialect == o.Dialect && origin(m.BaseURL) == origin(o.BaseURL)
 }
 
-// origin is scheme and host of an address, or the text itself when it is none.
+// origin returns scheme and host of an address, or invalid text itself.
 func origin(text string) string {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Host == "" {

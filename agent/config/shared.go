@@ -33,8 +33,8 @@ func (s *Store) KeepsSecrets() error {
 }
 
 const (
-	swapTime  = 15 * time.Second // for one edit
-	swapTries = 10               // when other servers change the same
+	swapTime  = 15 * time.Second // limit of one edit
+	swapTries = 10               // attempts after concurrent changes of other servers
 )
 
 // sharedDocs returns the documents that several servers share in the place of files.
@@ -309,7 +309,7 @@ func (e sharedExtensions) Edit(change func(extensions.Object) (extensions.Object
 	}
 }
 
-// makeFolder makes the folder of a file that is not shared.
+// makeFolder creates the folder of an unshared file.
 func (s *Store) makeFolder(file string) error {
 	if s.rows != nil {
 		return nil

@@ -19,7 +19,7 @@ type Snapshot struct {
 	ExtensionsPath string    // the extensions file; it may not exist yet
 	LoadedAt       time.Time // when the files were read
 
-	Warnings []Problem  // things the owner should look at; none of them stops anything
+	Warnings []Problem  // problems for the owner to check; none prevents anything
 	Disabled []Disabled // entries that cannot be used, with the reason
 
 	tree    *syntax.Node
@@ -38,7 +38,7 @@ type Disabled struct {
 	Reason string // for instance "OPENAI_API_KEY is not set"
 }
 
-// String gives one sentence without a full stop.
+// String returns one sentence without a full stop.
 func (d Disabled) String() string { return d.Kind + " " + d.Name + " is disabled: " + d.Reason }
 
 // SettingsPath returns the file which the settings page writes, laid over config.yaml.

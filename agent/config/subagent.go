@@ -6,8 +6,8 @@ import "time"
 type Subagents struct {
 	Enabled       bool                     `yaml:"enabled"`                        // false never offers the task tool
 	Timeout       time.Duration            `yaml:"timeout_seconds" min:"1"`        // of a built-in subagent, from the start of its work
-	MaxTurns      int                      `yaml:"max_turns" min:"1"`              // of built-in subagents; 0 = their own numbers
-	MaxConcurrent int                      `yaml:"max_concurrent" min:"2" max:"4"` // at one moment in one run
+	MaxTurns      int                      `yaml:"max_turns" min:"1"`              // of built-in subagents; 0 = their own limits
+	MaxConcurrent int                      `yaml:"max_concurrent" min:"2" max:"4"` // concurrently in one run
 	MaxTotal      int                      `yaml:"max_total_per_run" min:"1" max:"50"`
 	TokenBudget   SubagentBudget           `yaml:"token_budget"`
 	Agents        map[string]SubagentTweak `yaml:"agents"`        // changes to single subagents, by name

@@ -27,7 +27,7 @@ type Web struct {
 	SearXNGURL    string   `yaml:"searxng_url"`         // a search engine of one's own, asked before the public ones
 	SearXNGPublic bool     `yaml:"searxng_public_only"` // only connect to it at public addresses and those of auth.allow_private
 	AllowPrivate  []string `yaml:"allow_private"`       // private addresses or networks that web_fetch may read from
-	Browser       string   `yaml:"browser"`             // for pages that need scripts: a path, an address, off; "" looks
+	Browser       string   `yaml:"browser"`             // for pages that need scripts: a path, an address, off; "" searches
 	Ports         []int    `yaml:"ports"`               // ports web_fetch may connect to besides 80, 443, 8080 and 8443
 }
 
@@ -38,7 +38,7 @@ type Browser struct {
 	IdleTimeout time.Duration `yaml:"idle_timeout" min:"1"`      // time after which an idle session is closed
 }
 
-// ToolSearch hides the schemas of MCP tools until the model looks for them.
+// ToolSearch hides the schemas of MCP tools until the model searches for them.
 type ToolSearch struct {
 	Enabled         bool `yaml:"enabled"`
 	AutoPromoteTopK int  `yaml:"auto_promote_top_k" min:"1" max:"5"` // schemas shown unasked per model call

@@ -18,7 +18,7 @@ type WebEdit struct {
 	Order    []string           // services to ask first
 	Fallback *bool              // ask the next service when one fails
 	SearXNG  *string            // address of an own search engine; empty has none
-	Keys     map[string]Secret  // by the variable that the service reads; an empty key is forgotten
+	Keys     map[string]Secret  // by the service's variable; an empty key is deleted
 	Judge    func(string) error // rejects a new address with an error; nil accepts all
 	// PublicOnly marks a new address as searxng_public_only. Without it the mark goes: the owner has seen the address.
 	PublicOnly bool

@@ -12,11 +12,11 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// NotInBackup is the variable that stands in for a secret which was left out of a backup.
+// NotInBackup is a placeholder for a secret left out of a backup.
 const NotInBackup = "$SECRET_NOT_IN_BACKUP"
 
-// WithoutSecrets returns a configuration file, by its name in JSON or YAML, in which NotInBackup stands for each secret
-// that is written out. References to variables stay.
+// WithoutSecrets returns a configuration file, named as JSON or YAML, with NotInBackup in place of each literal secret.
+// References to variables stay.
 func WithoutSecrets(name string, data []byte) ([]byte, error) {
 	if strings.HasSuffix(name, ".json") {
 		dec := json.NewDecoder(bytes.NewReader(data))

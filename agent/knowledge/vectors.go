@@ -15,7 +15,7 @@ import (
 
 // Limits of embeddings and of requests for them.
 const (
-	cacheBytes    = 256 << 20 // of vectors in memory
+	cacheBytes    = 256 << 20 // limit of vectors in memory
 	embedTogether = 64        // passages in one request
 	embedText     = 2000      // bytes of a passage that are embedded
 )
@@ -23,9 +23,9 @@ const (
 // vectors caches the vectors of recently searched collections, up to cacheBytes.
 type vectors struct {
 	mu      sync.Mutex
-	list    []*shelfVectors // the one used last at the end
+	list    []*shelfVectors // the most recently used last
 	size    int64
-	reading map[string]chan struct{} // by collection; closed when they are read
+	reading map[string]chan struct{} // by collection; closed when reading has finished
 }
 
 // shelfVectors are the vectors of one collection.
@@ -248,8 +248,8 @@ func (s *Service) vectorsOf(ctx context.Context, collection, model string) (*she
 	return v, nil
 }
 
-// have are vectors that are in memory, at least as new as a version. Where there are none the caller reads them, unless
-// others do so already.
+// have returns cached vectors at least as new as a version. Without any, the caller reads them, unless another caller
+// does.
 func (c *vectors) have(collection, model string, version int64) (v *shelfVectors, others <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -275,13 +275,13 @@ func (c *vectors) have(collection, model string, version int64) (v *shelfVectors
 	return nil, nil
 }
 
-// embedAll makes vectors of passages that have none of the configured model.
+// embedAll creates missing vectors of passages for the configured model.
 func (s *Service) embedAll(ctx context.Context) error {
 	e := s.cfg.Embedder()
 	if e == nil {
 		return nil
 	}
-	var failed error // of some collections; the others are not to wait for them
+	var failed error // of some collections; others shouldn't wait for them
 	err := s.cfg.DB.AllCollections(ctx, func(id string) error {
 		if err := s.embed(ctx, e, id); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("collection %s: %w", id, err))

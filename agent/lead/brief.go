@@ -12,7 +12,7 @@ import (
 
 const (
 	smallWindow = 8192 // tokens; models that read less get a short prompt and few tools
-	briefTokens = 900  // of that prompt with its tools
+	briefTokens = 900  // of the short prompt with its tools
 	toolTokens  = 14   // per tool, besides its texts
 )
 
@@ -35,8 +35,8 @@ func terse() [][2]string {
 	}
 }
 
-// brief returns the prompt and the tools for a model that reads little, together at most briefTokens. Tools from
-// outside come last, while there is room.
+// brief returns the prompt and tools for a model with a small window, at most briefTokens together. External tools are
+// added last, while there is room.
 func brief(all []*agent.Tool) (string, []*agent.Tool) {
 	prompt := string(ours("brief"))
 	left := briefTokens - middleware.TextTokens(prompt)

@@ -21,7 +21,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.ToolMeta(),
 		// wrap_tool, wrap_model: long results become files
 		when(f.ToolOutput.Enabled, middleware.ToolBudget(b.open, outputBudget(f.ToolOutput, e.model.ContextWindow))),
-		// wrap_tool: nor does anything from the network, or from servers of others
+		// wrap_tool: the same for content of the network and foreign servers
 		middleware.ToolResultSanitize(k.foreign),
 		// before_agent, wrap_tool: no value of a secret in a result
 		middleware.Secrets(),
@@ -33,7 +33,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.Sandbox(b.sandbox, b.policy, f.Sandbox.LazyInit),
 		// wrap_model: logs calls without a result
 		middleware.DanglingToolCalls(),
-		// wrap_model: failed calls are made again, or explained
+		// wrap_model: failed calls are retried or explained
 		middleware.LLMErrors(retries(f.LLMCall, e.model), b.line(f.CircuitBreaker, e.model.Name), b.backups(snap, e)...),
 		// wrap_tool: only tools that the role of the person may use
 		when(f.Authorization.Enabled, middleware.Authorization(authorizer(f.Authorization), f.Authorization.DefaultRole,
@@ -75,7 +75,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.Pictures(b.show),
 		// before_model: hidden tools appear automatically for requests chosen by their owner
 		middleware.ToolRouting(k.deferred, f.ToolSearch.AutoPromoteTopK),
-		// wrap_model, wrap_tool: schemas come when they were found
+		// wrap_model, wrap_tool: schemas of found tools are added
 		middleware.DeferredTools(k.deferred),
 		// wrap_model: one system message, at the front
 		middleware.SystemMessages(),
@@ -119,8 +119,7 @@ func when(on bool, m agent.Middleware) agent.Middleware {
 	return m
 }
 
-// outputBudget returns the limits of results. A small window takes a quarter of itself at most, whichever tool it comes
-// from.
+// outputBudget returns the limits of results. In a small window, any tool's result takes at most a quarter.
 func outputBudget(b middleware.OutputBudget, window int) middleware.OutputBudget {
 	if small(window) {
 		b.FileChars, b.CutChars = min(b.FileChars, window), min(b.CutChars, window)

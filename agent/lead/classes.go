@@ -25,8 +25,8 @@ func Classes() config.Classes {
 	}
 }
 
-// toolOf returns the name of the built-in tool that an entry of tools[] stands for: the end of its class path, or its
-// own name where it has none.
+// toolOf returns the name of the built-in tool for an entry of tools[]: the end of its class path, or its own name
+// without one.
 func toolOf(t config.Tool) string {
 	if t.Use == "" || slices.Contains(community.Names(), t.Name) && !strings.ContainsAny(t.Use, ":.") {
 		return t.Name // a service of web tools may go by its bare name
@@ -93,7 +93,7 @@ func SandboxProvider(snap *config.Snapshot) string {
 	return s.Provider
 }
 
-// sandboxClass returns the provider that a class path of DeerFlow stands for.
+// sandboxClass returns the provider for a class path of DeerFlow.
 func sandboxClass(use string) (string, error) {
 	path := strings.TrimPrefix(strings.TrimPrefix(use, "deerflow."), "src.")
 	module, _, _ := strings.Cut(path, ":")

@@ -18,7 +18,7 @@ type Wish struct {
 	Thread string // that pays for the summary
 	Model  string
 	Keep   middleware.Amount
-	Force  bool // also when little can be hidden, and when no summary can be made
+	Force  bool // also if little can be hidden, or no summary can be made
 }
 
 // Compact hides the older part of a conversation now, like a run whose conversation grows too long. The patch is empty
@@ -59,9 +59,9 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 type Shortened struct {
 	Head          string // the checkpoint after it
 	Done          bool   // false: nothing was worth it
-	Summary       bool   // the older part is behind a new summary
+	Summary       bool   // a new summary replaces the older part
 	Hidden, Shown int    // messages omitted from requests, and those included
-	Tokens        int    // of the conversation in a request, about
+	Tokens        int    // estimate for the conversation in a request
 }
 
 // Shorten compacts an idle thread with compact, usually [Builder.Compact]. Errors: runs.ErrBusy, runs.ErrNotFound and

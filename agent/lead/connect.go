@@ -29,7 +29,7 @@ func connecting(guard func() *netguard.Guard) (connect func(config.Model) (agent
 		func(ctx context.Context, m config.Model) int { return llm.Window(ctx, reached(m)) }
 }
 
-// ModelConfig hands the configuration's entry to the room of models.
+// ModelConfig converts the configuration's entry for package llm.
 func ModelConfig(m config.Model) llm.Config {
 	c := llm.Config{
 		Name: m.Name, Use: m.Use, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Value(),

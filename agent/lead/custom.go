@@ -44,15 +44,15 @@ func (e *BrokenAgentError) Error() string {
 	return fmt.Sprintf("the agent %q can't be used: %s", agent.Head(e.Name, 80), why)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *BrokenAgentError) Unwrap() error { return e.Err }
 
 // ErrorName names the kind of failure for clients.
 func (e *BrokenAgentError) ErrorName() string { return "BrokenAgent" }
 
 // CheckAgent returns an *UnknownAgentError unless the options of a run name the lead agent, one of the library or a new
-// one to be made; a *BrokenAgentError if its files cannot be read. No name means the lead agent too. The library may be
-// nil.
+// one to be made; a *BrokenAgentError if its files cannot be read. No name also means the lead agent. The library may
+// be nil.
 func CheckAgent(l *profile.Library, owner string, o agent.Options) error {
 	_, err := chosenAgent(l, owner, o)
 	return err
@@ -155,8 +155,7 @@ func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 	return c, nil
 }
 
-// unread notes on a run that a text about the lead agent or the user cannot be read: the run does
-// without.
+// unread notes on a run that a text about the lead agent or the user can't be read: the run continues without it.
 func unread(s runs.Spec, err error) {
 	var bad *profile.Invalid
 	if errors.As(err, &bad) {
@@ -255,7 +254,7 @@ func modelKey(m config.Model) string {
 	return key
 }
 
-// making returns the prompt of a conversation that makes an agent. It needs no more than that.
+// making returns the prompt of a conversation that creates an agent; nothing else is needed.
 func making(e equipment) string {
 	parts := e.about()
 	if slices.ContainsFunc(e.tools, func(t *agent.Tool) bool { return t.Name == tools.AskClarification }) &&

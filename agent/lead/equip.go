@@ -19,20 +19,20 @@ type equipment struct {
 	options agent.Options
 	model   config.Model
 	tools   []*agent.Tool
-	version uint64 // of the tools that come and go
+	version uint64 // of the changing tools
 	without func(*agent.Tool) bool
 	hidden  []*agent.Tool // the tools whose schemas must be searched first
 	brief   string        // the prompt in place of the whole one, for a model that reads little
 	thread  string
 	run     string                // "" outside of runs
 	budget  *middleware.Budget    // spending of the run
-	may     access.Rights         // of the run's owner
+	may     access.Rights         // permissions of the run's owner
 	day     *middleware.Allowance // the owner's allowance for today; nil for no limit
 
 	who     custom
 	skills  []skills.Skill
 	off     []string        // names of skills that are off
-	shownAt string          // where the skills are
+	shownAt string          // path of the skills
 	manage  *agent.Tool     // writes skills; nil where that is not allowed
 	task    *agent.Tool     // sends helpers; nil where none can be sent
 	kinds   []subagent.Kind // of helpers
@@ -44,7 +44,7 @@ func (e equipment) job(purpose string) SideCall {
 	return SideCall{Purpose: purpose, Thread: e.thread, Run: e.run, budget: e.budget}
 }
 
-// fit takes the model, and makes prompt and tools short when it reads little.
+// fit sets the model, and shortens prompt and tools for a small window.
 func (e *equipment) fit(m config.Model) {
 	e.model = m
 	if small(m.ContextWindow) {

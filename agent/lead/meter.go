@@ -16,7 +16,7 @@ type metered struct {
 	entry config.Model
 }
 
-// meter puts a meter on every model that is connected to.
+// meter adds metering to every connected model.
 func meter(connect func(config.Model) (agent.Model, error)) func(config.Model) (agent.Model, error) {
 	return func(entry config.Model) (agent.Model, error) {
 		m, err := connect(entry)
@@ -69,5 +69,5 @@ type SideCall struct {
 	Usage              agent.Usage
 	Took               time.Duration
 
-	budget *middleware.Budget // of the run that pays; nil for none
+	budget *middleware.Budget // of the charged run; nil for none
 }

@@ -54,8 +54,7 @@ func (b *Builder) model(snap *config.Snapshot, s runs.Spec, c custom, may access
 		}
 	}
 	if entry.Name == "" || s.Options.ModelName == OfflineModel {
-		// It computes over whole files and has no window: results cut out of its requests
-		// would only make it read again.
+		// It computes over whole files and has no window: truncated results would only make it read again.
 		entry = config.Model{Name: OfflineModel, Use: OfflineModel, ContextWindow: math.MaxInt32}
 	}
 	s.Options.ModelName = entry.Name
@@ -75,7 +74,7 @@ type connected struct {
 	models map[string]agent.Model
 }
 
-// get returns the model of an entry, made when it is needed first.
+// get returns an entry's model, created on first use.
 func (c *connected) get(snap *config.Snapshot, entry config.Model,
 	connect func(config.Model) (agent.Model, error)) (agent.Model, error) {
 	c.mu.Lock()
@@ -173,8 +172,8 @@ func sideModel(snap *config.Snapshot, named string, own config.Model) string {
 	return slices.MinFunc(light, func(a, b config.Model) int { return cmp.Compare(price(a), price(b)) }).Name
 }
 
-// backups returns the models that answer when that of a run cannot be called: its fallback, then that one's, as far as
-// they can be used.
+// backups returns the models that answer if a run's model can't be called: its fallback, then that one's, skipping
+// unusable ones.
 func (b *Builder) backups(snap *config.Snapshot, e equipment) []middleware.Backup {
 	var out []middleware.Backup
 	seen := []string{e.model.Name}

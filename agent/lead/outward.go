@@ -42,7 +42,7 @@ func ProbeVia(ctx context.Context, m config.Model, g *netguard.Guard) llm.Probed
 	return llm.Probe(ctx, c)
 }
 
-// Edited returns an edit of a model as the user of a request may make it.
+// Edited returns an edit of a model restricted to what the user of a request may do.
 func (o Outward) Edited(ctx context.Context, e config.ModelEdit) config.ModelEdit {
 	g := o.Guard(ctx)
 	if g == nil {
@@ -106,13 +106,13 @@ func (f final) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// judged makes requests to addresses that its guard allows. Through a proxy of the environment only names can be judged
-// here.
+// judged makes requests to addresses that its guard allows. Through a proxy from the environment, only names can be
+// checked here.
 type judged struct {
 	guard func() *netguard.Guard
 
 	mu      sync.Mutex
-	allowed []netip.Prefix // under which the connections of direct were made
+	allowed []netip.Prefix // rules under which the connections of direct were made
 	direct  *http.Transport
 }
 

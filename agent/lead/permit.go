@@ -62,7 +62,7 @@ func (b *Builder) unspent(ctx context.Context, owner string, may access.Rights) 
 		return nil
 	}
 	_, err := b.access.Left(ctx, owner, may, "")
-	if spent := new(access.Spent); errors.As(err, &spent) && spent.What != "tokens" { // no run is made
+	if spent := new(access.Spent); errors.As(err, &spent) && spent.What != "tokens" { // no run is created
 		return nil
 	}
 	return err

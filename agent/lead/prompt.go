@@ -24,13 +24,13 @@ var prompts embed.FS
 // text can't open or close a block.
 type safe string
 
-// quote returns the one way from untrusted text into the system prompt.
+// quote is the only way for untrusted text into the system prompt.
 func quote(s string) safe { return safe(agent.Escape(s)) }
 
 // ours returns a section of our own words.
 func ours(name string) safe { return sections()[name] }
 
-// sections are read once: a system prompt is made for every run.
+// sections are parsed once: a system prompt is built for every run.
 var sections = sync.OnceValue(func() map[string]safe {
 	all := map[string]safe{}
 	files, err := fs.Glob(prompts, "prompt/*.md")
@@ -46,8 +46,8 @@ var sections = sync.OnceValue(func() map[string]safe {
 	return all
 })
 
-// system returns the system prompt of a run. It depends on the configuration and the options alone: date, memory and
-// files come as notes, so that providers can keep it.
+// system returns the system prompt of a run. It depends only on the configuration and the options: date, memory and
+// files are added as notes, so that providers can cache it.
 func system(f config.File, e equipment) string {
 	if e.who.making {
 		return making(e)
@@ -140,7 +140,7 @@ func deferred(hidden []*agent.Tool) safe {
 	return safe(b.String())
 }
 
-// mostHints bounds how many tools a prompt gives hints on.
+// mostHints limits the tools with hints in a prompt.
 const mostHints = 50
 
 // routed lists the tools their owner prefers over others.

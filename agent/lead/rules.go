@@ -15,7 +15,7 @@ import (
 // errNoGuard is a guard of a class Fawn does not have.
 var errNoGuard = errors.New("there is no such guard")
 
-// isAllowList reports whether a guard's class is the one of two lists, the only one there is.
+// isAllowList reports whether a guard's class is the only supported one, with two lists.
 func isAllowList(use string) bool { return strings.Contains(strings.ToLower(use), "allowlist") }
 
 // failing returns a guard that cannot decide.
@@ -25,8 +25,8 @@ func failing(err error) middleware.Guard {
 	}
 }
 
-// guard returns the one the configuration names. Lists are all there is; a class of Python cannot be run, and counts as
-// a guard that fails.
+// guard returns the configured guard. Only lists are supported; a Python class can't run, and counts as a failing
+// guard.
 func guard(c config.Guardrails) middleware.Guard {
 	if use := c.Provider.Use; use != "" && !isAllowList(use) {
 		return failing(fmt.Errorf("guardrails.provider.use %s: %w", use, errNoGuard))
@@ -42,9 +42,8 @@ func guard(c config.Guardrails) middleware.Guard {
 // errNoRules means that the configuration has no rules for a default role.
 var errNoRules = errors.New("the role has no rules")
 
-// authorizer returns the guard of authorization: the lists of tools of one role, DeerFlow's roles.<role>.tools.allow
-// and deny. Until there are accounts everybody has the default role. A role without rules, and rules that cannot be
-// read, are a guard that fails.
+// authorizer returns the guard of authorization: a role's tool lists, DeerFlow's roles.<role>.tools.allow and deny.
+// Everyone has the default role. A role without rules, and invalid rules, count as a failing guard.
 func authorizer(c config.Authorization) middleware.Guard {
 	if use := c.Provider.Use; use != "" && !isRoles(use) {
 		return failing(fmt.Errorf("authorization.provider.use %s: %w", use, errNoGuard))
@@ -76,7 +75,7 @@ func authorizer(c config.Authorization) middleware.Guard {
 		c.DefaultRole))
 }
 
-// isRoles reports whether the class of an authorization is the one of roles, the only one there is.
+// isRoles reports whether the class of an authorization is the only supported one, with roles.
 func isRoles(use string) bool { return strings.Contains(strings.ToLower(use), "rbac") }
 
 // names reads a list of strings; given reports whether there is one, even an empty one.
@@ -171,7 +170,7 @@ func smallNote(model string, window int) string {
 		model)
 }
 
-// front is about how many tokens stand in front of the messages of each request.
+// front estimates the tokens before the messages of each request.
 func front(system string, tools []*agent.Tool) int { return weights(nil).front(system, tools) }
 
 // weights caches the token sizes of tools common to all runs.

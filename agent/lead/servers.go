@@ -37,7 +37,7 @@ func EditServers(s *config.Store, p *mcp.Pool, change func(config.Servers) (conf
 	return err
 }
 
-// checkServers refuses commands that may only be written into the file by hand, unless their owner has agreed to them.
+// checkServers refuses commands only allowed in the file, unless their owner has approved them.
 func checkServers(s *config.Store, stored, next config.Servers, agreed []string) error {
 	extra, _ := s.Current().Env("DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST")
 	allowed := strings.FieldsFunc(extra, func(r rune) bool { return r == ',' || r == ' ' })

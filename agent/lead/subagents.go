@@ -35,11 +35,11 @@ const (
 	wholeTokens  = 2_000_000 // without summarization
 )
 
-// errNoEnd means that a helper came back without having ended.
+// errNoEnd means that a helper returned without having ended.
 var errNoEnd = errors.New("the helper has not ended")
 
-// kinds returns the kinds of helpers that the configuration has, the built-in ones first. Without bash there is none
-// that only runs commands.
+// kinds returns the configured kinds of helpers, built-in ones first. Without bash, kinds that only run commands are
+// left out.
 func kinds(f config.File, bash bool) []subagent.Kind {
 	c := f.Subagents
 	list := []subagent.Kind{{
@@ -108,7 +108,7 @@ func budgeted(k subagent.Kind, f config.File, own *config.SubagentBudget) subage
 	return k
 }
 
-// delegates gives a run the tool that sends helpers.
+// delegates adds the tool that starts helpers to a run.
 func (b *Builder) delegates(snap *config.Snapshot, e *equipment, own config.Model) {
 	may := e.may
 	e.kinds = kinds(permitted(snap.File, may), b.bash() != nil && e.who.has(tools.GroupBash))
@@ -177,8 +177,7 @@ func (b *Builder) send(ctx context.Context, t *agent.Turn, j subagent.Job, model
 	return end, nil
 }
 
-// helperAgent makes the agent of a helper. It has the tools of the run that sends it, as far as
-// its kind may use them, and spends from the same budget.
+// helperAgent creates a helper's agent. It has the starting run's tools permitted for its kind, and shares its budget.
 func (b *Builder) helperAgent(ctx context.Context, snap *config.Snapshot, s runs.Spec, j *subagent.Job,
 	budget *middleware.Budget, groups custom, may access.Rights) (*agent.Agent, error) {
 	model, entry, err := b.model(snap, s, custom{}, may)

@@ -77,8 +77,7 @@ func networks(list []string) (out []netip.Prefix) {
 	return out
 }
 
-// grouped gives tools the groups that tools[] puts them in, and leaves web tools out where they
-// are switched off.
+// grouped assigns tools their groups from tools[], and drops disabled web tools.
 func grouped(f config.File, list []*agent.Tool) []*agent.Tool {
 	if !f.Web.Enabled {
 		list = slices.DeleteFunc(list, func(t *agent.Tool) bool { return slices.Contains(community.Names(), t.Name) })

@@ -135,8 +135,8 @@ func (b *Builder) window(ctx context.Context, m config.Model) int {
 	return w.tokens(m)
 }
 
-// WindowOf returns how many tokens the model reads that made an answer, as far as that is known without asking: name
-// and provider are as for [config.Snapshot.WindowOf].
+// WindowOf returns the known context window, without a query, of the model that wrote an answer: name and provider are
+// as for [config.Snapshot.WindowOf].
 func (b *Builder) WindowOf(name, provider string) int {
 	snap := b.config()
 	window := snap.WindowOf(name, provider)

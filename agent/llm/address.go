@@ -20,8 +20,8 @@ func versioned(p string) bool {
 	return ok && err == nil
 }
 
-// Addresses returns the base URLs an address can mean, likeliest first: people give a server's root, its base with or
-// without /v1, or the whole address of a call. An address that cannot be read stands for itself.
+// Addresses returns the base URLs an address may mean, most likely first: people enter a server's root, its base with
+// or without /v1, or the full address of a call. An invalid address is returned unchanged.
 func Addresses(raw string) []string {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil || u.Host == "" {

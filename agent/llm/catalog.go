@@ -24,7 +24,7 @@ type Offer struct {
 	Vision     bool
 	Tools      bool
 	Thinking   bool
-	Embeds     bool // it makes vectors, no answers
+	Embeds     bool // an embedding model
 }
 
 // Limits of a server's responses.
@@ -71,7 +71,7 @@ func (c catalog) get(ctx context.Context, method, address string, body, v any) e
 	return json.NewDecoder(io.LimitReader(resp.Body, maxCatalog)).Decode(v)
 }
 
-// listed is a line of the list of models, with the words servers have for the same things.
+// listed is an entry of the list of models, with the servers' names for the same fields.
 type listed struct {
 	ID           string `json:"id"`
 	OwnedBy      string `json:"owned_by"`

@@ -16,7 +16,7 @@ type Cause string
 // The causes of a failed probe.
 const (
 	CauseServer  Cause = "server"  // nothing answers at the address
-	CauseTrust   Cause = "trust"   // no secure connection can be made
+	CauseTrust   Cause = "trust"   // no secure connection is possible
 	CauseKey     Cause = "key"     // the key was refused
 	CauseNoKey   Cause = "no_key"  // the server requires a key and none is set
 	CauseModel   Cause = "model"   // the server does not have the model

@@ -1,4 +1,4 @@
-// Package llm makes models from their configuration: it maps DeerFlow's class paths to providers, and finds model
+// Package llm creates models from their configuration: it maps DeerFlow's class paths to providers, and finds model
 // servers on this machine. Each provider's protocol is a package below. Begin with llm.go; for a new OpenAI-compatible
 // provider with openai/dialect.go.
 package llm
@@ -21,7 +21,7 @@ import (
 // Error is a failed model call of any provider.
 type Error = llmerr.Error
 
-// ErrClass means the configured class is none this program has.
+// ErrClass means that the configured class isn't supported.
 var ErrClass = errors.New("unknown model class")
 
 // Config is one model of the configuration.

@@ -12,7 +12,7 @@ import (
 
 const (
 	windowTime   = 5 * time.Second // time for a server to report its window
-	ollamaWindow = 4096            // of a model that Ollama has not loaded, unless it is told otherwise
+	ollamaWindow = 4096            // Ollama's default for a model that isn't loaded
 )
 
 // Window asks a model's server for the context window in tokens, prompt and answer together; 0 if the server doesn't

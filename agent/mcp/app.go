@@ -38,10 +38,10 @@ const AppKey = "app"
 // App is the app declared by a result.
 type App struct {
 	Server    string          `json:"server"`
-	Tool      string          `json:"tool"` // as the server calls it
+	Tool      string          `json:"tool"` // the server's name
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
-	Result    json.RawMessage `json:"result"` // as the protocol has it
+	Result    json.RawMessage `json:"result"` // in the protocol's format
 }
 
 // ReadApp returns the app of a result, nil if it has none.
@@ -166,7 +166,7 @@ func cleanedValue(v any, clean func(string) string) any {
 	switch v := v.(type) {
 	case string:
 		return clean(v)
-	case json.Number: // a secret may be made of digits
+	case json.Number: // a secret may consist of digits
 		if s := clean(v.String()); s != v.String() {
 			return s
 		}

@@ -31,7 +31,7 @@ var (
 	errSlow  = errors.New("the call took too long")
 )
 
-// runner calls a tool of a server, whichever session there is by then.
+// runner calls a tool of a server, in the current session.
 func (p *Pool) runner(name, tool string, renamed names, long bool) func(context.Context, *agent.Turn, agent.ToolCall) (agent.Result, error) {
 	return func(ctx context.Context, t *agent.Turn, c agent.ToolCall) (agent.Result, error) {
 		if long {
@@ -243,7 +243,7 @@ func (r *reporter) tell(p *sdk.ProgressNotificationParams) {
 	r.turn.Sink.Emit(agent.Event{Kind: agent.EventToolOutput, NS: r.turn.NS, Call: r.call, Data: data})
 }
 
-// end makes sure that nothing is shown from now on: progress may come after the result.
+// end suppresses later progress, which may arrive after the result.
 func (r *reporter) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -94,7 +94,7 @@ func (e *session) needed(ctx context.Context) (_ context.Context, stop func()) {
 // settleTime is more than it takes to take a question back.
 const settleTime = 10 * time.Second
 
-// settle waits, behind the last call under way, until questions are taken back: none is to be shown behind its run.
+// settle waits, after the last active call, until its questions are withdrawn: none may be shown after its run.
 func (e *session) settle() {
 	e.mu.Lock()
 	settled, others := e.settled, len(e.calling) > 0

@@ -36,14 +36,14 @@ func (s *server) explain(err error, began time.Time) error {
 	return errors.New(agent.Clip(text, 600))
 }
 
-// tooLarge reports whether a message was larger than it may be. The library has no names for its errors.
+// tooLarge reports whether a message exceeded the limit. The library has no sentinel errors.
 func tooLarge(err error) bool {
 	return errors.Is(err, errTooLarge) ||
 		strings.Contains(err.Error(), "exceeded the configured maximum line length") ||
 		strings.Contains(err.Error(), "SSE event exceeded") || strings.Contains(err.Error(), errTooLarge.Error())
 }
 
-// fail puts the next try off; the lock is held.
+// fail schedules the next attempt; the lock is held.
 func (s *server) fail(why string) {
 	if s.unknown.Load() { // trying again would not help
 		s.state, s.err, s.next = StateLogin, errLogin.Error(), time.Time{}

@@ -17,7 +17,7 @@ const (
 	maxResources = 500
 	maxArguments = 20
 	maxURI       = 2000
-	extraTime    = 30 * time.Second // for a prompt or a resource
+	extraTime    = 30 * time.Second // limit of a prompt or resource
 )
 
 // Prompt is a message that a server has ready for people.
@@ -32,7 +32,7 @@ type PromptArgument struct {
 	Required          bool
 }
 
-// Resource is something that a server lets people read.
+// Resource is a readable resource of a server.
 type Resource struct {
 	Server, URI, Name, Description, Kind string // Kind is its MIME type, or empty
 }

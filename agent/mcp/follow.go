@@ -21,9 +21,9 @@ import (
 const (
 	leastEvery  = 500 * time.Millisecond // between two questions about a task
 	mostEvery   = time.Minute
-	answerTime  = 30 * time.Second // for one answer about a task
-	resultTime  = time.Minute      // for the result of a task that is over
-	cancelTime  = 10 * time.Second // for a request to cancel
+	answerTime  = 30 * time.Second // limit of one response about a task
+	resultTime  = time.Minute      // limit of the result of an ended task
+	cancelTime  = 10 * time.Second // limit of a cancel request
 	wishEvery   = time.Second      // interval of checking for a cancellation request while a status request is open
 	noteEvery   = 30 * time.Second // the time of the last answer is stored so often
 	refusedMost = 3                // answers without a task in a row, after which it is lost
@@ -131,7 +131,7 @@ type follower struct {
 	toldStatus string
 }
 
-// begun follows the task that a server has made of a call.
+// begun follows the task created for a call.
 func (s *server) begun(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool string, state *taskState) (agent.Result, error) {
 	f := s.pool.follows
 	now := f.Now().UTC()
@@ -162,7 +162,7 @@ func (s *server) quoted(text string) string { return agent.Visible(agent.Clip(s.
 
 const cancelledText = "The task was cancelled before it had a result. Don't start it again unless you are asked to."
 
-// follow asks about a task until it is over, in as many sessions as that takes, and gives its result.
+// follow polls a task until it ends, in as many sessions as needed, and returns its result.
 func (p *Pool) follow(ctx context.Context, t *agent.Turn, c agent.ToolCall, task tasks.Task, fresh bool) (agent.Result, error) {
 	f := &follower{follows: p.follows, pool: p, turn: t, call: c, task: task, wake: make(chan struct{}, 1), heard: time.Now()}
 	if fresh {
@@ -248,7 +248,7 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 	timer := time.NewTimer(f.every())
 	defer timer.Stop()
 	refused := 0
-	var over time.Time // since when it is over without a result
+	var over time.Time // when it ended without a result
 	for {
 		select {
 		case a := <-results:
@@ -300,7 +300,7 @@ func (f *follower) in(ctx context.Context, s *server, e *session) (agent.Result,
 	}
 }
 
-// look asks for the state of the task. An error that refused its result ends it, once it is over.
+// look requests the task's state. A refused result of an ended task ends it.
 func (f *follower) look(ctx context.Context, s *server, e *session, refused *int, why error) (r agent.Result, ended bool, err error) {
 	var state *taskState
 	places := f.placesOf(s.name)
@@ -388,7 +388,7 @@ func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Con
 			return false
 		case <-f.wake:
 			return stop()
-		case <-tick.C: // it may be wanted at another server
+		case <-tick.C: // it may be requested on another server
 			if at, err := f.Book.Wish(ctx, f.task.Thread, f.task.ID); err == nil && !at.IsZero() {
 				return stop()
 			}
@@ -396,7 +396,7 @@ func (f *follower) unlessCancelled(ctx context.Context, ask func(ctx context.Con
 	}
 }
 
-// every returns how long to wait before the next question.
+// every returns the delay before the next poll.
 func (f *follower) every() time.Duration {
 	return max(leastEvery, min(cmp.Or(f.task.Every, f.Every), mostEvery))
 }

@@ -11,7 +11,7 @@ import (
 	"fawn/agent"
 )
 
-// fields are a JSON object as it came.
+// fields is a JSON object with undecoded members.
 type fields = map[string]json.RawMessage
 
 // healed returns a JSON-RPC message with every field in its required type: servers write numbers for text, null for
@@ -282,7 +282,7 @@ func (h *healer) list(r fields, key string, each func(m fields, inner *healer)) 
 	}
 }
 
-// nameless stands for the name of a tool that has none; it is left out, with the reason.
+// nameless replaces the name of a nameless tool, which is left out with the reason.
 const nameless = "(without a name)"
 
 func (h *healer) tool(m fields, inner *healer) {
@@ -290,7 +290,7 @@ func (h *healer) tool(m fields, inner *healer) {
 	if s, ok := str(m["name"]); !ok || s == "" {
 		inner.set(m, "name", nameless)
 	}
-	for _, other := range []string{"input_schema", "parameters", "schema"} { // as other protocols call it
+	for _, other := range []string{"input_schema", "parameters", "schema"} { // other protocols' names
 		if m["inputSchema"] == nil && object(m[other]) != nil {
 			inner.set(m, "inputSchema", m[other])
 		}
@@ -372,7 +372,7 @@ func (h *healer) answer(r fields) {
 	}
 }
 
-// part heals one part of a result; false means that it is of no kind there is.
+// part fixes one part of a result; false means an unknown type.
 func part(m fields, h *healer) bool {
 	h.objects(m, "_meta", "annotations")
 	kind, _ := str(m["type"])

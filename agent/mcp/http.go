@@ -23,9 +23,8 @@ const (
 // errTooLarge is why an answer is not read any further.
 var errTooLarge = errors.New("the answer is too large")
 
-// web is the way to one server over HTTP. Its owner chose the address, which may be a private
-// one. Where the server sends us is the server's choice: headers and tokens do not go there, and
-// the guard judges it.
+// web is the transport to one server over HTTP. Its owner chose the address, which may be private. Redirects are the
+// server's choice: headers and tokens aren't sent there, and the guard checks the address.
 type web struct {
 	server  *url.URL
 	headers map[string]string

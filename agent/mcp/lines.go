@@ -66,7 +66,7 @@ func (m *messages) line() ([]byte, error) {
 	}
 }
 
-// take looks for messages in a line.
+// take searches a line for messages.
 func (m *messages) take(line []byte) {
 	line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\uFEFF")))
 	if len(line) == 0 {
@@ -97,7 +97,7 @@ func (m *messages) take(line []byte) {
 		}
 		m.spread = nil
 	}
-	// a message may stand behind words without an end of their line
+	// a message may follow text without a line end
 	for from, tries := 1, 0; from < len(line) && tries < maxTries; from++ {
 		at := bytes.IndexByte(line[from:], '{')
 		if at < 0 {
@@ -115,8 +115,7 @@ func (m *messages) take(line []byte) {
 	m.strays(line)
 }
 
-// goesOn reports whether a message that is spread over lines can go on behind this one: brackets are open, and no text
-// is.
+// goesOn reports whether a message spread over lines can continue after this one: brackets are open, but no string is.
 func (m *messages) goesOn(line []byte) bool {
 	if len(m.spread) == 0 {
 		m.depth = 0

@@ -18,7 +18,7 @@ import (
 
 // Bounds of logins.
 const (
-	loginTime = 10 * time.Minute // for the person at the browser
+	loginTime = 10 * time.Minute // limit for the person at the browser
 	askTime   = 30 * time.Second // for each step without a person
 )
 

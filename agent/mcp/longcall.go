@@ -13,9 +13,9 @@ import (
 // The library doesn't support tasks. Task data of servers is moved to fields that it keeps (see healer), and ours is
 // put into custom request types.
 const (
-	taskField   = "fawn/task"        // in _meta of results: the task that was made instead
+	taskField   = "fawn/task"        // in _meta of results: the created task
 	longField   = "fawn/taskSupport" // in _meta of tools: whether calls may become tasks
-	longFeature = "fawn/tasks"       // in the experimental features of servers: calls of tools may become tasks
+	longFeature = "fawn/tasks"       // in the experimental capabilities of servers: tool calls may become tasks
 )
 
 // Methods of tasks.
@@ -25,7 +25,7 @@ const (
 	cancelTask = "tasks/cancel"
 )
 
-// keepFor is for how long servers are asked to keep a task and its result.
+// keepFor is the requested lifetime of tasks and their results.
 const keepFor = 24 * time.Hour
 
 // longCall are the parameters of a call that may become a task.
@@ -88,7 +88,7 @@ func knowTasks(c *sdk.Client) error {
 	return sdk.AddSendingCustomMethod[*ofTask, *sdk.CallToolResult](c, taskResult)
 }
 
-// made returns the task that a server made of a call, nil if it has answered the call.
+// made returns the task created for a call, nil if the call was answered.
 func made(r *sdk.CallToolResult) *taskState {
 	raw, ok := r.Meta[taskField]
 	if !ok {

@@ -44,7 +44,7 @@ type known struct {
 	Tools     []listed          `json:"tools"`
 	Approved  map[string]string `json:"approved"`          // hashes by tool
 	Refresh   string            `json:"refresh,omitempty"` // the newest refresh token
-	From      string            `json:"from,omitempty"`    // hash of the configured token that it came from
+	From      string            `json:"from,omitempty"`    // hash of the configured token it was obtained with
 	Login     *grant            `json:"login,omitempty"`
 	Late      string            `json:"late,omitempty"` // signature of a configuration that didn't list its tools in time
 	Turn      string            `json:"turn,omitempty"` // the server of the cluster that renews the token
@@ -104,7 +104,7 @@ func (m *memory) get(name string) known {
 	return m.Servers[name]
 }
 
-// put remembers something of a server, or forgets it.
+// put stores or deletes data of a server.
 func (m *memory) put(name string, change func(k *known) (keep bool)) error {
 	if m.rows != nil {
 		return m.putRow(name, change)

@@ -17,7 +17,7 @@ import (
 	"fawn/agent"
 )
 
-// OAuth gets the tokens of a server without asking anybody.
+// OAuth obtains a server's tokens without a person.
 type OAuth struct {
 	TokenURL     string
 	Grant        string // client_credentials or refresh_token
@@ -164,7 +164,7 @@ func (t *tokens) renew(ctx context.Context) error {
 	answer, err := t.ask(ctx, form)
 	if errors.Is(err, errSpent) && t.login {
 		t.mu.Lock()
-		t.refresh = "" // it is of no use any more
+		t.refresh = "" // it is no longer valid
 		t.mu.Unlock()
 		return errLogin
 	}
@@ -199,7 +199,7 @@ func (t *tokens) renew(ctx context.Context) error {
 	return nil
 }
 
-// lifetime reads how long a token is good.
+// lifetime parses a token's lifetime.
 func lifetime(v any) time.Duration {
 	seconds := math.NaN()
 	switch v := v.(type) {

@@ -22,7 +22,7 @@ func CheckCommand(command string, args []string, env []string, allowed []string)
 			"DEER_FLOW_MCP_STDIO_COMMAND_ALLOWLIST, or write the server into extensions_config.json yourself",
 			agent.Head(command, 80))
 	}
-	for i := 0; i < len(args) && strings.HasPrefix(args[i], "-") && args[i] != "--"; i++ { // then comes the package
+	for i := 0; i < len(args) && strings.HasPrefix(args[i], "-") && args[i] != "--"; i++ { // the package follows
 		flag, value, joined := strings.Cut(args[i], "=")
 		if runs(command, flag) {
 			return fmt.Errorf("the option %s of %s is not allowed here", agent.Head(flag, 80), agent.Head(command, 80))
@@ -85,7 +85,7 @@ var dangerous = sync.OnceValue(func() *regexp.Regexp {
 		`GCONV_PATH|LOCPATH|TMPDIR|EDITOR|PAGER|BROWSER)$`)
 })
 
-// loadsCode reports whether a variable makes programs run something.
+// loadsCode reports whether a variable makes programs load code.
 func loadsCode(name string) bool {
 	return dangerous().MatchString(name) || strings.ContainsAny(name, "=\x00()")
 }

@@ -32,10 +32,10 @@ var ErrUnknown = errors.New("there is no MCP server of that name")
 type Options struct {
 	// Dir is the folder for the pool's stored state and for servers that only list their tools.
 	Dir string
-	// Folder gives the folder of this machine with a thread's workspace, uploads and outputs,
-	// which it makes if need be.
+	// Folder returns the folder of this machine with a thread's workspace, uploads and outputs, creating it if
+	// necessary.
 	Folder func(thread string) (string, error)
-	// Save writes a file into a thread's outputs, and gives its virtual path.
+	// Save writes a file into a thread's outputs, and returns its virtual path.
 	Save func(ctx context.Context, thread, name string, data []byte) (string, error)
 	// Confine runs a server in a sandbox until it ends, or ctx does. An error is the reason why it can't run there. Nil
 	// means that there are no sandboxes.
@@ -352,7 +352,7 @@ type Status struct {
 	Name     string     `json:"name"`
 	State    string     `json:"state"`
 	Error    string     `json:"error,omitempty"`
-	Next     *time.Time `json:"next,omitempty"` // of the next try
+	Next     *time.Time `json:"next,omitempty"` // time of the next attempt
 	Tools    []ToolInfo `json:"tools"`
 	Withheld []ToolInfo `json:"withheld"` // changed since they were approved
 	Skipped  []string   `json:"skipped"`  // tools that cannot be offered, with the reason
@@ -370,7 +370,7 @@ const (
 
 // ToolInfo is a tool in a Status.
 type ToolInfo struct {
-	Name        string `json:"name"` // as its server calls it
+	Name        string `json:"name"` // the server's name
 	Description string `json:"description"`
 }
 

@@ -38,7 +38,7 @@ func (s *server) useLogin(g *grant) {
 // has reports whether a login is for the server.
 func (s *server) has(g *grant) bool { return g != nil && g.For == s.conf.URL && s.conf.mayLogIn() }
 
-// sameClient reports whether a grant is renewed as the other one is.
+// sameClient reports whether a grant is renewed by the same client.
 func (g *grant) sameClient(o *grant) bool {
 	return g.TokenURL == o.TokenURL && g.ClientID == o.ClientID && g.ClientSecret == o.ClientSecret &&
 		g.Basic == o.Basic && g.Resource == o.Resource

@@ -17,7 +17,7 @@ import (
 
 // Bounds of results.
 const (
-	maxText       = 256 << 10 // of a result; a longer one is a file
+	maxText       = 256 << 10 // limit of a result; a longer one becomes a file
 	maxStructured = 64 << 10  // shown to clients
 	maxParts      = 200
 )
@@ -173,7 +173,7 @@ func (w *writer) save(name string, data []byte) (string, error) {
 	return w.server.pool.o.Save(w.ctx, w.turn.ThreadID, "mcp/"+w.call.Name+"-"+name, data)
 }
 
-// shorten keeps a long text in a file, and gives its beginning.
+// shorten stores a long text in a file, and returns its beginning.
 func (w *writer) shorten(text string) (agent.Content, *agent.Whole) {
 	if len(text) <= maxText {
 		return agent.Text(text), nil

@@ -14,7 +14,7 @@ import (
 	"fawn/agent"
 )
 
-// Sampler makes the model call that a server asks for while a call of a run waits for it.
+// Sampler makes the model call requested by a server during a call of a run.
 type Sampler func(ctx context.Context, req *agent.Request) (*agent.Message, error)
 
 type samplerKey struct{}

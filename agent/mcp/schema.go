@@ -546,7 +546,7 @@ func (m *mender) words(s map[string]any) {
 		delete(s, "$id") // references count from it, and nothing is there
 	}
 	for low, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
-		if on, ok := s[low].(bool); ok { // of an older version of JSON Schema
+		if on, ok := s[low].(bool); ok { // in older versions of JSON Schema
 			delete(s, low)
 			if v := s[limit]; on && v != nil {
 				s[low] = v
@@ -626,7 +626,7 @@ func (m *mender) copy(target map[string]any) bool {
 	return true
 }
 
-// weight is about how many bytes a value has as JSON. Beyond most it is not counted any further.
+// weight estimates the JSON size of a value in bytes, counting up to most.
 func weight(v any, most int) int {
 	n := 4
 	switch v := v.(type) {

@@ -20,13 +20,13 @@ const (
 	StateConnecting  = "connecting"
 	StateReady       = "ready"
 	StateFailed      = "failed" // it is tried again
-	StateLogin       = "login"  // its owner has to log in
+	StateLogin       = "login"  // its owner must log in
 )
 
 // Times of servers.
 const (
 	idleTime   = 10 * time.Minute       // idle sessions are closed after it
-	settle     = 200 * time.Millisecond // changes of a list come in bursts
+	settle     = 200 * time.Millisecond // list changes come in bursts
 	relistTime = 2 * time.Second        // between two listings
 	stableTime = time.Minute            // a server that lives so long has not failed again
 	firstDelay = time.Second
@@ -39,7 +39,7 @@ type server struct {
 	pool   *Pool
 	ctx    context.Context
 	stop   context.CancelFunc
-	wake   chan struct{} // there is something to look at
+	wake   chan struct{} // signals that something changed
 	first  chan struct{} // closed after the first try
 	began  time.Time
 	veil   *veil
@@ -117,7 +117,7 @@ func (s *server) changed() {
 
 // run keeps the list of tools fresh until the server is removed.
 func (s *server) run() {
-	var last time.Time // when the list was asked for
+	var last time.Time // when the list was requested
 	first := sync.OnceFunc(func() { close(s.first) })
 	defer first()
 	for s.ctx.Err() == nil {

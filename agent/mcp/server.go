@@ -27,7 +27,7 @@ type Server struct {
 	Type    string // Stdio, SSE or HTTP
 
 	Command string
-	Args    []string // below /mnt/user-data they mean the files of the thread
+	Args    []string // paths below /mnt/user-data mean the thread's files
 	Env     map[string]string
 
 	Sandboxed bool // its process runs in a sandbox
@@ -43,8 +43,8 @@ type Server struct {
 
 	Routing      Routing
 	ToolRouting  map[string]Routing
-	NoPrefix     bool          // tools keep the names that the server gives them
-	CallTimeout  time.Duration // of one call; 0 = ten minutes without progress
+	NoPrefix     bool          // tools keep the server's names
+	CallTimeout  time.Duration // limit of one call; 0 = ten minutes without progress
 	Sampling     bool          // it may ask for model calls
 	StartTimeout time.Duration // 0 = ten seconds without progress, a minute for launchers that download
 
@@ -58,7 +58,7 @@ type Routing struct {
 	Keywords []string
 }
 
-// startTime returns how long a server may do nothing while it starts, and how long that may take in all.
+// startTime returns the limits of a server's start: without activity, and in total.
 func (s Server) startTime() (quiet, most time.Duration) {
 	switch {
 	case s.StartTimeout > 0:
@@ -78,7 +78,7 @@ func downloads(command string) bool {
 		"podman", "dnx", "deno"}, name)
 }
 
-// same reports whether two configurations of a server reach the same thing in the same way.
+// same reports whether two configurations connect to the same server in the same way.
 func (s Server) same(o Server) bool {
 	s.Routing, s.ToolRouting, s.NoPrefix = o.Routing, o.ToolRouting, o.NoPrefix // these only affect the offer
 	return reflect.DeepEqual(s, o)

@@ -44,7 +44,7 @@ type session struct {
 	closed  bool
 	calling map[string]watcher // the calls under way
 	asking  int                // questions that calls wait for
-	settled chan struct{}      // closed when there are none any more; nil while there are none
+	settled chan struct{}      // closed when none are left; nil without any
 	nobody  chan struct{}      // closed when no call is under way; nil while none has been
 }
 
@@ -217,8 +217,8 @@ func (s *server) pipes(p *process.Process) sdk.Transport {
 // tempFolder is the folder for temporary files of servers in a thread's workspace.
 const tempFolder = ".mcp/tmp"
 
-// temporary makes the folder for them. Commands of the thread write to the workspace, too, and a link
-// of theirs must not lead the server elsewhere.
+// temporary creates the folder. The thread's commands also write to the workspace, and their links must not lead the
+// server elsewhere.
 func temporary(work string) (string, error) {
 	root, err := os.OpenRoot(work)
 	if err != nil {

@@ -27,7 +27,7 @@ type RefusedError struct{ Why string }
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Why }
 
-// File is something that a server hands to a person. Its name is the server's: it may be anything.
+// File is a file that a server gives to a person. Its name is chosen by the server and untrusted.
 type File struct {
 	Name string
 	Data []byte

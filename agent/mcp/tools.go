@@ -31,7 +31,7 @@ func validName(name string) bool {
 	return true
 }
 
-// printable reports whether a tool's own name can be told to people, and so be made one for models.
+// printable reports whether a tool's name is readable, and thus usable for models.
 func printable(name string) bool {
 	return name != "" && len(name) <= 256 && utf8.ValidString(name) && strings.TrimSpace(name) != "" &&
 		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })

@@ -22,7 +22,7 @@ const (
 	maxShown    = 20
 )
 
-// pictureNote is the kind of notes that stand for pictures.
+// pictureNote is the kind of notes that represent images.
 const pictureNote = "picture"
 
 // isPicture reports whether models can be shown a file of this name.
@@ -60,7 +60,7 @@ func pictureNotes(s *agent.State, anchor *agent.Message, list []agent.ToldFile) 
 	return notes
 }
 
-// showAttached puts the pictures of a request in the place of their notes.
+// showAttached replaces the notes of a request with their images.
 func showAttached(ctx context.Context, t *agent.Turn, open Files, req *agent.Request) error {
 	blobs := map[string]string{}
 	for _, n := range t.State.Notes {

@@ -18,8 +18,7 @@ import (
 // Files opens the files of a thread; the caller closes them.
 type Files func(thread string) (*files.Files, error)
 
-// AuditRecord is one thing a model wanted to do to the sandbox: a command, or a path it
-// must not reach.
+// AuditRecord is an attempt of a model in the sandbox: a command, or a forbidden path.
 type AuditRecord struct {
 	Time    time.Time
 	Thread  string
@@ -108,7 +107,7 @@ func adviceFor(reason string) string {
 		"downloaded code before you run it."
 }
 
-// paths notes which paths of a failed call are refused to everybody.
+// paths records which paths of a failed call are forbidden.
 func (a auditor) paths(t *agent.Turn, c agent.ToolCall) {
 	writes := c.Name == "write_file" || c.Name == "str_replace"
 	for _, p := range pathsOf(c) {

@@ -28,11 +28,10 @@ func clarificationIcon(kind string) string {
 	return "❓"
 }
 
-// Clarification turns a call of ask_clarification into a question to the user: a tool
-// message that people can read, with artifact.human_input for clients that draw it, and
-// the end of the run once the other calls of that answer are done. The user's next message
-// is the answer. It must be the innermost stage, so that no other one takes the question
-// for a tool's result.
+// Clarification turns a call of ask_clarification into a question to the user: a readable tool message, with
+// artifact.human_input for clients that render it, and the end of the run once the answer's other calls are done. The
+// user's next message is the answer. It must be the innermost stage, so that no other takes the question for a tool's
+// result.
 func Clarification() agent.Middleware {
 	return agent.Middleware{
 		Name: "clarification",

@@ -156,7 +156,7 @@ func choices(v any) []string {
 	return out
 }
 
-// withoutTags drops markup which some models put around list items.
+// withoutTags removes markup that some models put around list items.
 func withoutTags(s string) string {
 	var b strings.Builder
 	for s != "" {

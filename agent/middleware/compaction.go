@@ -15,10 +15,10 @@ type CompactionRules struct {
 	Window int        // tokens the model reads; 0 is unknown and counts as 128,000
 	Fixed  int        // tokens of each request besides the messages
 	Front  func() int // Fixed where it changes while a run works; nil does not
-	Ask    Ask        // makes the summary; nil makes it by rule
+	Ask    Ask        // writes the summary; nil uses rules
 
-	// Learned takes the window that a refusal names, and gives the prompt and the tools for
-	// it, with their tokens; 0 tokens leave them as they are. It may be nil.
+	// Learned receives the window named in a refusal, and returns the prompt and tools for it, with their tokens; 0
+	// tokens change nothing. It may be nil.
 	Learned func(t *agent.Turn, window int) Smaller
 }
 
@@ -26,7 +26,7 @@ const (
 	unknownWindow = 128_000
 	fullWindow    = 0.95 // part of the window at which something must happen in any case
 	roomy         = 0.8  // part of the room for messages that they may fill after a forced compaction
-	worthwhile    = 0.3  // of the conversation must go for a compaction to be worth it
+	worthwhile    = 0.3  // share of the conversation that makes a compaction worthwhile
 	negligible    = 0.1  // share of the conversation; saving less isn't worthwhile
 	freshResults  = 4    // newest tool results with unabridged output
 	patience      = 10   // messages more until a summary that failed is tried again
@@ -148,7 +148,7 @@ func (r CompactionRules) window() int {
 	return unknownWindow
 }
 
-// size is about how many tokens the messages of a request of this state have.
+// size estimates the tokens of the messages in a request of this state.
 func (r CompactionRules) size(s *agent.State) int {
 	return tokensOf(agent.BuildRequest("", s, nil, agent.ModelOptions{}).Messages)
 }
@@ -176,8 +176,8 @@ func (r CompactionRules) room() float64 {
 // full reports whether messages of this size fill the window.
 func (r CompactionRules) full(size int) bool { return float64(size) > fullWindow*r.room() }
 
-// due reports whether a trigger fires. Only a fraction of the window counts prompt and tools, which cannot be made
-// shorter.
+// due reports whether a trigger fires. Only a fraction of the window includes prompt and tools, which can't be
+// shortened.
 func (r CompactionRules) due(s *agent.State, size int) bool {
 	for _, a := range r.Trigger {
 		if a.Type == "fraction" && float64(r.fixed()+size) >= a.Value*float64(r.window()) ||
@@ -232,7 +232,7 @@ func (r CompactionRules) Compact(ctx context.Context, s *agent.State, must bool)
 // tight lists the parts to drop under pressure: unprotected ones, then old tool output, then the oldest protected ones.
 func (r CompactionRules) tight(s *agent.State, shown []*agent.Message, at, before int) (int, *agent.View) {
 	target := roomy * r.room()
-	if float64(before) <= target { // by hand, or the window is smaller than was known
+	if float64(before) <= target { // manual, or the window is smaller than expected
 		target = (1 - worthwhile) * float64(before)
 	}
 	view := hiding(s, shown, at)
@@ -281,8 +281,8 @@ func newestFrom(msgs []*agent.Message, left int) int {
 	return 0
 }
 
-// cutPoint returns the nearest place not behind at where the log may be cut: not between a call and its results. Behind
-// it something must be left.
+// cutPoint returns the nearest place at or before at where the log may be cut: not between a call and its results.
+// Something must remain after it.
 func cutPoint(msgs []*agent.Message, at int) int {
 	at = max(min(at, len(msgs)-1), 0)
 	for at > 0 && msgs[at].Type == agent.TypeTool {
@@ -346,5 +346,5 @@ func Hidden(s *agent.State) (hidden, shown int) {
 	return len(s.Messages) - shown, shown
 }
 
-// Tokens is about how many tokens the conversation has in a request.
+// Tokens estimates the tokens of the conversation in a request.
 func Tokens(s *agent.State) int { return CompactionRules{}.size(s) }

@@ -8,7 +8,7 @@ import (
 	"fawn/agent"
 )
 
-// Deferred are the tools a model must look for before it gets their schemas.
+// Deferred are the tools that a model must search for to get their schemas.
 type Deferred struct {
 	names     map[string]bool
 	catalog   string

@@ -16,7 +16,7 @@ import (
 // others.
 const documentPatience = 3 * time.Second
 
-// settled lists the uploads of a thread after a moment in which new documents may be converted.
+// settled lists a thread's uploads after waiting briefly for conversions of new documents.
 func settled(ctx context.Context, documents uploads.Documents, tree *files.Files, thread string,
 	known []agent.ToldFile) ([]uploads.File, error) {
 	list, err := documents.Files(ctx, tree, thread)

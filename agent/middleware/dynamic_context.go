@@ -10,8 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// MemoryKey is the remark on a run that was told something from memory: how many memories,
-// and their ids.
+// MemoryKey is the remark on a run that used memories: their number and ids.
 const MemoryKey = "memory_used"
 
 // memoryTime limits how long the first answer waits for memories.

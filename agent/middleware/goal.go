@@ -14,7 +14,7 @@ import (
 const (
 	LongestGoal      = 4000 // characters
 	MaxContinuations = 8    // times a run is sent back to work for one goal
-	MaxNoProgress    = 2    // of them in a row that said nothing new
+	MaxNoProgress    = 2    // consecutive ones without new content
 )
 
 // NewGoal returns a new goal.

@@ -12,8 +12,8 @@ import (
 
 // LineRules configure when calls to a model are suspended.
 type LineRules struct {
-	Failures int           `yaml:"failure_threshold" min:"1"`    // calls that fail one behind the other until it is left alone
-	Rest     time.Duration `yaml:"recovery_timeout_sec" min:"1"` // for how long
+	Failures int           `yaml:"failure_threshold" min:"1"`    // consecutive failures until calls are suspended
+	Rest     time.Duration `yaml:"recovery_timeout_sec" min:"1"` // duration of the suspension
 }
 
 // DefaultLine leaves a model alone for a minute after five failures.
@@ -37,7 +37,7 @@ func NewLine(model string, rules LineRules, slots chan struct{}) *Line {
 	return &Line{model: model, rules: rules, slots: slots}
 }
 
-// circuitOpen means that a call was not made.
+// circuitOpen means that a call was suppressed.
 type circuitOpen struct {
 	model string
 	left  time.Duration

@@ -15,14 +15,14 @@ import (
 
 // RetryRules configure the retries of failed model calls and the limit of concurrent calls.
 type RetryRules struct {
-	Concurrent int           `yaml:"max_concurrent_calls" min:"0" reload:"restart"` // of the whole server; 0 = no limit
-	Attempts   int           `yaml:"retry_max_attempts" min:"1"`                    // in all; 1 never repeats
-	Base       time.Duration `yaml:"retry_base_delay_ms" unit:"ms" min:"0"`         // of the wait between two
+	Concurrent int           `yaml:"max_concurrent_calls" min:"0" reload:"restart"` // on the whole server; 0 = no limit
+	Attempts   int           `yaml:"retry_max_attempts" min:"1"`                    // total; 1 never retries
+	Base       time.Duration `yaml:"retry_base_delay_ms" unit:"ms" min:"0"`         // of the delay between two
 	Cap        time.Duration `yaml:"retry_cap_delay_ms" unit:"ms" min:"0"`          // of the same
 	BurstBase  time.Duration `yaml:"burst_retry_base_delay_ms" unit:"ms" min:"0"`   // after a rate-limit error
 }
 
-// DefaultRetry makes a call three times at most, waiting one to eight seconds.
+// DefaultRetry makes up to three attempts, one to eight seconds apart.
 func DefaultRetry() RetryRules {
 	return RetryRules{Attempts: 3, Base: time.Second, Cap: 8 * time.Second, BurstBase: 5 * time.Second}
 }
@@ -30,7 +30,7 @@ func DefaultRetry() RetryRules {
 // Upper bounds for delays requested by a provider.
 const (
 	maxRetryAfter = 2 * time.Minute
-	burstAttempts = 2 // of calls that come too fast; also for a stream that went silent
+	burstAttempts = 2 // for rate limits; also for a stream that went silent
 )
 
 // LLMErrors retries a model call that failed before any output and may succeed later; each retry is an event for
@@ -88,7 +88,7 @@ func LLMErrors(r RetryRules, line *Line, backups ...Backup) agent.Middleware {
 	}
 }
 
-// ask makes a call until it works, or cannot. That it cannot is a *providerError.
+// ask retries a call until it succeeds or finally fails with a *providerError.
 func (r RetryRules) ask(ctx context.Context, t *agent.Turn, req *agent.Request, line *Line,
 	next agent.ModelFunc) (*agent.Message, error) {
 	var wait time.Duration

@@ -53,9 +53,8 @@ func (o LoopOptions) Check(fail func(entry, problem string)) {
 // maxLoopNotes bounds the warnings one request carries.
 const maxLoopNotes = 4
 
-// LoopDetection notices a run that makes the same calls again and again, or one tool far
-// too often. First the model is warned, in the next request only; then the calls are taken
-// away and the run gets its last turn.
+// LoopDetection detects a run that repeats the same calls, or uses one tool far too often. First the model is warned,
+// in the next request only; then the calls are dropped and the run gets its last turn.
 func LoopDetection(o LoopOptions) agent.Middleware {
 	o.Hard = max(o.Hard, o.Warn)
 	d := loopDetector{limits: o, warned: map[string]bool{}}
@@ -124,7 +123,7 @@ func (d *loopDetector) see(calls []agent.ToolCall) (stop string) {
 	return stop
 }
 
-// frequent looks at how often one tool was called.
+// frequent checks how often one tool was called.
 func (d *loopDetector) frequent(tool string) (stop string) {
 	window := max(d.limits.Window, d.limits.ToolHard)
 	for _, o := range d.limits.Tools {

@@ -8,8 +8,8 @@ import (
 	"fawn/agent"
 )
 
-// addNote puts a message for this one request behind everything else. Between a call and
-// its result providers take no other message, at the end all do.
+// addNote appends a message for this request only. Providers allow no other message between a call and its result; at
+// the end all do.
 func addNote(req *agent.Request, kind, text string) {
 	req.Messages = append(slices.Clip(req.Messages),
 		&agent.Message{ID: "note:" + kind, Type: agent.TypeHuman, Name: kind, Content: agent.Text(text)})
@@ -39,7 +39,7 @@ func withoutCalls(m *agent.Message) *agent.Message {
 	return &c
 }
 
-// sinceQuestion returns the messages behind the person's newest one.
+// sinceQuestion returns the messages after the person's newest one.
 func sinceQuestion(msgs []*agent.Message) []*agent.Message {
 	for i, m := range slices.Backward(msgs) {
 		if m.Genuine() {

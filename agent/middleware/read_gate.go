@@ -53,8 +53,8 @@ type readGate struct {
 	own  *ownChanges
 }
 
-// ownChanges are the versions that files got by calls of the newest answers: further calls of the same answer
-// were written before anybody could look again, and build on the same reading.
+// ownChanges are the file versions created by calls of the newest answers: further calls of the same answer were
+// written before reading again was possible, and build on the same version.
 type ownChanges struct {
 	mu   sync.Mutex
 	last map[string]ownChange // by thread and path
@@ -80,7 +80,7 @@ func (o *ownChanges) note(thread, path string, by ownChange) {
 	o.last[thread+"\x00"+path] = by
 }
 
-// answerOf returns the message of the model that makes a call, or "".
+// answerOf returns the model's message that makes a call, or "".
 func answerOf(t *agent.Turn, c agent.ToolCall) string {
 	for _, m := range slices.Backward(t.State.Messages) {
 		if slices.ContainsFunc(m.ToolCalls, func(one agent.ToolCall) bool { return one.ID == c.ID }) {

@@ -15,10 +15,10 @@ import (
 	"fawn/agent/llm/wire"
 )
 
-// maxRefusals bounds the tools that one call of a model does without.
+// maxRefusals limits the tools dropped in one model call.
 const maxRefusals = 16
 
-// WithdrawnKey is the remark on a run that does without a tool, as the provider refuses it.
+// WithdrawnKey is the remark on a run without a tool that the provider refused.
 const WithdrawnKey = "tools_withdrawn"
 
 // Refusals repeats a call without the part the provider refused: a named tool, or images and files, which are then

@@ -87,7 +87,7 @@ func StateSize() agent.Middleware {
 	}
 }
 
-// sizeOf returns how many bytes messages, images and artifacts have.
+// sizeOf returns the size in bytes of messages, images and artifacts.
 func sizeOf(s *agent.State) int {
 	size := 0
 	for _, m := range s.Messages {

@@ -22,7 +22,7 @@ func Sandbox(p sandbox.Provider, policy func() sandbox.Policy, lazy bool) agent.
 					return next(ctx, t, c)
 				}
 				_, err := p.Acquire(ctx, sandbox.ThreadRef{ID: t.ThreadID, Owner: t.Owner}, policy())
-				if err == nil { // it never hands one out
+				if err == nil { // it never returns one
 					return next(ctx, t, c)
 				}
 				return agent.ErrorResult("Error: " + err.Error()), nil

@@ -54,7 +54,7 @@ func neutral(s string) string {
 	return b.String()
 }
 
-// tagName returns the end of the name behind the bracket at s[at], or -1.
+// tagName returns the end of the name after the bracket at s[at], or -1.
 func tagName(s string, at int) int {
 	i := at + 1
 	for i < len(s) && strings.IndexByte("/ \t\r\n", s[i]) >= 0 {
@@ -71,7 +71,7 @@ func tagName(s string, at int) int {
 	return i
 }
 
-// neutralContent is content with its texts made neutral.
+// neutralContent returns content with neutralized texts.
 func neutralContent(c agent.Content) agent.Content {
 	if c.Blocks == nil {
 		return agent.Text(neutral(c.Text))

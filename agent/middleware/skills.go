@@ -21,7 +21,7 @@ const maxSkillText = 60_000
 
 // SkillRules configure a run's skills.
 type SkillRules struct {
-	// List gives all skills there are, enabled or not.
+	// List returns all skills, enabled or not.
 	List func() ([]skills.Skill, error)
 	// Allowed are the names this agent may use; nil is all.
 	Allowed []string
@@ -44,7 +44,7 @@ func Skills(rules SkillRules) agent.Middleware {
 type skillUse struct {
 	rules  SkillRules
 	named  *skills.Skill // by the message of this turn
-	answer string        // in place of a model's, where the skill cannot be had
+	answer string        // instead of a model's, if the skill is unavailable
 }
 
 func (u *skillUse) begin(_ context.Context, t *agent.Turn) (agent.State, error) {

@@ -68,7 +68,7 @@ func droppedNote(dropped, concurrent, left int) string {
 			left)
 }
 
-// ClampHelpers returns how many helpers one answer may send, when n are wished for.
+// ClampHelpers returns the limit of helpers per answer, given the requested n.
 func ClampHelpers(n int) int { return min(max(n, 2), 4) }
 
 // tasksWithin keeps the first limit task calls of an answer, and all others.

@@ -15,7 +15,7 @@ import (
 const (
 	maxSummary   = 6000 // characters of a summary in a request
 	maxLedger    = 6000 // characters of the list of helpers
-	ruledWords   = 300  // characters of a person's message in a summary made by rule
+	ruledWords   = 300  // characters of a person's message in a rule-based summary
 	ruledEntries = 30   // messages in such a summary
 )
 
@@ -48,7 +48,7 @@ func hiding(s *agent.State, shown []*agent.Message, at int) *agent.View {
 	return &v
 }
 
-// summarise puts a summary of at most so many tokens into a view in place of hidden.
+// summarise replaces the hidden part of a view with a summary of limited tokens.
 func (r CompactionRules) summarise(ctx context.Context, s *agent.State, v *agent.View, hidden []*agent.Message,
 	most int, must bool) error {
 	earlier := ""

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	fallbackTitle = 50  // characters of the first message that make a title
+	fallbackTitle = 50  // characters of the first message used as title
 	titleSample   = 500 // characters of message and answer a model reads to find one
 )
 
@@ -35,7 +35,7 @@ type TitleRules struct {
 	Ask Ask
 	// Go runs f concurrently with the run; the creator of the rules waits for it.
 	Go func(f func(ctx context.Context))
-	// Late takes a title which came after the run's end. from is the title it replaces.
+	// Late receives a title that arrives after the run's end. from is the title it replaces.
 	Late func(ctx context.Context, thread, from, to string)
 	// Kept returns the title from an earlier start of the run, "" for none. Nil always asks again.
 	Kept func(ctx context.Context) string
@@ -52,10 +52,9 @@ const titleTemplate = `Name this conversation in at most {max_words} words, in t
 {assistant_msg}
 </assistant>`
 
-// Title names a thread after its first message. The first words join the first answer's
-// step, also when that is cut off. A model, where there is one, finds a better name
-// meanwhile: it is asked once 500 characters of the first answer with words are there, or all of it.
-// Its title joins the end step, or comes later; the end never waits for it.
+// Title names a thread after its first message. The first words are stored with the first answer's step, even if that
+// is cut off. A model, if available, finds a better title meanwhile: it is asked once 500 characters of the first
+// answer have arrived, or all of it. Its title is stored with the end step, or later; the end never waits for it.
 func Title(rules TitleRules) agent.Middleware {
 	n := &naming{rules: rules}
 	m := agent.Middleware{Name: "title", BeforeModel: n.first}
@@ -93,7 +92,7 @@ func (n *naming) first(_ context.Context, t *agent.Turn) (agent.State, error) {
 	return agent.State{}, nil
 }
 
-// listen lets the first answer be heard while it is written.
+// listen observes the first answer while it is streamed.
 func (n *naming) listen(next agent.ModelFunc) agent.ModelFunc {
 	return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 		if n.own == "" || n.begun() {
@@ -219,7 +218,7 @@ type listener struct {
 	full bool
 }
 
-// Emit implements agent.Sink. Chunks of one answer come one behind the other.
+// Emit implements agent.Sink. Chunks of one answer arrive in order.
 func (l *listener) Emit(ev agent.Event) {
 	if ev.Kind == agent.EventChunk && !l.full {
 		l.text.WriteString(ev.Chunk.Text)

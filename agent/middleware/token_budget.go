@@ -11,7 +11,7 @@ import (
 // Spending is an amount of tokens and money; in limits 0 is no limit.
 type Spending struct {
 	Tokens, Input, Output int
-	Money                 float64 // of whatever currency the prices are in
+	Money                 float64 // in the currency of the prices
 }
 
 // BudgetOptions limit the spending of a run and its thread. Money is in the currency of the model's pricing.
@@ -130,8 +130,8 @@ func HelperBudget(o BudgetOptions) agent.Middleware {
 	return m
 }
 
-// TokenBudget ends a run that spends too much: near the limit the model is warned once;
-// behind it the open calls are still done, and the run gets its last turn.
+// TokenBudget ends a run that spends too much: near the limit the model is warned once; beyond it the open calls are
+// still done, and the run gets its last turn.
 func TokenBudget(o BudgetOptions, budget *Budget) agent.Middleware {
 	var warning string
 	warned, over := false, ""

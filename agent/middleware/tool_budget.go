@@ -68,7 +68,7 @@ func ToolBudget(open Files, b OutputBudget) agent.Middleware {
 	}
 }
 
-// ResultFolder returns the name of the folder for long results: the one given if it is one name.
+// ResultFolder returns the name of the folder for long results: the given one if it is a plain name.
 func ResultFolder(name string) string {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
 		return DefaultOutputBudget().Folder

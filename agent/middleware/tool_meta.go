@@ -20,7 +20,7 @@ const (
 	metaError   = "error"
 )
 
-// Where the knowledge about a call comes from.
+// Sources of information about a call.
 const (
 	fromException = "exception"
 	fromTool      = "tool_return"
@@ -133,7 +133,7 @@ func containsAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// containsNumber finds a number that stands alone.
+// containsNumber finds a number that isn't part of a word.
 func containsNumber(text, number string) bool {
 	word := func(i int) bool {
 		if i < 0 || i >= len(text) {

@@ -18,7 +18,7 @@ const (
 	maxParsed      = 4 << 20 // bytes of a result that are read as JSON
 )
 
-// preview describes a result that was put into a file, and shows both its ends.
+// preview describes a result moved to a file, and shows both its ends.
 func preview(tool, at, text string, head, tail int) string {
 	chars, lines := utf8.RuneCountInString(text), strings.Count(text, "\n")
 	if !strings.HasSuffix(text, "\n") {
@@ -45,7 +45,7 @@ func wholePreview(tool string, w *agent.Whole, text string, head, tail int) stri
 	var b strings.Builder
 	fmt.Fprintf(&b, "[The output of %s is too long to show: %d bytes, about %d tokens, in %d lines.]\n%s\n",
 		fileName(tool), w.Bytes, w.Bytes/4, w.Lines, w.Note())
-	kind, structure := kindOf(firstLines(text, len(text)/3)) // the middle is missing behind it
+	kind, structure := kindOf(firstLines(text, len(text)/3)) // the middle is missing after it
 	fmt.Fprintf(&b, "Kind: %s\n", kind)
 	list(&b, "Structure:", structure)
 	bothEnds(&b, w.Path, text, head, tail)
@@ -109,7 +109,7 @@ func notable(line string) bool {
 	return false
 }
 
-// oneLine makes a piece of a text fit for a list.
+// oneLine prepares a piece of text for a list.
 func oneLine(text string) string {
 	text = first(text, 4*maxLineShown)
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {

@@ -17,13 +17,12 @@ import (
 
 const (
 	maxImage  = 20 << 20 // bytes of one image in a request
-	maxImages = 32 << 20 // of all of them
+	maxImages = 32 << 20 // limit of their total size
 )
 
-// ViewImage shows a model the images it asked for. They are put into the one request that
-// follows the calls, read from the disk, and never become part of a message: the state
-// names them until the answer is stored. Pictures that came with a message are in all requests
-// that have the message, each in the place of the note that [Uploads] made of it.
+// ViewImage shows a model the images it asked for. They are added to the one request after the calls, read from the
+// disk, and never become part of a message: the state names them until the answer is stored. Images attached to a
+// message are in all requests with the message, replacing the notes of [Uploads].
 func ViewImage(open Files) agent.Middleware {
 	return agent.Middleware{
 		Name: "view_image",
@@ -59,7 +58,7 @@ func ViewImage(open Files) agent.Middleware {
 	}
 }
 
-// afterImageCalls returns the place behind all results of the newest calls, when one of them was for an image, and -1
+// afterImageCalls returns the place after all results of the newest calls, if one of them was for an image, and -1
 // otherwise.
 func afterImageCalls(msgs []*agent.Message) int {
 	i := len(msgs) - 1

@@ -17,7 +17,7 @@ const (
 	MaxDescription = 1000     // characters
 	MaxConfig      = 64 << 10 // bytes of a config.yaml
 	MaxSoul        = 64 << 10 // bytes of a SOUL.md or a USER.md
-	MaxAgents      = 500      // of one owner
+	MaxAgents      = 500      // limit per owner
 	maxList        = 100      // names in tool_groups or skills
 	maxWord        = 128      // bytes of such a name, and of a model's
 	maxKnowledge   = 20       // collections of documents
@@ -60,7 +60,7 @@ type Agent struct {
 	Effort      string // low, medium, high or ""
 	Soul        string // its personality, in Markdown
 
-	Changed time.Time // when a file of it was last written
+	Changed time.Time // time of the last change of its files
 }
 
 var nameRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]+$`) })

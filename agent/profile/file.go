@@ -113,7 +113,7 @@ func pairs(n *yaml.Node) func(func(string, *yaml.Node) bool) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// reader takes values of a file and keeps the first thing that is wrong.
+// reader reads values of a file and keeps the first error.
 type reader struct{ err error }
 
 func (r *reader) fail(key string, n *yaml.Node, want string) {
@@ -224,7 +224,7 @@ func get(top *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// put sets a key of a mapping, where it stands or at the end; nil takes it out.
+// put sets a key of a mapping, in place or at the end; nil removes it.
 func put(top *yaml.Node, key string, v *yaml.Node) {
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		if top.Content[i].Value != key {

@@ -25,7 +25,7 @@ const (
 	userName   = "USER.md"
 )
 
-// Library is the custom agents in a data folder. Its methods may be called by many goroutines.
+// Library manages the custom agents in a data folder. It is safe for concurrent use.
 type Library struct {
 	root  *os.Root
 	first string     // owner whose files may also be at the top of the data folder
@@ -45,11 +45,11 @@ func Open(root, first string) (*Library, error) {
 	return l, nil
 }
 
-// Close gives the folder back.
+// Close closes the folder.
 func (l *Library) Close() error { return l.root.Close() }
 
-// home returns the folder of an owner. Names that are no plain file names, or differ from another one's only in case,
-// get a digest.
+// home returns an owner's folder. Names that aren't plain file names, or differ from another's only in case, get a
+// digest.
 func home(owner string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -64,11 +64,11 @@ func home(owner string) string {
 	return path.Join("users", clean)
 }
 
-// shelves returns the folders with the agents of an owner, the one for new ones first.
+// shelves returns the folders with an owner's agents, the one for new agents first.
 func (l *Library) shelves(owner string) []string {
 	all := []string{path.Join(home(owner), "agents")}
 	if owner == l.first {
-		all = append(all, "agents") // where DeerFlow kept them before it had accounts
+		all = append(all, "agents") // DeerFlow's location before it had accounts
 	}
 	return all
 }
@@ -246,7 +246,7 @@ func (l *Library) Create(owner string, a Agent) error {
 	return l.create(owner, a, config)
 }
 
-// create makes the folder of an agent aside, and puts it in place when it is whole.
+// create creates an agent's folder under a temporary name, and renames it when it is complete.
 func (l *Library) create(owner string, a Agent, config []byte) error {
 	if err := a.Check(); err != nil {
 		return err

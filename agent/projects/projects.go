@@ -118,7 +118,7 @@ func Check(p *store.Project) error {
 	return nil
 }
 
-// Create makes a project of owner's. Errors: *Invalid.
+// Create creates a project for owner. Errors: *Invalid.
 func (s *Service) Create(ctx context.Context, owner, name string, settings store.ProjectSettings) (store.Project, error) {
 	p := store.Project{ID: uuid.Must(uuid.NewV7()).String(), Owner: owner, Name: name, Settings: settings}
 	if err := Check(&p); err != nil {

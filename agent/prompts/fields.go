@@ -84,8 +84,8 @@ func Fields(text string) []Field {
 	return list
 }
 
-// Fill puts values into the fields of a text, defaults where nothing is said. missing names required fields without a
-// value; their places stay empty. Values are taken as they are: fields in them are words.
+// Fill inserts values into the fields of a text, with defaults for missing ones. missing names required fields without
+// a value; their places stay empty. Values are literal: fields in them aren't filled.
 func Fill(text string, values map[string]string) (filled string, missing []string) {
 	given := map[string]string{}
 	for _, f := range Fields(text) {

@@ -19,7 +19,7 @@ import (
 
 // Bounds of a prompt.
 const (
-	MaxPrompts = 500      // of one person
+	MaxPrompts = 500      // limit per person
 	MaxName    = 50       // characters
 	MaxAbout   = 200      // characters
 	MaxText    = 32 << 10 // bytes

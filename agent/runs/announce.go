@@ -18,7 +18,7 @@ func (m *Manager) Announce(thread string, data json.RawMessage) bool {
 	return rec != nil && rec.Announce(data)
 }
 
-// attach lets announcements come in.
+// attach accepts announcements from now on.
 func (m *Manager) attach(e *entry, rec *recorder.Recorder) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

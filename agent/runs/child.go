@@ -16,7 +16,7 @@ import (
 	"fawn/store"
 )
 
-// Task is the work of a child run. A call that a crash cut off and that is made again must give the same task.
+// Task is the work of a child run. A repeated call after a crash must return the same task.
 type Task struct {
 	Call        string // the call that asks for it, which names the child's namespace
 	AssistantID string
@@ -24,13 +24,13 @@ type Task struct {
 	Input       agent.State     // initial state of the child
 	Options     agent.Options
 	MaxSteps    int   // 0 is the default
-	Build       Build // makes the child's agent; nil asks the manager's
+	Build       Build // builds the child's agent; nil uses the manager's
 
 	// Began is called once the child's row is stored; again means that it resumes after a crash with the state in
 	// soFar. It may be nil.
 	Began func(soFar agent.State, again bool)
-	// Tell gives the events of the parent that go with a step of the child, any JSON objects.
-	// They are recorded behind the step. It may be nil.
+	// Tell returns the parent's events for a step of the child, any JSON objects. They are recorded after the step. It
+	// may be nil.
 	Tell func(agent.Step) []json.RawMessage
 }
 

@@ -19,7 +19,7 @@ func callerOf(s *agent.State) string {
 	return ""
 }
 
-// takeUp returns the progress that a child made before a crash, once, for the repeated call; nil if there is none.
+// takeUp returns a child's progress before a crash, once, for the repeated call; nil without any.
 func (m *Manager) takeUp(parent *entry, at resume.Place) *resume.Child {
 	m.mu.Lock()
 	defer m.mu.Unlock()

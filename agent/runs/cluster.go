@@ -28,7 +28,7 @@ type cluster struct {
 	draining bool
 	taking   map[string]bool // runs that are being taken over
 
-	// of attend
+	// used by attend
 	strays map[string]bool // runs of this server that were unknown here at the last check
 	kept   bool            // some waiting runs may not begin here yet, such as those near another server's sandbox
 }
@@ -43,7 +43,7 @@ func newCluster(cfg Config) *cluster {
 func (c *cluster) nudge() {
 	select {
 	case c.ready <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }
 
@@ -60,7 +60,7 @@ func (c *cluster) occupy(db *store.DB, n int) {
 	}
 }
 
-// hearOthers lets the manager look when others have changed something.
+// hearOthers wakes the manager after changes of other servers.
 func (m *Manager) hearOthers() {
 	look := func(store.Wake) { m.cluster.nudge() }
 	m.cluster.stop = []func(){m.db.Hear(store.WakeClaim, 0, look), m.db.Hear(store.WakeWish, 0, look),
@@ -86,7 +86,7 @@ func (m *Manager) wakeReaders(w store.Wake) {
 	}
 }
 
-// free is for how many more runs there is room.
+// free returns the number of runs there is room for.
 func (m *Manager) free() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -285,7 +285,7 @@ func (m *Manager) endWaiting(ctx context.Context, run store.Run, undo bool) (don
 	return true, nil
 }
 
-// aloneInCluster holds a thread against all servers, or gives it back.
+// aloneInCluster acquires a thread exclusively among all servers, or releases it.
 func (m *Manager) aloneInCluster(ctx context.Context, l *threadWork, thread string) error {
 	err := m.db.HoldThread(ctx, thread)
 	switch {
@@ -295,7 +295,7 @@ func (m *Manager) aloneInCluster(ctx context.Context, l *threadWork, thread stri
 		m.release(l, thread)
 		return fmt.Errorf("thread %s: %w", thread, ErrBusy)
 	}
-	l.write.row = true // also when that is not known
+	l.write.row = true // also if unknown
 	if err != nil {
 		m.release(l, thread)
 	}

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	dueAtOnce = 64        // delayed runs that are put into line before more are looked for
-	longSleep = time.Hour // of the timer, at most; see attend for the runs of other servers
+	dueAtOnce = 64        // delayed runs queued before searching for more
+	longSleep = time.Hour // limit of the timer's sleep; see attend for the runs of other servers
 )
 
 // dueAt returns the requested start of a run, the zero time for immediately.
 func dueAt(req *Request, now time.Time) time.Time {
 	wait, err := req.Delay()
-	if err != nil || wait == 0 { // checked when the entry was made
+	if err != nil || wait == 0 { // checked when the entry was created
 		return time.Time{}
 	}
 	return now.Add(wait)
@@ -34,11 +34,11 @@ func (m *Manager) expect() {
 	}
 	select {
 	case m.delayed <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }
 
-// caretake puts delayed runs into line when they are due.
+// caretake queues delayed runs when they are due.
 func (m *Manager) caretake() {
 	timer := time.NewTimer(longSleep)
 	defer timer.Stop()
@@ -83,7 +83,7 @@ type Delayed struct {
 	At  time.Time
 }
 
-// Delayed returns the runs of a thread that are to start later, the next one first.
+// Delayed returns the delayed runs of a thread in order of due time.
 func (m *Manager) Delayed(thread string) []Delayed {
 	list, err := m.db.DelayedRuns(m.ctx, thread)
 	if err != nil && !m.closing() {

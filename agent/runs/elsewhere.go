@@ -10,11 +10,11 @@ import (
 
 const (
 	hearEvery = time.Second            // polling interval of other servers' changes to a thread, in addition to notifications
-	lookEvery = 250 * time.Millisecond // how often it is looked whether a run elsewhere has ended, if that is not heard
+	lookEvery = 250 * time.Millisecond // polling interval for a run's end elsewhere, without notifications
 )
 
-// endElsewhere lets a run end that is not here: the wish in its row is heard where it is. With wait
-// it returns once the run has ended.
+// endElsewhere requests the end of a run on another server through its row. With wait it returns once the run has
+// ended.
 func (m *Manager) endElsewhere(ctx context.Context, run store.Run, wish string, wait bool) error {
 	if m.closing() {
 		return ErrClosed

@@ -35,7 +35,7 @@ func (m *Manager) reader(run store.Run, log *eventlog.Log) *eventlog.Reader {
 
 // locate finds a run's row and its live log, here or at the server that has it.
 func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eventlog.Log, err error) {
-	for range 2 { // it may have come, or ended, between two looks
+	for range 2 { // it may have arrived or ended between two checks
 		r, log, err = m.remote.Find(ctx, m.db, run, m.log)
 		if err != nil || log != nil || Done(r.Status) || m.ended(r) {
 			break

@@ -40,7 +40,7 @@ func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 	}
 }
 
-// stopNote bounds how long a stop waits for that.
+// stopNote limits the wait for it at a stop.
 const stopNote = 2 * time.Second
 
 // stops returns the attempts of a run that ended with a stop of the server.
@@ -63,7 +63,8 @@ func forgetStops(run store.Run) []store.KV {
 	return []store.KV{{Space: stoppedSpace, Key: run.ID}}
 }
 
-// fruitless counts the attempts in a row that crashed without storing anything, by the events behind a run's last step.
+// fruitless counts the consecutive attempts that crashed without storing anything, from the events after a run's last
+// step.
 func fruitless(open []runevent.Event, stops []int) (n int) {
 	for _, e := range open {
 		switch e.Kind {
@@ -84,7 +85,7 @@ func fruitless(open []runevent.Event, stops []int) (n int) {
 // resumption is the state from which an interrupted run continues.
 type resumption struct {
 	past     resume.Run
-	open     []runevent.Event // behind the last step
+	open     []runevent.Event // after the last step
 	results  map[string]agent.Result
 	children map[resume.Place]*resume.Child // which no call has taken up; guarded by Manager.mu while it runs
 }
@@ -191,7 +192,7 @@ func (e *entry) standOn(t *agent.Turn) (out agent.Outcome, on bool) {
 		return out, false
 	case p.Final || !recorder.RunsNext(p.Next):
 		t.From = []string{agent.NodeEnd}
-	case p.Last != agent.NodeInput || !e.in.Given: // behind its input a run begins
+	case p.Last != agent.NodeInput || !e.in.Given: // a run begins after its input
 		t.From = p.Next
 	}
 	return out, true

@@ -15,9 +15,9 @@ const (
 	perMessage = 256 // overhead of a message besides its body
 )
 
-// messageCache keeps decoded messages of recently used threads, so that a turn of a long thread parses only new ones.
-// Stored messages never change, nor do decoded ones that belong to a state, and the number of one means the same
-// message in all snapshots of an incarnation of its thread: see store.Snapshot. The zero value is ready.
+// messageCache caches decoded messages of recently used threads, so that a turn of a long thread parses only new ones.
+// Stored messages are immutable, as are decoded ones in a state, and a message's number is permanent within an
+// incarnation of its thread: see store.Snapshot. The zero value is ready.
 type messageCache struct {
 	mu      sync.Mutex
 	threads map[string]*cachedThread
@@ -29,7 +29,7 @@ type cachedThread struct {
 	incarnation int64
 	used        uint64
 	bytes       int
-	messages    map[int64]decodedMessage // by row number; a new map for each load, never changed
+	messages    map[int64]decodedMessage // by row number; each load creates a new map, which is never modified
 }
 
 // decodedMessage is one message and the bytes it counts for.
@@ -104,8 +104,7 @@ func (d *messageCache) Threads() (ids []string, bytes int) {
 	return ids, d.bytes
 }
 
-// decodeState turns a stored snapshot into a state. known has messages that need no decoding; it
-// may be nil.
+// decodeState decodes a stored snapshot. known has messages that need no decoding; it may be nil.
 func decodeState(s store.Snapshot, known map[int64]decodedMessage) (agent.State, error) {
 	st := agent.State{Messages: make([]*agent.Message, 0, len(s.Messages)+8)}
 	for _, row := range s.Messages {

@@ -41,13 +41,13 @@ func (m *Manager) Counts() (c Counts) {
 	return c
 }
 
-// Webhooks gets a value whenever there may be new ones in the database.
+// Webhooks receives a value whenever the database may contain new ones.
 func (m *Manager) Webhooks() <-chan struct{} { return m.hooks }
 
 // wakeWebhooks wakes the sender of webhooks.
 func (m *Manager) wakeWebhooks() {
 	select {
 	case m.hooks <- struct{}{}:
-	default: // not yet seen the last one
+	default: // one is pending already
 	}
 }

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	planLook = 50 * time.Millisecond // how often it is looked for an answer
-	planTime = 10 * time.Second      // for one, at most
+	planLook = 50 * time.Millisecond // polling interval for an answer
+	planTime = 10 * time.Second      // limit of waiting for it
 )
 
 // errLeft means that the run is not where it was any more.
 var errLeft = errors.New("the run has left its server")
 
-// planEdit makes a change of a plan.
+// planEdit is a change of a plan.
 type planEdit = func([]agent.Todo) ([]agent.Todo, error)
 
 // asked is a plan change on its way from the server of the request to the server of the run.
 type asked struct {
-	Plan  []agent.Todo    `json:"plan"` // as the run has it, once Known
+	Plan  []agent.Todo    `json:"plan"` // the run's plan, once Known
 	Known bool            `json:"known"`
 	Edit  *agent.PlanEdit `json:"edit,omitempty"`
 	Done  bool            `json:"done"`

@@ -39,8 +39,8 @@ func (m *Manager) abandon(thread string) {
 	}
 }
 
-// RemovedFiles is stored in the commit that deletes a thread's or a project's rows: should [Manager.ForgetFiles] not
-// come to its end, the next start does it.
+// RemovedFiles is stored in the commit that deletes a thread's or project's rows: if [Manager.ForgetFiles] doesn't
+// complete, the next start does it.
 func RemovedFiles(id string) store.KV {
 	return store.KV{Owner: store.Global, Space: removedSpace, Key: id, Body: []byte("{}")}
 }

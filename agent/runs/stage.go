@@ -8,7 +8,7 @@ const (
 	stageNew      stage = iota // in no line yet
 	stageDelayed               // waits for its time, in no line
 	stageHeld                  // waits until the run before it has ended well, or it is released
-	stageQueued                // in its thread's line, or free to come into it
+	stageQueued                // in its thread's line, or about to enter it
 	stageWorking               // its thread's active run
 	stageUndoing               // active, and to be rolled back
 	stageSettled               // active, and how it ends is decided
@@ -30,8 +30,8 @@ var stages = map[stage][]stage{
 	stageErased:  {stageUnstored},
 }
 
-// become takes the run to a stage. It reports whether the run may go there from where it stands; else nothing changes.
-// mu of the manager is held.
+// become moves the run to a stage. It reports whether that is allowed from its current stage; otherwise nothing
+// changes. mu of the manager is held.
 func (e *entry) become(to stage) bool {
 	for _, s := range stages[e.stage] {
 		if s == to {

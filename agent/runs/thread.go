@@ -29,8 +29,8 @@ type ThreadReader struct {
 	title  string // of the thread at that checkpoint
 }
 
-// FollowThread follows the runs with events past cursor after. Without a cursor (0) these
-// are the runs that have not ended, or else the last one. The thread need not exist yet.
+// FollowThread follows the runs with events past cursor after. Without a cursor (0) these are the unended runs, or else
+// the last one. The thread need not exist yet.
 func (m *Manager) FollowThread(ctx context.Context, thread string, after int64) (*ThreadReader, error) {
 	r := &ThreadReader{m: m, thread: thread, after: after, seen: map[string]bool{}}
 	if _, err := r.retitled(ctx); err != nil {

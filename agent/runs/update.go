@@ -67,7 +67,7 @@ func (u Update) editsPlan(p agent.State) bool {
 		reflect.DeepEqual(p, only)
 }
 
-// updatePlan replaces the plan, and gives the head behind which the run works.
+// updatePlan replaces the plan, and returns the head from which the run works.
 func (m *Manager) updatePlan(ctx context.Context, thread string, list []agent.Todo) (store.Checkpoint, error) {
 	_, err := m.EditPlan(ctx, thread, func([]agent.Todo) ([]agent.Todo, error) { return slices.Clone(list), nil })
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 	if fork {
 		b.Source = "fork"
 	}
-	stays := len(p.Messages) == 0 && u.AsNode == "" // where the thread stands: a title changes nothing there
+	stays := len(p.Messages) == 0 && u.AsNode == "" // keeps the thread's position: a title doesn't change it
 	if stays {
 		next = old.Next
 	}
@@ -121,7 +121,7 @@ func (m *Manager) update(ctx context.Context, thread string, u Update, p agent.S
 	if err := state.Apply(p); err != nil {
 		return none, fmt.Errorf("%w: %v", ErrInput, err)
 	}
-	if !stays && !(fork && u.AsNode == agent.NodeEnd) { // nothing, written by the end: the thread stands complete
+	if !stays && !(fork && u.AsNode == agent.NodeEnd) { // nothing, written by the end: the thread is complete
 		next = agent.Next(&state, u.AsNode)
 	}
 	status := Idle

@@ -21,7 +21,7 @@ func (m *Manager) Waiting(thread string) []store.Run {
 	return list
 }
 
-// Release queues a held run behind the running one. ErrNotFound when it does not wait any more.
+// Release queues a held run after the running one. ErrNotFound if it no longer waits.
 func (m *Manager) Release(thread, run string) error {
 	if m.closing() {
 		return ErrClosed
@@ -40,7 +40,7 @@ func (m *Manager) Release(thread, run string) error {
 	return err
 }
 
-// letIn puts a run into line that waits aside, by a strategy.
+// letIn queues a run that waits outside of the line, by a strategy.
 func (m *Manager) letIn(ctx context.Context, run store.Run, strategy string) error {
 	err := m.db.Commit(ctx, store.Batch{ThreadID: run.ThreadID, Line: &store.Line{Enter: run.ID, Strategy: strategy}})
 	if err != nil {

@@ -12,8 +12,8 @@ const grace = 2 * time.Minute
 // maxMissed limits how far back missed times are counted.
 const maxMissed = 1000
 
-// Missed reports how late a start by schedule was, when it was late, and how many times the cron was due until then for
-// which nothing was started: one start makes up for all.
+// Missed reports how late a scheduled start was, and how many due times before it had no start: one start makes up for
+// all.
 func Missed(c store.Cron, r store.CronRun) (late time.Duration, times int) {
 	if late = r.StartedAt.Sub(r.DueAt); r.Trigger != Scheduled || r.StartedAt.IsZero() || late < grace {
 		return 0, 0

@@ -12,7 +12,7 @@ import (
 // ErrSchedule means that a schedule or a time zone cannot be used.
 var ErrSchedule = errors.New("invalid schedule")
 
-// maxExpression bounds how long a schedule may be, in bytes.
+// maxExpression limits the length of a schedule, in bytes.
 const maxExpression = 256
 
 // Check reads a schedule of exactly five fields (minute, hour, day of the month, month, day
@@ -34,7 +34,7 @@ func Check(expr string) (string, error) {
 	return expr, nil
 }
 
-// comes reports whether there is a date that a schedule names, in the eight years from a leap year on.
+// comes reports whether a date matches a schedule, in the eight years from a leap year on.
 func comes(expr string) bool {
 	from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	at, err := gronx.NextTickAfter(expr, from, true)

@@ -32,8 +32,8 @@ type Config struct {
 	Shared bool
 	// Now replaces the clock; nil means that of DB.
 	Now func() time.Time
-	// Plan makes the first message to the chat that the results of a cron are sent to: of a run on a thread, or
-	// why none could start. nil sends no results.
+	// Plan creates the first message to the chat for a cron's results: for a run on a thread, or the reason why none
+	// could start. nil sends no results.
 	Plan func(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error)
 	// Deliver has the result of a run sent as it was planned, once the run has ended. It does not wait for that.
 	Deliver func(ctx context.Context, run string) error
@@ -85,7 +85,7 @@ func New(cfg Config) *Scheduler {
 // Now returns the scheduler's clock.
 func (s *Scheduler) Now() time.Time { return s.cfg.Now() }
 
-// Wake makes Run look again; call it when crons were changed. It never blocks.
+// Wake makes Run check again; call it after changes of crons. It never blocks.
 func (s *Scheduler) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -146,9 +146,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// Tick starts everything that is due now and returns when to look again: the zero time
-// when nothing is scheduled, or nothing can start before a run has ended. Of times that
-// were missed only one is made up for.
+// Tick starts everything due now and returns the time of the next check: the zero time when nothing is scheduled, or
+// nothing can start before a run has ended. Several missed times are made up for by one start.
 func (s *Scheduler) Tick(ctx context.Context) (time.Time, error) {
 	for {
 		free := s.cfg.MaxRuns - s.count()

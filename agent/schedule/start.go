@@ -156,7 +156,7 @@ func (s *Scheduler) told(ctx context.Context, c store.Cron, r store.CronRun, fai
 	return []store.Outbound{o}, err
 }
 
-// requestOf makes the run request of a start.
+// requestOf creates the run request of a start.
 func requestOf(c store.Cron, r store.CronRun) (runs.Request, error) {
 	var req runs.Request
 	if err := json.Unmarshal(c.Payload, &req); err != nil {
@@ -206,8 +206,8 @@ func (s *Scheduler) follow(c store.Cron, r store.CronRun) {
 	})
 }
 
-// finish waits for the end of a run, then deletes its thread if it was made for it. Both
-// are steps of their own, so that a crash between them is made up for.
+// finish waits for the end of a run, then deletes its thread if it was created for it. The two are separate steps, so a
+// crash in between is made up for.
 func (s *Scheduler) finish(ctx context.Context, c store.Cron, r store.CronRun) error {
 	if r.Status == store.CronRunning {
 		run, err := s.cfg.Runs.Wait(ctx, r.Run)

@@ -72,8 +72,7 @@ type TasksConfig struct {
 	Rules     func() Rules
 	// Assistant finds an assistant of owner by name or id and returns its id, or store.ErrNotFound.
 	Assistant func(ctx context.Context, owner, name string) (id string, err error)
-	// Chat finds a chat that results for owner may be sent to and returns it as it is stored, or store.ErrNotFound.
-	// nil finds none.
+	// Chat returns the stored form of a chat that owner may send results to, or store.ErrNotFound. nil finds none.
 	Chat func(ctx context.Context, owner, chat string) (stored string, err error)
 }
 
@@ -84,7 +83,7 @@ type TasksConfig struct {
 // LangGraph's API may overlap with themselves, and can be changed and deleted at any time.
 type Tasks struct{ cfg TasksConfig }
 
-// NewTasks makes Tasks.
+// NewTasks returns Tasks.
 func NewTasks(cfg TasksConfig) *Tasks { return &Tasks{cfg} }
 
 // Task returns a new scheduled task: it keeps its threads, and its runs do not overlap. kind is store.CronOnce or
@@ -116,7 +115,7 @@ type Edit struct {
 	Prompt    *string         // the message of its runs
 	Payload   json.RawMessage // the whole request for a run, instead of Prompt
 	Assistant *string         // by name or id
-	Thread    *string         // "" makes a thread for each run
+	Thread    *string         // "" creates a thread for each run
 	NewThread bool            // creates one thread for all runs
 	Schedule  *string         // five fields
 	Timezone  *string
@@ -125,7 +124,7 @@ type Edit struct {
 	EndAt    *time.Time // the zero time is none
 	Enabled  *bool
 	After    *string // keep or delete
-	Deliver  *string // the chat that results are sent to, as JSON; "" is none
+	Deliver  *string // the chat for results, as JSON; "" is none
 	Metadata json.RawMessage
 }
 
@@ -164,7 +163,7 @@ func (t *Tasks) Create(ctx context.Context, owner string, base store.Cron, e Edi
 	return c, err
 }
 
-// Change edits a task of owner. store.ErrNotFound when there is none.
+// Change edits a task of owner. store.ErrNotFound if there is none.
 func (t *Tasks) Change(ctx context.Context, owner, id string, e Edit) (store.Cron, error) {
 	if c, err := t.idle(ctx, owner, id); err != nil {
 		return c, err

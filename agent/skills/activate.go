@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// reserved are names behind a slash that mean something else.
+// reserved are slash names with another meaning.
 var reserved = []string{"bootstrap", "compact", "goal", "help", "memory", "models", "new", "status"}
 
 var slash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/([a-z0-9]+(?:-[a-z0-9]+)*)(?:\s+|$)`) })
 
-// Asked takes a message apart that begins with the name of a skill behind a slash.
+// Asked splits a message that begins with a slash and a skill's name.
 func Asked(text string) (name, rest string, ok bool) {
 	m := slash().FindStringSubmatchIndex(text)
 	if m == nil {

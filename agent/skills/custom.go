@@ -57,8 +57,8 @@ func (e Edit) change(action, before string) Change {
 		Scan: Scan{Decision: "allow"}, At: time.Now().UTC()}
 }
 
-// Write replaces the text of a custom skill, and keeps the one before in its history. It returns
-// ErrNotFound, ErrReadOnly or a *Refused.
+// Write replaces the text of a custom skill, and keeps the previous one in its history. It returns ErrNotFound,
+// ErrReadOnly or a *Refused.
 func (l *Library) Write(name, text string, by Edit) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,10 +19,10 @@ type source struct {
 	bundled  bool
 }
 
-// walk is one look at a source.
+// walk is one scan of a source.
 type walk struct {
 	source
-	old    map[string]Skill // of the look before, by place
+	old    map[string]Skill // of the previous scan, by place
 	looked int
 	found  []Skill
 }

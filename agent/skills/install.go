@@ -163,7 +163,7 @@ func worst(list []Finding) Finding {
 	return list[0]
 }
 
-// custom opens the folder of custom skills, which it makes if there is none.
+// custom opens the folder of custom skills, creating it if necessary.
 func (l *Library) custom() (*os.Root, error) {
 	if err := os.MkdirAll(l.o.Path(), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of skills: %s", reason(err))

@@ -30,7 +30,7 @@ type Options struct {
 	Shown string
 	// Bundled are the skills of the program; nil has none. Files of their name win.
 	Bundled fs.FS
-	// Tool is a program that stands in for the files called skilltool in bundled skills; "" leaves them.
+	// Tool is a program that replaces the files called skilltool in bundled skills; "" keeps them.
 	Tool string
 	// Room returns the bytes still available at Shown; known is false if unknown, as with nil.
 	Room func() (bytes int64, known bool)
@@ -45,7 +45,7 @@ func (o Options) place() extensions.Place {
 	return extensions.File(o.State())
 }
 
-// Library is the skills of an installation. Its methods may be called by many goroutines.
+// Library manages the skills of an installation. It is safe for concurrent use.
 type Library struct {
 	o  Options
 	mu sync.Mutex // guards the fields below, and the files below custom and Shown
@@ -59,7 +59,7 @@ type Library struct {
 	shown map[string]string // folder below Shown to the mark of its content
 }
 
-// Open takes the folder to show into possession and looks at the skills for the first time.
+// Open takes over the folder to show and scans the skills for the first time.
 func Open(o Options) (*Library, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -118,7 +118,7 @@ func (l *Library) SetEnabled(on map[string]bool) error {
 	return l.refresh()
 }
 
-// Refresh looks for changes, and brings the folder to show up to date.
+// Refresh rescans, and updates the folder to show.
 func (l *Library) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

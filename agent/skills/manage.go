@@ -26,7 +26,7 @@ func Check(file, text string) (found []Finding, runs bool) {
 	return found, runs
 }
 
-// Create makes a custom skill of one text. It returns ErrExists or a *Refused.
+// Create creates a custom skill from one text. It returns ErrExists or a *Refused.
 func (l *Library) Create(text string, by Edit) (Skill, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,7 +50,7 @@ func narrow(text []byte) (out []byte, wide bool) {
 type parser struct {
 	skill    Skill
 	findings []Finding
-	offset   int // lines in front of the YAML
+	offset   int // lines before the YAML
 }
 
 func (p *parser) find(line int, s Severity, text string, args ...any) {
@@ -389,7 +389,7 @@ func (p *parser) secrets(n *yaml.Node) (out []Secret) {
 	return out
 }
 
-// name makes sure that there is a valid one.
+// name ensures a valid name.
 func (p *parser) name(folder string) {
 	asked := p.skill.Name
 	p.skill.asked = asked
@@ -399,7 +399,7 @@ func (p *parser) name(folder string) {
 		p.find(p.offset, Warn, "name is missing; the name of the folder is used")
 	case !validName(asked):
 		if p.skill.Name = slug(asked); p.skill.Name == "" {
-			p.skill.Name = slug(folder) // its letters are none of a name, as in Chinese
+			p.skill.Name = slug(folder) // no letter is valid in a name, as in Chinese
 		}
 		p.find(p.offset, Warn, "the name %q is not 1 to %d lower-case letters, digits and single hyphens; %s is used",
 			clip(asked), maxName, clip(p.skill.Name))
@@ -411,7 +411,7 @@ func (p *parser) name(folder string) {
 	}
 }
 
-// describe makes sure that there is a description, which models choose by.
+// describe ensures a description, by which models choose.
 func (p *parser) describe(body string) {
 	if p.skill.Description == "" {
 		for line := range strings.Lines(body) {

@@ -29,7 +29,7 @@ const (
 	senders     = `(?:\bcurl\b|\bwget\b|requests\.(?:post|put|get)|urlopen|httpx\.|\bnc\b|\bncat\b)`
 )
 
-// rules are made once.
+// rules are compiled once.
 var rules = sync.OnceValue(func() []rule {
 	list := []struct{ id, sev, in, find, text string }{
 		{"secret-private-key", "error", "", `-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----`, "holds a private key"},

@@ -99,7 +99,7 @@ func (l *Library) copy(fsys fs.FS, s Skill, at string) error {
 	return nil
 }
 
-// parents makes the folders above a skill.
+// parents creates the folders above a skill.
 func (l *Library) parents(at string) error {
 	if at == "." {
 		return nil
@@ -113,8 +113,7 @@ func (l *Library) parents(at string) error {
 	return nil
 }
 
-// makeFolder makes a folder that everybody may read, whatever the umask: commands may run as
-// another user.
+// makeFolder creates a folder readable by everyone regardless of the umask: commands may run as another user.
 func makeFolder(at string) error {
 	if err := os.Mkdir(at, 0o755); err != nil {
 		return err
@@ -122,7 +121,7 @@ func makeFolder(at string) error {
 	return os.Chmod(at, 0o755)
 }
 
-// copyFolder copies plain files, readable by everybody.
+// copyFolder copies plain files, readable by everyone.
 func copyFolder(fsys fs.FS, dir, to string) error {
 	if err := makeFolder(to); err != nil {
 		return err

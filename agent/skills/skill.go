@@ -28,7 +28,7 @@ type Category string
 
 // Categories, which are names of folders too.
 const (
-	Public Category = "public" // came with Fawn, or was put there by hand
+	Public Category = "public" // bundled with Fawn, or added manually
 	Custom Category = "custom" // installed or written here
 )
 
@@ -56,7 +56,7 @@ type Skill struct {
 	Findings      []Finding
 
 	asked string // the name as it is written
-	mark  string // of the files, another one whenever they change
+	mark  string // of the files; it changes with them
 	text  []byte // of the SKILL.md
 }
 
@@ -82,7 +82,7 @@ type Finding struct {
 	Line     int    // 0 is the whole file
 	Severity Severity
 	Text     string
-	Rule     string // of the scanner; "" when reading found it
+	Rule     string // of the scanner; "" for a finding of the parser
 }
 
 // String is one line.

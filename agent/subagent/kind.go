@@ -17,11 +17,11 @@ const General = "general-purpose"
 // Kind is a kind of helper.
 type Kind struct {
 	Name        string
-	Description string        // when to send one; its first line is told to models
+	Description string        // when to use it; models see its first line
 	Prompt      string        // its system prompt
-	Tools       []string      // the tools it may use, as far as the run has them; nil = all
+	Tools       []string      // permitted tools, if the run has them; nil = all
 	Denied      []string      // tools it never has
-	Skills      []string      // the skills it may use, as far as its agent has them; nil = all
+	Skills      []string      // permitted skills, if its agent has them; nil = all
 	Model       string        // "" = that of the run
 	MaxTurns    int           // model calls before the final one
 	Timeout     time.Duration // from the start of its work

@@ -56,7 +56,7 @@ func (r *reader) chatGPT(c *Conversation, rec *record) error {
 	}
 	var way []string
 	way, c.Branches = branch(parents, leaf)
-	var made []File // by tools, for the answer after them
+	var made []File // by tools, for the following answer
 	for _, id := range way {
 		m := nodes[id].Message
 		if m == nil || m.Metadata.Hidden {
@@ -122,8 +122,7 @@ func (r *reader) gptContent(m *gptMessage) (string, []File) {
 	return strings.Join(texts, "\n\n"), files
 }
 
-// withoutMarks leaves out references to sources, which stand between two private characters and
-// mean nothing elsewhere.
+// withoutMarks removes references to sources, enclosed in private-use characters and meaningless elsewhere.
 func withoutMarks(s string) string {
 	const begin, end = "\ue200", "\ue201"
 	if !strings.Contains(s, begin) {
@@ -146,7 +145,7 @@ func withoutMarks(s string) string {
 // assets are the files of an archive by their ids.
 type assets struct {
 	byID  map[string]*zip.File
-	names map[string]string // as people knew them, by the names in the archive
+	names map[string]string // original names, by the names in the archive
 	given map[string]bool   // ids that the conversation has already
 }
 

@@ -105,7 +105,7 @@ func (e *elements) next(list bool) (raw []byte, large bool, err error) {
 // value finds the end of a value.
 type value struct {
 	depth           int
-	text, backslash bool // in a string, behind a backslash
+	text, backslash bool // in a string, after a backslash
 }
 
 // take returns how much of the input belongs to the value, and whether the value ends there.
@@ -115,7 +115,7 @@ func (v *value) take(p []byte) (n int, done bool) {
 			v.backslash = false
 			continue
 		}
-		if v.text { // byte by byte: looking far ahead for its end would read the rest again behind each backslash
+		if v.text { // byte by byte: searching for its end would rescan the rest after each backslash
 			switch p[i] {
 			case '\\':
 				v.backslash = true

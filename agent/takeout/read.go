@@ -75,7 +75,7 @@ func (r *reader) archive(src io.ReaderAt, size int64) error {
 	return nil
 }
 
-// directory returns how many bytes an archive's directory claims, 0 if it isn't found.
+// directory returns the size that an archive declares for its directory, 0 if not found.
 func directory(src io.ReaderAt, size int64) int64 {
 	tail := make([]byte, min(size, 65557)) // the end record and its longest comment
 	if _, err := src.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
@@ -190,7 +190,7 @@ type record struct {
 	Chat         json.RawMessage `json:"chat"`
 }
 
-// one hands on a conversation.
+// one passes on a conversation.
 func (r *reader) one(raw json.RawMessage) error {
 	var rec record
 	err := count(r.ctx, raw)

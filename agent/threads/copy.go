@@ -17,25 +17,24 @@ import (
 	"fawn/store"
 )
 
-// CopyFiles gives thread to, which is new, the files of thread from.
+// CopyFiles copies the files of thread from to the new thread to.
 type CopyFiles func(ctx context.Context, from, to string) error
 
 // ErrGone is returned when the checkpoints a branch would need are no longer there.
 var ErrGone = errors.New("can no longer be branched")
 
-// Copier makes threads from others. Files and Remove may be nil.
+// Copier creates threads from others. Files and Remove may be nil.
 type Copier struct {
 	DB    *store.DB
-	Files CopyFiles // gives a new thread the files of another
-	// FilesAt gives a new thread the files that another had in a version; nil where there are no versions.
+	Files CopyFiles // copies the files of another thread
+	// FilesAt copies another thread's files in a version; nil without versions.
 	FilesAt func(ctx context.Context, from string, version int64, to string) error
 	Remove  func(thread string) error // deletes a thread's files
 	Log     *slog.Logger
 }
 
-// Copy makes a new thread with all messages, fields and checkpoints of another, and its
-// files as far as that works. Runs and their events stay where they are. Errors:
-// ErrNotFound, ErrStorage.
+// Copy creates a new thread with all messages, fields and checkpoints of another, and its files if possible. Runs and
+// their events aren't copied. Errors: ErrNotFound, ErrStorage.
 func (c *Copier) Copy(ctx context.Context, thread string) (store.Thread, error) {
 	t, err := c.source(ctx, thread)
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *Copier) Copy(ctx context.Context, thread string) (store.Thread, error) 
 // Branched is a new thread that continues from a message of another.
 type Branched struct {
 	Thread     store.Thread
-	Parent     string // the thread it comes from
+	Parent     string // the original thread
 	Checkpoint string // checkpoint of the parent with the initial state
 	Message    string // the last message it has
 	Files      bool   // the parent's files were copied because they match this state

@@ -26,7 +26,7 @@ type Swept struct {
 	Freed   int64 // bytes the file gave back
 }
 
-// sweepPage bounds how many threads a sweep looks at in one read.
+// sweepPage limits the threads read at a time by a sweep.
 const sweepPage = 100
 
 // youngest is the minimum idle time before a thread is deleted to reduce the total size.
@@ -141,8 +141,8 @@ func (w *sweep) expire(ctx context.Context, d store.Due, s Strategy) error {
 	return nil
 }
 
-// ParseTTL reads a thread's time to live as clients give it: minutes, or an object with
-// ttl in minutes and a strategy. nil is none. Errors: ErrInput.
+// ParseTTL parses a client's time to live of a thread: minutes, or an object with ttl in minutes and a strategy. nil is
+// none. Errors: ErrInput.
 func ParseTTL(raw json.RawMessage) (*store.TTL, error) {
 	if raw = request.Present(raw); raw == nil {
 		return nil, nil

@@ -27,9 +27,8 @@ type bashArgs struct {
 	Command     string `json:"command" jsonschema:"the bash script to run"`
 }
 
-// Bash makes the tool that runs commands, or nil when the provider runs none. policy is
-// asked at each call. Output that is too long for a result is kept in a file of open, in
-// the folder of that name below the thread's outputs.
+// Bash returns the tool that runs commands, or nil if the provider runs none. policy is called for each command. Output
+// too long for a result is stored in a file of open, in the folder of that name below the thread's outputs.
 func Bash(p sandbox.Provider, policy func() sandbox.Policy, open Files, folder func() string) *agent.Tool {
 	if p == nil || p.Name() == sandbox.ProviderOff {
 		return nil

@@ -20,8 +20,8 @@ import (
 // documentWait limits read_file's wait for a conversion.
 const documentWait = 2 * time.Minute
 
-// textOf finds the Markdown of an upload that is a document, and waits until there is one. A
-// file that is none comes back as nil.
+// textOf returns the Markdown of a document among the uploads, waiting for its conversion. It returns nil for other
+// files.
 func (s *set) textOf(ctx context.Context, f *files.Files, thread, name string) (*uploads.File, error) {
 	clean, err := files.Clean(name)
 	if err != nil || path.Dir(clean) != files.Uploads {
@@ -106,7 +106,7 @@ func unreadable(name string, c *uploads.Conversion) (agent.Result, error) {
 // anchorLine begins a page, a slide, a sheet or a chapter of converted text.
 var anchorLine = regexp.MustCompile(`^<!-- (?:page|slide|sheet|chapter) (\d+) -->`)
 
-// pageLines finds the lines of a page in converted text, and how many pages there are.
+// pageLines returns the lines of a page in converted text, and the number of pages.
 func pageLines(r io.Reader, page int) (first, last, pages int, err error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; ; n++ {

@@ -16,8 +16,8 @@ import (
 	"fawn/uploads"
 )
 
-// Files opens the files of a thread; the tool closes them. It makes missing
-// folders. Its error means that the files cannot be reached at all.
+// Files opens the files of a thread; the tool closes them. It creates missing folders. Its error means that the files
+// are inaccessible.
 type Files func(thread string) (*files.Files, error)
 
 // set holds the data shared by the built-in tools.
@@ -29,7 +29,7 @@ type set struct {
 	locks     *Locks
 }
 
-// with runs do on the files of the turn's thread.
+// with calls do with the files of the turn's thread.
 func (s *set) with(t *agent.Turn, do func(f *files.Files) (agent.Result, error)) (agent.Result, error) {
 	f, err := s.open(t.ThreadID)
 	if err != nil {

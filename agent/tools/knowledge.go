@@ -16,8 +16,7 @@ import (
 // search_documents.
 const KnowledgeFolder = "/mnt/user-data/knowledge"
 
-// Knowledge is the collections of documents that the project and the agent of a run refer to, as far as the person it
-// works for may read them.
+// Knowledge provides the collections of documents that a run's project and agent refer to and its person may read.
 type Knowledge interface {
 	// Search finds passages, whose files are paths below [KnowledgeFolder], and returns the number of collections.
 	// Files limits it to documents with these paths or names.

@@ -358,7 +358,7 @@ func (m *mediaSet) generateSpeech(ctx context.Context, t *agent.Turn, a generate
 // maxSound is the size of a recording in bytes.
 const maxSound = 64 << 20
 
-// withoutTag leaves out the ID3 tag in front of the frames, which players show once for the first part.
+// withoutTag removes the ID3 tag before the frames, which players need once, for the first part.
 func withoutTag(mp3 []byte) []byte {
 	if len(mp3) < 10 || string(mp3[:3]) != "ID3" {
 		return mp3

@@ -14,7 +14,7 @@ import (
 	"fawn/agent/profile"
 )
 
-// Names of the tools that make and change custom agents.
+// Names of the tools that create and change custom agents.
 const (
 	SetupAgentName  = "setup_agent"
 	UpdateAgentName = "update_agent"
@@ -97,7 +97,7 @@ func (a agentArgs) apply(to *profile.Agent) (changed []string, problem string) {
 	return changed, ""
 }
 
-// nameList reads a list, which may be JSON inside a string.
+// nameList reads a list, possibly JSON inside a string.
 func nameList(raw json.RawMessage) (list []string, ok bool) {
 	var inside string
 	if json.Unmarshal(raw, &inside) == nil {

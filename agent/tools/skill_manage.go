@@ -143,7 +143,7 @@ func (r SkillRules) patched(a skillArgs, file string) (string, error) {
 	return strings.ReplaceAll(text, a.Find, a.Replace), nil
 }
 
-// judge checks a text by rules, then has a model look at it.
+// judge checks a text by rules, then by a model.
 func (r SkillRules) judge(ctx context.Context, t *agent.Turn, name, file, text string) (*skills.Scan, error) {
 	found, runs := skills.Check(file, text)
 	if r.Scan && len(found) > 0 && found[0].Severity == skills.Bad {

@@ -35,7 +35,7 @@ func Catalog(hidden []*agent.Tool) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// Search returns the tool that finds hidden ones and makes them callable.
+// Search returns the tool that finds hidden tools and makes them callable.
 func Search(hidden []*agent.Tool) *agent.Tool {
 	catalog := Catalog(hidden)
 	return &agent.Tool{
@@ -71,7 +71,7 @@ func Search(hidden []*agent.Tool) *agent.Tool {
 	}
 }
 
-// find gives the tools a query asks for, best first.
+// find returns the tools matching a query, best first.
 func find(hidden []*agent.Tool, query string) []*agent.Tool {
 	if names, ok := strings.CutPrefix(query, "select:"); ok {
 		var out []*agent.Tool

@@ -26,7 +26,7 @@ type Span struct {
 	Helper string `json:"helper,omitempty"`
 	Call   string `json:"call_id,omitempty"` // of a tool
 	Began  int64  `json:"began"`
-	First  int64  `json:"first_token,omitempty"` // until there was something to see
+	First  int64  `json:"first_token,omitempty"` // until the first visible output
 	Took   int64  `json:"took"`
 	Status string `json:"status"` // ok, error, cancelled, or that of a run
 	Error  string `json:"error,omitempty"`
@@ -35,7 +35,7 @@ type Span struct {
 	Finish   string       `json:"finish_reason,omitempty"`
 	Message  string       `json:"message_id,omitempty"` // the answer
 	Usage    *agent.Usage `json:"usage,omitempty"`
-	Args     string       `json:"arguments,omitempty"` // of a tool call, cut
+	Args     string       `json:"arguments,omitempty"` // of a tool call, shortened
 	Result   string       `json:"result,omitempty"`    // the same
 	Answer   string       `json:"answer,omitempty"`    // of a model without tool calls, or one that broke off; shortened
 	Messages int          `json:"messages,omitempty"`  // of the prompt

@@ -15,7 +15,7 @@ import (
 	"fawn/store"
 )
 
-// agentOf returns the name of the agent that a run is made for.
+// agentOf returns the name of a run's agent.
 func agentOf(run store.Run) string {
 	var meta struct {
 		Kind string `json:"subagent_type"`
@@ -132,7 +132,7 @@ const maxThreads = 32
 // known holds the stored pieces of a thread's prompts. It keeps no message in memory.
 type known struct {
 	thread string
-	hashes map[[hashLen]byte]time.Time // when it was stored or used
+	hashes map[[hashLen]byte]time.Time // time of storing or last use
 	msgs   map[weak.Pointer[agent.Message]][hashLen]byte
 	tools  []*agent.Tool
 	offer  []byte // hash of tools
@@ -169,8 +169,8 @@ type common struct {
 	hash    [hashLen]byte
 }
 
-// offer returns a list of tools as it is stored, and its hash, nil for one with a schema that is no JSON. Hardly any
-// run has other tools than the one before it, and comparing them costs next to nothing.
+// offer returns the stored form of a list of tools and its hash, nil for one with an invalid schema. Most runs have the
+// previous run's tools, and comparing them is cheap.
 func (c *common) offer(tools []*agent.Tool) ([]byte, [hashLen]byte) {
 	if slices.EqualFunc(tools, c.tools, func(t *agent.Tool, u Tool) bool {
 		return t.Name == u.Name && t.Description == u.Description && bytes.Equal(t.Schema, u.Schema)

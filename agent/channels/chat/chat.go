@@ -24,7 +24,7 @@ type Channel interface {
 	Edit(ctx context.Context, at Ref, p Post) error
 	// Upload posts a file. Key is as for Send.
 	Upload(ctx context.Context, to Address, f File, key string) (Ref, error)
-	// Typing shows that an answer is being made, for some seconds or until it is there.
+	// Typing shows a typing indicator for some seconds or until the answer arrives.
 	Typing(ctx context.Context, to Address) error
 	// Fetch writes the contents of a received file to w. It stops with w's error, which allows w to set a limit.
 	Fetch(ctx context.Context, f FileRef, w io.Writer) error
@@ -40,15 +40,15 @@ type Known interface {
 	Self() Me
 }
 
-// Attacher is a Channel that can put a file into a message that is there, which may be repeated where Upload may not.
+// Attacher is a Channel that can add a file to an existing message, which may be repeated where Upload may not.
 type Attacher interface {
 	Attach(ctx context.Context, at Ref, f File) error
 }
 
 // An Inbox stores received updates.
 type Inbox interface {
-	// Take stores updates in order, and the cursor's entries with them. They are durable when it returns nil. An update
-	// that was taken before is skipped, so an adapter may hand in whatever a platform delivers again.
+	// Take stores updates in order, together with the cursor's entries. They are durable when it returns nil. Known
+	// updates are skipped, so an adapter may pass redelivered ones.
 	Take(ctx context.Context, batch []Update, cursor map[string]string) error
 	// Cursor is the entry as last stored, empty if there is none. Keys are the adapter's own.
 	Cursor(key string) string
@@ -60,7 +60,7 @@ type Inbox interface {
 // edits, joins and the like. Of reactions they report only those that ask to stop.
 type Update struct {
 	ID      string      `json:"id"` // unique on this platform and the same when delivered again
-	Address `json:"to"` // where an answer goes
+	Address `json:"to"` // destination of an answer
 	Message string      `json:"message"` // the platform's id of the message, for ReplyTo
 	// Under are the messages this one replies to, nearest first. In a group, a message under one of a known topic
 	// belongs to that topic, whatever Topic says.
@@ -70,7 +70,7 @@ type Update struct {
 	Text      string    `json:"text,omitempty"`      // without the mention of the bot at its start
 	Mentioned bool      `json:"mentioned,omitempty"` // mentions the bot, or answers one of its messages
 	Files     []FileRef `json:"files,omitempty"`
-	Album     string    `json:"album,omitempty"`     // the same for messages that were sent as one
+	Album     string    `json:"album,omitempty"`     // shared by messages sent together
 	Quote     string    `json:"quote,omitempty"`     // the words of somebody else that it answers
 	Forwarded string    `json:"forwarded,omitempty"` // who wrote it first, where it was forwarded
 	Unread    Content   `json:"unread,omitempty"`    // content that can't be read, where there are no words and no files
@@ -133,9 +133,9 @@ type Ref struct {
 // A Post is a message to write.
 type Post struct {
 	Text    string   // Markdown, which the adapter renders; within Limits.Max as Limits.Count counts it
-	Key     string   // the same when the same message is sent again
+	Key     string   // identical when the same message is sent again
 	ReplyTo string   // Update.Message of what it answers; empty for none
-	Choices []string // answers to pick from, where the platform has buttons; they stand in Text, too
+	Choices []string // suggested answers, shown as buttons if supported; they are in Text, too
 	Plain   bool     // Text is no Markdown and shown as it is
 	Grows   bool     // it is edited from now on, until an edit that is Final
 	Final   bool     // the last edit; without it more may come
@@ -148,7 +148,7 @@ type File struct {
 	Size    int64
 	Image   bool // show it as a picture if the platform can
 	ReplyTo string
-	Open    func() (io.ReadCloser, error) // may be called again for another try
+	Open    func() (io.ReadCloser, error) // may be called again for a retry
 }
 
 // A FileRef names a file that someone sent. ID is all that Fetch needs, and never contains a token.
@@ -203,7 +203,7 @@ const (
 // Rate means that the platform wants fewer calls.
 type Rate struct {
 	After time.Duration // how long to wait; 0 if it did not say
-	Chat  bool          // in this chat; false: of this bot anywhere
+	Chat  bool          // limit of this chat; false: of the bot everywhere
 }
 
 func (r *Rate) Error() string {
@@ -230,7 +230,7 @@ type Fatal struct {
 	Need   string // what is missing, as in a Trouble
 	Reason string
 	Remedy string
-	Retry  time.Duration // when it may be worth another try all the same; 0 for never
+	Retry  time.Duration // when a retry may still be worthwhile; 0 for never
 }
 
 func (f *Fatal) Error() string { return f.Reason }
@@ -255,7 +255,7 @@ func Unsent(err error) bool {
 	return rate || gone || fatal || refused || stays || status || declined || lookup || network && op.Op == "dial"
 }
 
-// declinedError is an answer that something was not done, which may be tried again.
+// declinedError is a refusal that may be temporary.
 type declinedError struct{ text string }
 
 func (e *declinedError) Error() string { return e.text }

@@ -17,12 +17,12 @@ import (
 type DingTalkConfig struct {
 	ClientID     string
 	ClientSecret string
-	CardTemplate string // of the AI cards that show answers; empty for messages
+	CardTemplate string // template of the AI cards that show answers; empty for messages
 	Options
 }
 
-// DingTalk reads by Stream mode: each message is answered once it was taken, or comes again. Its robots cannot edit, so
-// an answer is one message, or a card.
+// DingTalk uses Stream mode: unconfirmed messages are delivered again. Its robots can't edit, so an answer is one
+// message, or a card.
 type DingTalk struct {
 	cfg   DingTalkConfig
 	c     *client
@@ -77,7 +77,7 @@ func (d *DingTalk) do(ctx context.Context, r call, into any) error {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(s.Body, &reply) // a proxy's page is none
+	_ = json.Unmarshal(s.Body, &reply) // a proxy's error page isn't JSON
 	text := r.op + ": " + d.c.redact(reply.Message) + " (" + d.c.redact(reply.Code) + ")"
 	code := strings.ToLower(reply.Code)
 	has := func(parts ...string) bool {
@@ -270,7 +270,7 @@ type dingTalkMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// quote returns the text that a message answers, as far as it is told.
+// quote returns the quoted text of a reply, if available.
 func (m *dingTalkMessage) quote() string {
 	var c struct {
 		Text string `json:"text"`

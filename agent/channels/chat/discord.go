@@ -84,7 +84,7 @@ func (d *Discord) do(ctx context.Context, r call, into any) error {
 		After   float64 `json:"retry_after"`
 		Global  bool    `json:"global"`
 	}
-	_ = json.Unmarshal(s.Body, &reply) // a proxy's page is none
+	_ = json.Unmarshal(s.Body, &reply) // a proxy's error page isn't JSON
 	text := fmt.Sprintf("%s: %s (%d)", r.op, d.c.redact(reply.Message), reply.Code)
 	switch {
 	case s.Status == http.StatusTooManyRequests:

@@ -68,7 +68,7 @@ func (d *Discord) Run(ctx context.Context, in Inbox) error {
 	})
 }
 
-// stand connects and reads until the connection ends. nil means that it should be made again.
+// stand connects and reads until the connection ends. nil means reconnect.
 func (l *discordLink) stand(ctx context.Context) error {
 	session, at := l.in.Cursor(discordSession), l.in.Cursor(discordURL)
 	seq, err := strconv.ParseInt(l.in.Cursor(discordSeq), 10, 64)
@@ -180,7 +180,7 @@ func (l *discordLink) closed(ctx context.Context, err error) error {
 	return err
 }
 
-// forget makes the next session a new one.
+// forget makes the next session start anew.
 func (l *discordLink) forget(ctx context.Context) error {
 	return l.in.Take(ctx, nil, map[string]string{discordSession: "", discordURL: "", discordSeq: ""})
 }

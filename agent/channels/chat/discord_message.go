@@ -37,7 +37,7 @@ type discordMessage struct {
 		Author  discordUser `json:"author"`
 		Content string      `json:"content"`
 	} `json:"referenced_message"`
-	Snapshots []struct { // of a message that was forwarded
+	Snapshots []struct { // of a forwarded message
 		Message struct {
 			Content     string              `json:"content"`
 			Attachments []discordAttachment `json:"attachments"`

@@ -15,7 +15,7 @@ type Examiner interface {
 	Examine(ctx context.Context) ([]Lack, error)
 }
 
-// A Lack is a permission, scope or switch that a bot does without.
+// A Lack is a missing permission, scope or switch.
 type Lack struct {
 	Need  string // its name on the platform
 	Loses Loss
@@ -33,7 +33,7 @@ const (
 	LosesAnswers  Loss = "answers"  // the bot can't write
 	LosesFilesIn  Loss = "filesin"  // files of people can't be read
 	LosesFilesOut Loss = "filesout" // files can't be posted
-	LosesSigns    Loss = "signs"    // no sign shows that an answer is being made
+	LosesSigns    Loss = "signs"    // no typing indicator
 	LosesStop     Loss = "stop"     // a reaction can't stop an answer
 )
 

@@ -25,7 +25,7 @@ type FeishuConfig struct {
 	Options
 }
 
-// Feishu reads its long connection: each event is answered once it was taken, or comes again.
+// Feishu reads its long connection: unconfirmed events are delivered again.
 type Feishu struct {
 	cfg  FeishuConfig
 	c    *client
@@ -271,7 +271,7 @@ func (f *Feishu) Edit(ctx context.Context, at Ref, p Post) error {
 	return err
 }
 
-// Typing puts a sign on the message a topic began with. A failure is none: the answer comes all the same.
+// Typing adds a reaction to the topic's first message. A failure is ignored: the answer comes anyway.
 func (f *Feishu) Typing(ctx context.Context, to Address) error {
 	if !isFeishuID(to.Topic) {
 		return nil

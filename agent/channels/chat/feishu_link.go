@@ -18,7 +18,7 @@ import (
 
 const (
 	maxParted = 16      // incomplete multi-part events kept at a time
-	maxParts  = 64      // of an event
+	maxParts  = 64      // limit per event
 	maxEvent  = 4 << 20 // bytes of an event in parts
 )
 
@@ -34,7 +34,7 @@ type feishuLink struct {
 	parts   map[string]*parted
 }
 
-// parted is an event that comes in parts.
+// parted is an event that arrives in parts.
 type parted struct {
 	parts [][]byte
 	have  int
@@ -106,7 +106,7 @@ func (l *feishuLink) connect(ctx context.Context) error {
 	return nil
 }
 
-// feishuHandshake explains a refusal that stands in headers.
+// feishuHandshake explains a refusal given in headers.
 func feishuHandshake(err error) error {
 	s, ok := errors.AsType[*statusError](err)
 	if !ok {
@@ -169,7 +169,7 @@ func (l *feishuLink) whole(f *feishuFrame) []byte {
 	p := l.parts[id]
 	if p == nil {
 		if len(l.parts) == maxParted || sum > maxParts {
-			clear(l.parts) // they come again when they are not answered
+			clear(l.parts) // they are redelivered if unconfirmed
 		}
 		if sum > maxParts {
 			return nil
@@ -375,7 +375,7 @@ func feishuContent(message, kind, content string) (string, []FileRef, error) {
 	return text, files, nil
 }
 
-// feishuWords puts names in the place of keys, and leaves the bot's out at the start.
+// feishuWords replaces keys with names, and drops the bot's at the start.
 func feishuWords(text string, mentions []feishuMention, bot string) (string, bool) {
 	text = strings.TrimSpace(text)
 	mentioned := false

@@ -33,8 +33,8 @@ type Options struct {
 
 const (
 	maxAnswer   = 4 << 20          // bytes of an answer in JSON
-	callTime    = 30 * time.Second // for a call
-	transferFor = 10 * time.Minute // for a file
+	callTime    = 30 * time.Second // limit of a call
+	transferFor = 10 * time.Minute // limit of a file transfer
 )
 
 // client calls the HTTP API of one platform. No error that it returns contains a secret or an address.
@@ -121,7 +121,7 @@ type callError struct {
 func (e *callError) Error() string { return e.text }
 func (e *callError) Unwrap() error { return e.err }
 
-// clean makes an error of op safe to be shown. An error that holds an address gives it up.
+// clean makes an error of op safe to show, by removing an address in it.
 func (c *client) clean(op string, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -137,7 +137,7 @@ func (c *client) redact(text string) string {
 	return text
 }
 
-// A call is a request. op names it in errors, where its path may not stand.
+// A call is a request. op names it in errors, which must not contain its path.
 type call struct {
 	op, method, path string
 	header           http.Header

@@ -28,7 +28,7 @@ type dialect struct {
 	entities             bool   // no marks: formatted ranges are listed separately
 }
 
-// An entity is a part of a message that stands out, in UTF-16 units, as Telegram has it.
+// An entity is a formatted range of a message, in UTF-16 units, as in Telegram's API.
 type entity struct {
 	Type     string `json:"type"`
 	Offset   int    `json:"offset"`
@@ -74,7 +74,7 @@ func (d *dialect) plain(source string) string {
 	return out
 }
 
-// writer makes a platform's text.
+// writer writes text in a platform's format.
 type writer struct {
 	d   *dialect
 	src []byte

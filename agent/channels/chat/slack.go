@@ -21,7 +21,7 @@ type SlackConfig struct {
 	Options
 }
 
-// Slack reads by Socket Mode: envelopes come until they are acknowledged, which they are once they were taken.
+// Slack uses Socket Mode: envelopes are redelivered until they are acknowledged, after they are stored.
 type Slack struct {
 	cfg  SlackConfig
 	c    *client
@@ -350,7 +350,7 @@ func (s *Slack) body(to Address, p Post) map[string]any {
 	return body
 }
 
-// Typing puts a sign on the message a thread began with. In private chats Slack has none for bots.
+// Typing adds a reaction to the thread's first message. In private chats Slack has none for bots.
 func (s *Slack) Typing(ctx context.Context, to Address) error {
 	if to.Topic == "" {
 		return nil
@@ -360,5 +360,5 @@ func (s *Slack) Typing(ctx context.Context, to Address) error {
 	if _, ok := errors.AsType[*Rate](err); ok {
 		return err
 	}
-	return nil // it is there already, or the app may not: an answer will come all the same
+	return nil // it exists already, or the app lacks the permission: the answer comes anyway
 }

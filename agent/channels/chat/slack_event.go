@@ -40,7 +40,7 @@ type slackCallback struct {
 	} `json:"event"`
 }
 
-// slackFile is a file of a message. In channels that are shared with others only its id may be there.
+// slackFile is a file of a message. In channels shared with other workspaces only its id may be set.
 type slackFile struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`

@@ -93,7 +93,7 @@ type ahead struct {
 	mu     sync.Mutex
 	frames [][]byte
 	bytes  int
-	broken error // why no more comes
+	broken error // reason why no more messages come
 
 	more chan struct{} // one token: there is more, or broken
 	room chan struct{} // one token: frames were taken
@@ -151,8 +151,8 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	return data, nil
 }
 
-// batch waits for a message and gives all that have come meanwhile, so that they are stored and confirmed together. It
-// is for one goroutine, in place of read.
+// batch waits for a message and returns all received ones, so that they are stored and confirmed together. It is for
+// one goroutine, instead of read.
 func (s *socket) batch(ctx context.Context) (all [][]byte, err error) {
 	if s.ahead == nil {
 		s.readAhead(ctx)

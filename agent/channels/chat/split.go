@@ -8,7 +8,7 @@ import (
 // A Piece is a part of a text that fits into one message.
 type Piece struct {
 	Text  string // complete Markdown: a code block that continues in the next piece is closed here and reopened there
-	Bytes int    // how many of the text's bytes it stands for
+	Bytes int    // number of bytes of the text that it covers
 	Fence string // opening line of the code block that continues; the next call of NextPiece needs it
 }
 
@@ -129,7 +129,7 @@ func (s *splitter) cut(line string) Piece {
 			fits = whole
 		}
 	}
-	if s.at == 0 && fits == 0 { // a limit too small for anything: one character all the same
+	if s.at == 0 && fits == 0 { // a limit too small for anything: take one character
 		_, fits = utf8.DecodeRuneInString(line)
 		fits = max(fits, 1)
 	}
@@ -139,7 +139,7 @@ func (s *splitter) cut(line string) Piece {
 	return s.end(boundary{at: s.at + fits, fence: s.fence})
 }
 
-// fits returns how many bytes of line count at most room.
+// fits returns the number of bytes of line that count at most room.
 func (s *splitter) fits(line string, room int) int {
 	for i, r := range line {
 		if room -= s.Count(string(r)); room < 0 {

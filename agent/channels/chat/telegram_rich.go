@@ -48,7 +48,7 @@ type richWriter struct {
 	tooMuch bool
 }
 
-// tag writes an element. attr stands behind its name.
+// tag writes an element. attr follows its name.
 func (w *richWriter) tag(name, attr string, inside func()) {
 	w.depth++
 	w.tooMuch = w.tooMuch || w.depth > richDepth

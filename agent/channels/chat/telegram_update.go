@@ -156,7 +156,7 @@ type telegramLocation struct {
 	Longitude float64 `json:"longitude"`
 }
 
-// things returns the words for content that is neither text nor a file.
+// things names content other than text and files.
 func (m *telegramMessage) things() string {
 	var lines []string
 	if v := m.Venue; v != nil {

@@ -22,7 +22,7 @@ func (t *Telegram) Upload(ctx context.Context, to Address, f File, _ string) (Re
 	return Ref{to, strconv.FormatInt(m.ID, 10)}, nil
 }
 
-// Attach makes a message one with a document or a photo.
+// Attach adds a document or photo to a message.
 func (t *Telegram) Attach(ctx context.Context, at Ref, f File) error {
 	id, err := strconv.ParseInt(at.Message, 10, 64)
 	if err != nil {

@@ -42,7 +42,7 @@ const (
 type Trouble struct {
 	Cause Cause
 	Need  string // the missing permission or token field, in the platform's words
-	Text  string // as it was said
+	Text  string // the original message
 }
 
 // TroubleOf classifies an error of a Channel.

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// WeChatConfig is a bot of iLink, which WeChat lets third parties use.
+// WeChatConfig configures a bot of iLink, WeChat's API for third parties.
 type WeChatConfig struct {
 	Token string
 	BotID string // may be empty
-	CDN   string // where files are; empty is WeChat's own
+	CDN   string // host of files; empty is WeChat's own
 	Options
 }
 
@@ -35,7 +35,7 @@ type WeChat struct {
 	text  *dialect
 	began sync.Once
 	ready chan struct{} // closed when in is set
-	in    Inbox         // of Run; it keeps the tokens
+	in    Inbox         // inbox passed to Run; it keeps the tokens
 }
 
 const (

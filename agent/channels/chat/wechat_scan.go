@@ -22,13 +22,13 @@ type WeChatScan struct {
 	past ScanState
 }
 
-const weChatLook = 10 * time.Second // of a look, which WeChat answers when something happens
+const weChatLook = 10 * time.Second // long poll; WeChat answers when something happens
 
 // weChatState is the stored state of a sign-in.
 type weChatState struct {
 	Code string
 	Past ScanState
-	Base string // where WeChat led it; empty for the address that it began at
+	Base string // address WeChat redirected to; empty for the initial one
 }
 
 // NewWeChatScan starts a sign-in or resumes one from its state. It makes no calls.

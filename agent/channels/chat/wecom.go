@@ -22,8 +22,8 @@ type WeComConfig struct {
 	Options
 }
 
-// WeCom speaks over one WebSocket in both directions. Nothing is confirmed there, so reading stands still while a
-// message cannot be taken. Messages stay as they are: a stream that is never ended would spin for ever.
+// WeCom uses one WebSocket in both directions. It has no confirmations, so reading stops while a message can't be
+// stored. Messages aren't streamed: an unfinished stream would spin forever.
 type WeCom struct {
 	cfg  WeComConfig
 	c    *client
@@ -153,7 +153,7 @@ func (w *WeCom) set(l *weComLink) {
 	w.changed = make(chan struct{})
 }
 
-// call sends a command and waits for its answer; where the connection is being made, for a moment for that, too.
+// call sends a command and waits for its response, briefly also for a connection being made.
 func (w *WeCom) call(ctx context.Context, cmd string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -251,7 +251,7 @@ func (w *WeCom) Upload(ctx context.Context, to Address, f File, _ string) (Ref, 
 	return w.post(ctx, to, kind, map[string]string{"media_id": r.Media})
 }
 
-// readWhole hands out a file in chunks.
+// readWhole reads a file in chunks.
 func readWhole(f File, each func([]byte) error) error {
 	src, err := f.Open()
 	if err != nil {

@@ -54,7 +54,7 @@ func (l *weComLink) write(ctx context.Context, cmd, id string, body any) error {
 	return l.sock.writeJSON(ctx, weComFrame{Cmd: cmd, Headers: weComHeaders{id}, Body: b})
 }
 
-// subscribe signs in, before anybody reads.
+// subscribe signs in before reading starts.
 func (l *weComLink) subscribe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

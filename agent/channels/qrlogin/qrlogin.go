@@ -47,8 +47,8 @@ var (
 	ErrNoScan   = errors.New("this sign-in is over")
 )
 
-// Scans are the sign-ins by QR code, of which there is one at a time. They are notes, so that any server that shares
-// these can go on with one.
+// Scans manages sign-ins by QR code, one at a time. They are stored as notes, so any server sharing these can continue
+// one.
 type Scans struct {
 	notes clusterstate.Notes
 

@@ -34,7 +34,7 @@ func Parse(data []byte) (Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := Member{Key: t.(string)} // a decoder gives nothing else there
+		m := Member{Key: t.(string)} // the decoder returns only strings here
 		if err := d.Decode(&m.Value); err != nil {
 			return nil, err
 		}

@@ -161,7 +161,7 @@ func maskURL(v any) any {
 	return text
 }
 
-// oauthFields are names of fields, which sound like secrets and are none.
+// oauthFields are names of fields that sound like secrets but aren't.
 var oauthFields = []string{"token_url", "token_field", "token_type_field", "default_token_type"}
 
 func maskOAuth(v any) any {
@@ -222,7 +222,7 @@ func (s List) Restored(stored List) (List, error) {
 		}
 		for key, v := range m {
 			if v == nil {
-				delete(m, key) // as if it were not there
+				delete(m, key) // as if it were absent
 			}
 		}
 		out[name] = m

@@ -28,7 +28,7 @@ func (d *Decoder) Warn(p Problem) { d.Warnings = append(d.Warnings, p) }
 type Schema struct {
 	Keys   map[string]Key // canonical names and aliases
 	Names  []string       // canonical names
-	inline int            // index of the field for other keys; -1 = there is none
+	inline int            // index of the field for other keys; -1 = none
 	flat   string         // key whose children may also stand at this level
 }
 
@@ -211,8 +211,8 @@ func orTop(path string) string {
 	return path
 }
 
-// unflatten moves keys of the section s.flat which stand one level too high into it; a key that is
-// given in both places counts where it belongs.
+// unflatten moves keys of the section s.flat from one level above into it; a key given in both places counts in the
+// section.
 func unflatten(n *Node, s Schema) {
 	inner := SchemaOf(s.Keys[s.flat].Field.Type)
 	section := n.Get(s.flat)

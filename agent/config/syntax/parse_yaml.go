@@ -20,7 +20,7 @@ const (
 	maxDepth   = 64
 )
 
-// ParseYAML turns a file into a tree. An empty file gives an empty mapping.
+// ParseYAML parses a file into a tree. An empty file is an empty mapping.
 func ParseYAML(src *Source) (*Node, error) {
 	empty := &Node{Shape: Map, Source: src, Line: 1, Col: 1}
 	if len(src.Data) > MaxBytes {

@@ -30,7 +30,7 @@ func (n *Node) Entry(key, name string) *Node {
 	return nil
 }
 
-// All returns the fields of a node that may be nil.
+// All returns the fields of a possibly nil node.
 func (n *Node) All() []Field {
 	if n == nil {
 		return nil

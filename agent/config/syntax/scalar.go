@@ -195,8 +195,7 @@ func parseSize(text string) (int64, bool) {
 	return 0, false
 }
 
-// plainText gives a word the type that it has in the file. Plain yes, no, on and off are switches, as
-// they are for DeerFlow's reader.
+// plainText assigns a word its type in the file. Plain yes, no, on and off are booleans, as for DeerFlow's parser.
 func plainText(n *Node) any {
 	switch n.Tag {
 	case "!!bool", tagWord:

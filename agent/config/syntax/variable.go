@@ -16,7 +16,7 @@ func Reference(text string) (string, bool) {
 	return name, IsVariable(name)
 }
 
-// Default returns NAME and the text behind :- when the whole text is ${NAME:-text}.
+// Default returns NAME and the text after :- if the whole text is ${NAME:-text}.
 func Default(text string) (name, otherwise string, ok bool) {
 	inner, begins := strings.CutPrefix(text, "${")
 	inner, ends := strings.CutSuffix(inner, "}")

@@ -37,7 +37,7 @@ type answer struct {
 	blocks   map[int64]*blockState
 }
 
-// event takes the next one; done is the last.
+// event handles the next event; done means that it was the last.
 func (a *answer) event(ev sse.Event) (done bool, err error) {
 	var e sdk.MessageStreamEventUnion
 	err = json.Unmarshal(ev.Data, &e)

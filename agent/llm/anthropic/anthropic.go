@@ -1,5 +1,5 @@
-// Package anthropic speaks Anthropic's own Messages API through its SDK: thinking with its signatures, the cache of the
-// prompt, and tools in its format.
+// Package anthropic implements Anthropic's Messages API through its SDK: thinking with signatures, prompt caching, and
+// tools.
 //
 // The SDK makes the requests and has their types. Its use of the environment, its retries and its stream decoder are
 // off: package sse reads the streams of all providers, so that silence, cuts and failures inside an answer are the same

@@ -18,7 +18,7 @@ const keyThoughts = "thinking_blocks"
 type thought struct {
 	Bytes     int    `json:"bytes"`
 	Signature string `json:"signature,omitempty"`
-	Hidden    string `json:"data,omitempty"` // of a thought that is only sent back
+	Hidden    string `json:"data,omitempty"` // of a thought that is only returned
 }
 
 // thoughts returns an answer's thinking blocks as received. Thoughts of other providers have no signature and are left

@@ -13,8 +13,8 @@ import (
 
 type object = map[string]any
 
-// build makes a request: the conversation in the SDK's types, and the options, which a configuration may
-// name in any shape, to be set on its body.
+// build creates a request: the conversation in the SDK's types, and the options, which may be configured in any form,
+// set on its body.
 func (m *Model) build(req *agent.Request) (sdk.MessageNewParams, object) {
 	options := object{"max_tokens": m.cfg.MaxTokens}
 	if t := req.Options.Temperature; t != nil {

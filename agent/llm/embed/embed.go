@@ -1,4 +1,4 @@
-// Package embed makes vectors of texts by models behind OpenAI-compatible APIs (/embeddings).
+// Package embed computes embeddings with models behind OpenAI-compatible APIs (/embeddings).
 package embed
 
 import (
@@ -31,8 +31,7 @@ type Config struct {
 	HTTP    *http.Client // nil is one shared with chat models
 }
 
-// Client calls one model. Its methods may be called from any goroutine; their errors are of [llmerr.Error] where the
-// provider refused.
+// Client calls one model. It is safe for concurrent use; refusals are [llmerr.Error].
 type Client struct {
 	model string
 	api   *client.Client

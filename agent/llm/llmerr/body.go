@@ -33,9 +33,8 @@ func keys() (words [15]string, codes [8]string, deep [10]string) {
 // maxDepth bounds how deep an error is looked for.
 const maxDepth = 6
 
-// ParseBody reads an error body in any of the shapes providers use: its words stand in a field of the
-// object itself, of the one under "error", "errors", "detail" or the like, or of the first in a list. A body
-// that is no JSON, or has no such words, is quoted, shortened.
+// ParseBody parses an error body in any of the providers' formats: the message is in a field of the object itself, of
+// the one under "error", "errors", "detail" or the like, or of the first in a list. Other bodies are quoted, shortened.
 func ParseBody(body []byte) Detail {
 	body = bytes.TrimSpace(body)
 	if rest, is := bytes.CutPrefix(body, []byte("data:")); is { // an event in place of a body
@@ -167,7 +166,7 @@ func place(raw json.RawMessage) string {
 		return ""
 	}
 	var out []string
-	for _, p := range parts[1:] { // behind "body"
+	for _, p := range parts[1:] { // after "body"
 		out = append(out, fmt.Sprint(p))
 	}
 	return strings.Join(out, ".")
@@ -204,7 +203,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// FromResponse makes the Error of a response with a failure status. The caller redacts it.
+// FromResponse returns the Error for a response with a failure status. The caller redacts it.
 func FromResponse(status int, h http.Header, body []byte, now time.Time) *Error {
 	d := ParseBody(body)
 	e := &Error{Status: status, Code: d.Code, Message: d.Message, RetryAfter: RetryAfter(h, now), Limit: d.Limit}
@@ -215,7 +214,7 @@ func FromResponse(status int, h http.Header, body []byte, now time.Time) *Error 
 	return e
 }
 
-// FromStream makes the Error of an error object that came inside a stream.
+// FromStream returns the Error for an error object inside a stream.
 func FromStream(body []byte) *Error {
 	d := ParseBody(body)
 	return &Error{Status: 0, Code: d.Code, Message: d.Message, Limit: d.Limit,

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Classes of failures. Quota, auth, trust, invalid and context stay as they are when the same
-// call is made again; burst, busy and network may pass.
+// Classes of failures. Quota, auth, trust, invalid and context persist when the same call is repeated; burst, busy and
+// network may be temporary.
 const (
 	ClassQuota   = "quota"   // the account has no credit left
 	ClassAuth    = "auth"    // the key is wrong or may not do this
@@ -23,7 +23,7 @@ const (
 	ClassGeneric = "generic" // anything else
 )
 
-// ErrIdle is wrapped by the [Error] of a call which ended because nothing came for too long.
+// ErrIdle is wrapped by the [Error] of a call that ended after too long a silence.
 var ErrIdle = errors.New("the provider went silent")
 
 // ErrCut is wrapped by the [Error] of a stream which stopped before the answer was complete.
@@ -34,7 +34,7 @@ var ErrGarbled = errors.New("the answer cannot be read")
 
 // Error is a failed model call.
 type Error struct {
-	Status     int           // HTTP status; 0 when no response came or the failure came inside a stream
+	Status     int           // HTTP status; 0 without a response or for a failure inside a stream
 	Class      string        // one of the Class constants
 	Code       string        // the provider's own code or type, "" when it gave none
 	Message    string        // the provider's text, word for word, secrets replaced
@@ -69,7 +69,7 @@ func (e *Error) Said() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retriable reports whether the same call may work when it is made again.
+// Retriable reports whether a retry of the same call may succeed.
 func (e *Error) Retriable() bool {
 	switch e.Class {
 	case ClassBurst, ClassBusy, ClassNetwork:

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// limits are the ways in which providers word how many tokens a model reads. They are made
-// when a call was refused for it.
+// limits are the providers' wordings of the context window, compiled on the first such refusal.
 var limits = sync.OnceValue(func() []*regexp.Regexp {
 	var all []*regexp.Regexp
 	for _, words := range []string{

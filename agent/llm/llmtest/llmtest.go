@@ -19,10 +19,10 @@ import (
 // Key is the API key a model under test must be given.
 const Key = "sk-test-0123456789abcdef"
 
-// Idle timeouts of models under test, and how long a test waits.
+// Idle timeouts of models under test, and test timeouts.
 const (
-	short    = 3 * time.Second // where the provider falls silent
-	patience = time.Minute     // where it answers: a busy machine may be silent, too
+	short    = 3 * time.Second // if the provider falls silent
+	patience = time.Minute     // if it answers: a busy machine may be silent, too
 )
 
 // answer is a recorded answer of a provider.
@@ -93,7 +93,7 @@ func Suite(t *testing.T, open func(url string, idle time.Duration) agent.Model) 
 	})
 	t.Run("UnreachableIsANetworkError", func(t *testing.T) {
 		t.Parallel()
-		const url = "http://127.0.0.1:1" // no program asks for this port, and the system gives it to none
+		const url = "http://127.0.0.1:1" // no program listens on this port, and the system never assigns it
 		check(t, open(url, patience), want{err: &llmerr.Error{Class: llmerr.ClassNetwork, Message: "refused"}})
 	})
 }
@@ -184,7 +184,7 @@ func checkUsage(t *testing.T, got, want *agent.Usage) {
 	}
 }
 
-// serve starts a server that gives every call the same answer, and returns its base URL.
+// serve starts a server that answers every call the same way, and returns its base URL.
 func serve(t *testing.T, a answer) string {
 	return server(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, a)

@@ -1,4 +1,4 @@
-// Package media makes pictures and speech, and transcribes recordings, by models behind OpenAI-compatible APIs
+// Package media generates images and speech, and transcribes recordings, with models behind OpenAI-compatible APIs
 // (images/generations, images/edits, audio/speech, audio/transcriptions).
 package media
 
@@ -42,8 +42,7 @@ type Config struct {
 	HTTP    *http.Client    // nil is one shared with chat models
 }
 
-// Client calls one model. Its methods may be called from any goroutine; their errors are of [llmerr.Error] where the
-// provider refused.
+// Client calls one model. It is safe for concurrent use; refusals are [llmerr.Error].
 type Client struct {
 	cfg  Config
 	api  *client.Client
@@ -84,7 +83,7 @@ type Request struct {
 	Quality    string
 	Background string
 	Seed       *int64
-	Image      []byte // edited instead of made again
+	Image      []byte // original when editing
 	Mask       []byte // transparent where Image may change
 }
 
@@ -96,7 +95,7 @@ type Picture struct {
 	Revised string // the prompt as rewritten by the model; empty if not reported
 }
 
-// Draw makes or edits pictures.
+// Draw generates or edits images.
 func (c *Client) Draw(ctx context.Context, r Request) ([]Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -219,7 +218,7 @@ func bounded(r io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Speak makes speech of a text, as MP3. Voice is empty for the configured one.
+// Speak converts a text to speech, as MP3. Voice is empty for the configured one.
 func (c *Client) Speak(ctx context.Context, text, voice string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

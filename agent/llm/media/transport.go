@@ -15,7 +15,7 @@ import (
 
 type extraKey struct{}
 
-// with adds fields to the JSON body of a call, which go-openai has no place for. Nil values are left out.
+// with adds fields that go-openai lacks to the JSON body of a call. Nil values are left out.
 func with(ctx context.Context, fields map[string]any) context.Context {
 	return context.WithValue(ctx, extraKey{}, fields)
 }

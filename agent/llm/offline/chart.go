@@ -106,7 +106,7 @@ func pickColumn(words string, cols []column, fits func(*column) bool) *column {
 	return best
 }
 
-// averaged reports whether adding values of the column up makes no sense.
+// averaged reports whether summing the column's values is meaningless.
 func averaged(k *column) bool {
 	lower := strings.ToLower(k.name)
 	for _, w := range []string{"price", "rate", "avg", "average", "mean", "temp", "score", "ratio", "percent",

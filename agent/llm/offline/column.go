@@ -27,7 +27,7 @@ type column struct {
 	distinct int // different values: numbers and dates however they are written, else texts
 	odd      int // values which are no number or date in a column that is
 
-	numbers                        []float64 // in row order; NaN where there is none
+	numbers                        []float64 // in row order; NaN where missing
 	min, max, mean, median, stddev float64   // stddev of the sample, NaN for one value
 	sum                            float64
 	whole                          bool // all numbers are whole
@@ -35,18 +35,18 @@ type column struct {
 	year                           bool // numbers are years
 
 	first, last time.Time
-	times       []time.Time // in row order; zero where there is none
+	times       []time.Time // in row order; zero where missing
 	clock       bool        // some have a time of day
 	ambiguous   bool        // 03/04 was read as month/day without proof
 
 	texts []string // in row order, trimmed, "" where missing
 	top   []count  // most frequent texts, ties by text
 
-	repeated []count   // texts that come more than once, for columns of ids
-	alike    [][]count // texts that differ in case, spaces and punctuation only
+	repeated []count   // repeated texts, for columns of ids
+	alike    [][]count // texts that differ only in case, spaces and punctuation
 }
 
-// count is a text and how often it is there.
+// count is a text with its frequency.
 type count struct {
 	text string
 	n    int

@@ -25,7 +25,7 @@ type conversation struct {
 	sizes   map[string]int // length in bytes of files, where the list told it
 	done    []step         // calls of this turn and their results
 	reports int            // earlier turns that wrote a report
-	sole    string         // the one file that a helper was given
+	sole    string         // the only file given to a helper
 	lastID  string
 	tools   map[string]bool
 }
@@ -114,8 +114,8 @@ func steps(msgs []*agent.Message) []step {
 	return out
 }
 
-// split parts a message from the blocks the server put in front of it, and learns the
-// files of a list of uploads. The lines around the person's words go too.
+// split separates a message from the server's blocks before it, and reads the files of a list of uploads. It drops the
+// marker lines.
 func (c *conversation) split(s string) (text string, files []string) {
 	for {
 		s = strings.TrimLeft(s, " \t\r\n")

@@ -102,8 +102,7 @@ func (a *action) call(c *conversation, tool string, args map[string]any) {
 		Args: raw})
 }
 
-// words cuts a text behind white space; text without any, as Chinese, behind every few
-// characters.
+// words cuts a text after white space; text without any, as Chinese, every few characters.
 func words(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		from, wide := 0, 0

@@ -37,7 +37,7 @@ func placesOf(text string) (p places) {
 	return p
 }
 
-// at is "p. 7" or "slide 3", and "L12" where there are no pages.
+// at returns "p. 7" or "slide 3", or "L12" without pages.
 func (p places) at(line int) string {
 	i, found := slices.BinarySearch(p.from, line)
 	if !found {
@@ -52,7 +52,7 @@ func (p places) at(line int) string {
 	return fmt.Sprintf("%s %d", p.kind[i], p.n[i])
 }
 
-// cite returns where a sentence stands: as a citation where there are pages, which becomes a link.
+// cite returns a sentence's position: a citation with pages, which becomes a link.
 func (p places) cite(file string, line int) string {
 	if len(p.from) == 0 {
 		return fmt.Sprintf("(L%d)", line)

@@ -64,7 +64,7 @@ func (k *column) duplicateIDs(c *conversation) string {
 		}))
 }
 
-// nearEqual speaks of categories that differ in case, spaces or punctuation only.
+// nearEqual reports categories that differ only in case, spaces or punctuation.
 func (k *column) nearEqual(c *conversation) string {
 	if k.kind != kindText || len(k.alike) == 0 {
 		return ""
@@ -238,7 +238,7 @@ func numberForm(s string) string {
 	return plainForm
 }
 
-// folded makes texts equal that differ in case, spaces and punctuation only.
+// folded normalizes texts that differ only in case, spaces and punctuation.
 func folded(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

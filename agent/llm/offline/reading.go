@@ -17,7 +17,7 @@ const (
 	maxCalls    = 400
 )
 
-// leftOut stands where a compacted conversation no longer holds a result.
+// leftOut replaces a result removed by compaction.
 const leftOut = "[Earlier output left out.]"
 
 // document is as much of a file as the conversation holds.
@@ -25,13 +25,13 @@ type document struct {
 	path    string
 	text    string // whole lines, from the first on
 	lines   int
-	whole   bool   // nothing is missing behind text
+	whole   bool   // nothing is missing after the text
 	partial bool   // more is there, but will not be read
 	cut     int    // lines that were too long to be read in full
 	problem string // why nothing could be read, in the tool's words
 }
 
-// span is a range of lines to be read; to 0 means as far as one call goes.
+// span is a range of lines to read; to 0 means as far as one call reads.
 type span struct{ from, to int }
 
 // segment is the result of one read_file call.

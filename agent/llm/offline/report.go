@@ -37,7 +37,7 @@ func analyse(c *conversation, d document) analysis {
 	return a
 }
 
-// source reports where the numbers of a chart come from.
+// source names the source of a chart's numbers.
 func (a *analysis) source(c *conversation) string {
 	s := fmt.Sprintf(c.pick("%s, %s", "%s，%s"), path.Base(a.doc.path), c.number(len(a.table.rows), "row", "行"))
 	if a.extent != "" {
@@ -161,7 +161,7 @@ func (a *analysis) writeTexts(b *strings.Builder, c *conversation) {
 	for i := range a.cols[:min(len(a.cols), maxDetailed)] {
 		k := &a.cols[i]
 		if k.kind != kindText || k.distinct == k.values && k.values > 5 {
-			continue // nothing comes twice
+			continue // skip duplicates
 		}
 		if !head {
 			head = true
@@ -304,7 +304,7 @@ func (a *analysis) brief(c *conversation) string {
 	return strings.TrimSuffix(b.String(), figuresHead(c))
 }
 
-// briefQuality names the gravest findings, before any figure they make doubtful.
+// briefQuality names the most serious findings, before the figures they affect.
 func (a *analysis) briefQuality(b *strings.Builder, c *conversation) {
 	found := a.findings(c)
 	if len(found) == 0 {
@@ -324,7 +324,7 @@ func (a *analysis) briefQuality(b *strings.Builder, c *conversation) {
 // figuresHead separates a summary's figures from the findings about data quality.
 func figuresHead(c *conversation) string { return "\n\n**" + c.pick("Figures", "统计") + "**\n" }
 
-// number counts things: 1 row, 2 rows.
+// number formats a count: 1 row, 2 rows.
 func (c *conversation) number(n int, en, zh string) string {
 	switch {
 	case c.zh:

@@ -179,7 +179,7 @@ func (c *canvas) text(x, y float64, class, anchor, s string) {
 	fmt.Fprintf(c, `<text%s x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", class, x, y, anchor, esc(s))
 }
 
-// esc makes any text safe inside XML.
+// esc escapes a text for XML.
 func esc(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || r == 0xfffe || r == 0xffff {
@@ -190,7 +190,7 @@ func esc(s string) string {
 	return html.EscapeString(s)
 }
 
-// wide returns how many narrow letters a text takes.
+// wide returns a text's width in narrow letters.
 func wide(s string) int {
 	n := 0
 	for _, r := range s {

@@ -184,7 +184,7 @@ func (p *parser) row() ([]string, bool) {
 	}
 }
 
-// field returns the next field and leaves at on the delimiter or line end behind it.
+// field returns the next field and moves at to the delimiter or line end after it.
 func (p *parser) field() string {
 	if !p.literal && p.at < len(p.text) && p.text[p.at] == '"' {
 		if s, ok := p.quoted(); ok {
@@ -201,8 +201,8 @@ func (p *parser) field() string {
 	return p.text[from:p.at]
 }
 
-// quoted reads a field in quotes. A quote closes when a delimiter or the end of a line
-// follows; without any such quote there is none further on either.
+// quoted reads a quoted field. A quote closes before a delimiter or line end; without such a quote there is none later
+// either.
 func (p *parser) quoted() (string, bool) {
 	s := p.text
 	doubled := false

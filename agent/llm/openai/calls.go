@@ -14,20 +14,20 @@ const (
 	keyExtra     = "extra_content" // call id ("" for the message itself) -> the provider's data
 )
 
-// calls gives each tool call of an answer its own place, whatever the provider does with
-// index and id: one index for several whole calls, no index, no id, an id on every piece.
+// calls assigns each tool call of an answer a place, however the provider uses index and id: one index for several
+// whole calls, no index, no id, an id on every piece.
 type calls struct {
 	list []openCall
 	at   map[int]int // the provider's index -> place in list of its newest call
 }
 
 type openCall struct {
-	id    string // as the provider gave it; "" when it gave none
+	id    string // the provider's; "" without one
 	shown string // the id the message has
 	named bool
 }
 
-// add turns a piece as it came into a delta.
+// add converts a received piece to a delta.
 func (c *calls) add(w wireCall) (agent.CallDelta, string) {
 	id, name, args := string(w.ID), string(w.Function.v.Name), w.Function.v.Args
 	if name == "" {

@@ -43,7 +43,7 @@ func (d *Dialect) userContent(c agent.Content) (blocks []any, text string) {
 	return blocks, ""
 }
 
-// block returns a part in this API's shape, nil for one without anything; said is its text, if it is one.
+// block converts a part to this API's format, nil for an empty one; said is its text, if it is text.
 func (d *Dialect) block(p *wire.Part) (block object, said string) {
 	switch {
 	case p.Image != nil:

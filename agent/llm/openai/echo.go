@@ -16,7 +16,7 @@ func (d *Dialect) echoed(list []*agent.Message) []bool {
 		return nil
 	}
 	out := make([]bool, len(list))
-	from := 0 // where the turn begins
+	from := 0 // start of the turn
 	called := false
 	mark := func(to int) {
 		for i := from; i < to; i++ {
@@ -50,7 +50,7 @@ func (d *Dialect) effort(level string) object {
 	for _, key := range slices.Backward(d.Effort) {
 		value = object{key: value}
 	}
-	body, _ := value.(object) // at least one key was there
+	body, _ := value.(object) // at least one key was present
 	return body
 }
 

@@ -29,7 +29,7 @@ func (w *wireWord) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// wireIndex is a place in a list, which may be written as a text.
+// wireIndex is a list index, which may be encoded as text.
 type wireIndex struct {
 	at  int
 	set bool
@@ -87,7 +87,7 @@ func (w *wireList[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// wireMaybe is an object which counts as empty where another type stands.
+// wireMaybe is an object that counts as empty if it has another type.
 type wireMaybe[T any] struct{ v T }
 
 // UnmarshalJSON reads any value.

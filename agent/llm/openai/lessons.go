@@ -22,8 +22,8 @@ type Lessons struct {
 type lessons struct {
 	dropped    []string // fields of the body
 	otherLimit bool     // the limit of an answer has its other name
-	echo       bool     // reasoning must come back
-	noEcho     bool     // neither reasoning nor other provider data may come back
+	echo       bool     // reasoning must be sent back
+	noEcho     bool     // neither reasoning nor other provider data may be sent back
 	joinUsers  bool     // user and assistant must take turns
 	responses  bool     // it is at the Responses API only
 	shortID    bool     // ids of calls have nine letters and digits

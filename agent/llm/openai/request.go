@@ -15,10 +15,10 @@ type outgoing struct {
 	request  client.ChatCompletionRequest
 	body     map[string]any
 	messages []client.ChatCompletionMessage
-	fields   map[int]map[string]any // of single messages, in place of their own
+	fields   map[int]map[string]any // of single messages, replacing their own
 }
 
-// set puts a field on the message which was appended last.
+// set sets a field of the last appended message.
 func (o *outgoing) set(key string, value any) {
 	at := len(o.messages) - 1
 	if o.fields == nil {
@@ -217,7 +217,7 @@ func (m *Model) addAnswer(o *outgoing, msg *agent.Message, echo, thinking bool) 
 	}
 }
 
-// signedCall is a call with the provider data that came with it, such as a signature.
+// signedCall is a call with its provider data, such as a signature.
 type signedCall struct {
 	client.ToolCall
 	Extra any `json:"extra_content"`

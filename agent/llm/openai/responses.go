@@ -29,8 +29,8 @@ func startsWithAny(model string, heads []string) bool {
 	return false
 }
 
-// respond makes the call at the Responses API. Nothing is kept there: the whole conversation
-// goes along each time, as with the other API.
+// respond makes the call to the Responses API. It is stateless: the whole conversation is sent each time, as with the
+// other API.
 func (m *Model) respond(ctx context.Context, req *agent.Request, c *call) (*http.Response, error) {
 	c.body = m.responsesBody(req)
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), http.MethodPost,

@@ -26,7 +26,7 @@ func (m *Model) Stream(ctx context.Context, req *agent.Request) iter.Seq2[agent.
 			func(resp *http.Response, p *wire.Patience) error {
 				a := newAnswer(&m.cfg.Dialect, yield)
 				return read(a, resp, func() {
-					if a.finish != "" { // only the counts and the goodbye are to come
+					if a.finish != "" { // only token counts and the end marker are pending
 						p.AtMost(goodbye)
 					} else {
 						p.Wait()
@@ -80,7 +80,7 @@ type answer struct {
 
 	text, reasoning *growing // nil where pieces are never repeated
 
-	cutText, cutThought halves // of characters which stand in two chunks
+	cutText, cutThought halves // of characters split across chunks
 
 	kept   []any        // parts of an answer of the Responses API
 	counts *agent.Usage // its counts
@@ -169,7 +169,7 @@ func (a *answer) put(text, reasoning string, deltas []agent.CallDelta) error {
 	late := a.think.late
 	a.think.late = false
 	if reasoning != "" && a.think.state == thinkOpen && a.think.pending == "" {
-		a.think.state = thinkDone // thoughts come apart from the answer
+		a.think.state = thinkDone // thoughts arrive separately from the answer
 	}
 	if text == "" && reasoning == "" && len(deltas) == 0 && !late {
 		return nil
@@ -258,7 +258,7 @@ func isPing(words []byte) bool {
 	return false
 }
 
-// blank reports whether nothing stands in a delta.
+// blank reports whether a delta is empty.
 func (d *wireDelta) blank() bool {
 	return d.Content == "" && d.ReasoningContent == "" && d.Reasoning == "" && d.Refusal == "" &&
 		len(d.Details) == 0 && len(d.Calls) == 0 && d.Call == nil && d.Extra == nil

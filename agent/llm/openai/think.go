@@ -13,7 +13,7 @@ import (
 // is then a thought, unless the tag is quoted, in code or part of a sentence.
 type thinkSplitter struct {
 	state   thinkState
-	pending string // may be the start of a tag
+	pending string // possibly the start of a tag
 	late    bool   // an end without a beginning was just found
 
 	code marks.Code // text outside of a block
@@ -26,8 +26,8 @@ type thinkState uint8
 const (
 	thinkStart thinkState = iota // only white space so far
 	thinkInside
-	thinkGap  // behind the block, before the answer's first character
-	thinkOpen // no block was begun; its end may still come
+	thinkGap  // after the block, before the answer's first character
+	thinkOpen // no block began; its end may still come
 	thinkDone // the rest is answer
 )
 
@@ -83,8 +83,7 @@ func (s *thinkSplitter) feed(piece string) (text, reasoning string) {
 	return out.String(), thought.String()
 }
 
-// begin looks whether a block begins, at the start or behind another one. An end that stands there
-// has nothing to end.
+// begin checks for the start of a block, at the beginning or after another one. An end tag there is ignored.
 func (s *thinkSplitter) begin(in string, out *strings.Builder) string {
 	head := strings.TrimLeft(in, " \t\r\n")
 	if head == "" {
@@ -116,7 +115,7 @@ func (s *thinkSplitter) begin(in string, out *strings.Builder) string {
 	return in
 }
 
-// open takes words which look like an answer and stops behind the end of a block.
+// open takes text that looks like an answer and stops after the end of a block.
 func (s *thinkSplitter) open(in string, out *strings.Builder) string {
 	tags := thinkTags()
 	for i := 0; i < len(in); i++ {
@@ -153,8 +152,7 @@ func (s *thinkSplitter) pass(b byte) {
 	}
 }
 
-// ends reports whether a tag that stands here ends a thought: on a new line, glued to its last word, or behind a whole
-// sentence.
+// ends reports whether a tag here ends a thought: on a new line, glued to its last word, or after a whole sentence.
 func (s *thinkSplitter) ends() bool {
 	switch s.word {
 	case '\n', '.', '!', '?', ':', ';', ')':

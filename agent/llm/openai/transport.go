@@ -58,7 +58,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &shell, nil
 }
 
-// rewrite lays the call's fields over the body go-openai made.
+// rewrite merges the call's fields into go-openai's body.
 func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, *payload, error) {
 	var body map[string]json.RawMessage
 	err := json.NewDecoder(r.Body).Decode(&body)

@@ -30,8 +30,8 @@ type Reader struct {
 	nextFailed bool   // next is an error
 	next       []byte // a line kept back while an event without an end was returned
 	waiting    bool   // a payload was returned since the last read of r
-	fresh      bool   // nothing was read yet: a byte order mark may come
-	cr         bool   // the last line ended with CR: an LF behind it belongs to that end
+	fresh      bool   // nothing was read yet: a byte order mark may follow
+	cr         bool   // the last line ended with CR: a following LF belongs to it
 	err        error
 }
 
@@ -176,7 +176,7 @@ func (f *Reader) line() ([]byte, error) {
 	}
 }
 
-// fill makes room behind the unread bytes and reads once.
+// fill makes room after the unread bytes and reads once.
 func (f *Reader) fill() {
 	if f.waiting {
 		f.waiting = false

@@ -143,8 +143,8 @@ func (r *reader) mayBeCall(text string) bool {
 	return key != "name" || value == "" || value[0] == '"' || value[0] == '\''
 }
 
-// known reports whether text without marks is a call of a tool there is: anything else that begins with a brace or a
-// fence is an answer.
+// known reports whether unmarked text is a call of an existing tool: other text that begins with a brace or fence is an
+// answer.
 func (r *reader) known(text string) bool {
 	text = unfenced(text)
 	if strings.HasPrefix(text, callOpen) {

@@ -16,7 +16,7 @@ type dialect struct {
 // [reader.block]: models mix the marks of one family with the inside of another.
 func dialects() []dialect {
 	pair := func(open string, closing ...string) dialect { return dialect{[]string{open}, closing} }
-	deepSeek := func(words ...string) (out []string) { // as it is tokenized, and as servers write it out
+	deepSeek := func(words ...string) (out []string) { // as tokenized, and as servers spell it
 		for _, bar := range []string{"｜", "|"} {
 			for _, gap := range []string{"▁", "_", " ", `\_`} {
 				mark := "<" + bar
@@ -66,8 +66,8 @@ func dialects() []dialect {
 	}
 }
 
-// asked stands before the name of a tool, or "all" before words, as Functionary writes them. It counts only where a name
-// and an object follow, see [reader.addresses].
+// asked precedes a tool's name, or "all" before text, in Functionary's format. It counts only before a name and an
+// object, see [reader.addresses].
 const asked = ">>>"
 
 // Marks of the channels in which gpt-oss writes thoughts, calls and answers.
@@ -112,7 +112,7 @@ func ends() []string {
 		"<|tool_call_argument_begin|>", "<|im_assistant|>", "<|im_middle|>", "<|begin_of_box|>", "<|end_of_box|>"}
 }
 
-// lastEnds are ends which mean something else further in: they are left out only behind everything else.
+// lastEnds are end marks with another meaning elsewhere: they are removed only at the very end.
 func lastEnds() []string {
 	return []string{"</s>", "<eos>", "<|user|>", "<|observation|>", "<｜User｜>", "<pad>", "<turn|>", "[/INST]", "</assistant>"}
 }
@@ -128,7 +128,7 @@ type vocabulary struct {
 	first   [256]bool
 }
 
-// words are made when the first answer is read.
+// words is built when the first answer is read.
 var words = sync.OnceValue(func() *vocabulary {
 	v := &vocabulary{forms: dialects()}
 	for _, d := range v.forms {

@@ -11,8 +11,7 @@ import (
 	"fawn/agent"
 )
 
-// writtenCall is a call as it was read: its name and its arguments as JSON, or as they stand there if they
-// cannot be read.
+// writtenCall is a parsed call: its name and its arguments as JSON, or verbatim if invalid.
 type writtenCall struct{ name, args string }
 
 // shapes are the marks inside of calls.
@@ -138,7 +137,7 @@ func (r *reader) sections(body string, whole bool) []writtenCall {
 	return out
 }
 
-// mistral reads a list of objects, or a name with its arguments behind a mark or a brace.
+// mistral parses a list of objects, or a name with its arguments after a mark or brace.
 func (r *reader) mistral(body string, whole bool) []writtenCall {
 	var out []writtenCall
 	for part := range strings.SplitSeq(body, "[TOOL_CALLS]") {
@@ -199,7 +198,7 @@ func (r *reader) tagged(body string, calls [][]int, params *regexp.Regexp, whole
 			} else if cut := strings.LastIndex(value, "</"); cut >= 0 && whole {
 				value = value[:cut]
 			} else if !whole {
-				return append(out, writtenCall{name, "{" + value}) // cut off: no value is made up
+				return append(out, writtenCall{name, "{" + value}) // truncated: don't invent a value
 			}
 			value = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(value, "\r"), "\n"), "\n")
 			args.add(inside[p[4]:p[5]], r.typed(name, inside[p[4]:p[5]], value, inside[p[6]:p[7]]))
@@ -239,7 +238,7 @@ func (r *reader) python(body string) []writtenCall {
 			return nil
 		}
 		name := strings.TrimSuffix(body[m[2]:m[3]], ".call")
-		if inner, ok := strings.CutPrefix(body, "print("); ok { // as Gemini was taught
+		if inner, ok := strings.CutPrefix(body, "print("); ok { // in Gemini's format
 			body = strings.TrimSuffix(inner, ")")
 			continue
 		}
@@ -271,7 +270,7 @@ func (r *reader) python(body string) []writtenCall {
 	return out
 }
 
-// argument returns the text before the next comma or closing bracket of a call, and where that stands.
+// argument returns the text before the next comma or closing bracket of a call, and its position.
 func argument(s string) (string, int) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {
@@ -308,7 +307,7 @@ func escaped(args string) string {
 	return strings.Join(parts, "")
 }
 
-// typed returns the JSON of an argument that was written as text, of the type that the tool's schema gives it.
+// typed returns the JSON of an argument written as text, with its schema's type.
 func (r *reader) typed(tool, key, value, attributes string) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil { // a string always encodes

@@ -105,7 +105,7 @@ func spelled(m *agent.Message) *agent.Message {
 	return &out
 }
 
-// answered appends a result to the message of results, which begins behind the calls.
+// answered appends a result to the message of results, which begins after the calls.
 func answered(list []*agent.Message, m *agent.Message) []*agent.Message {
 	status := ""
 	if m.Status == "error" {

@@ -32,7 +32,7 @@ type reader struct {
 	state   state
 	code    marks.Code
 	held    string // a possible mark, or the content of the current state
-	gap     string // white space that may stand before a call
+	gap     string // white space allowed before a call
 	open    string // the mark that opened a call; "" in a channel
 	to      string // the tool that a channel calls
 	closers []string
@@ -51,7 +51,7 @@ type reader struct {
 	calls   int
 	headed  bool // a mark named the speaker
 	started bool // some text was passed on
-	spoke   bool // words came behind a call
+	spoke   bool // text followed a call
 	stopped bool
 }
 
@@ -59,10 +59,10 @@ type state uint8
 
 const (
 	outside   state = iota
-	inHead          // behind the mark of a channel or role
+	inHead          // after the mark of a channel or role
 	inThought       // in a channel of thoughts
-	inCall          // behind the mark that opens a call
-	inValue         // the answer began with a fence or a brace, which may be a call without marks
+	inCall          // after the opening mark of a call
+	inValue         // the answer began with a fence or brace and may be an unmarked call
 	silent          // nothing that follows is the answer
 )
 
@@ -399,7 +399,7 @@ func (r *reader) think(text string) {
 	}
 }
 
-// again returns a mark that closes one thing and begins another.
+// again returns a mark that both closes and opens.
 func again(mark string) string {
 	if mark == channelStart || mark == channelName || mark == asked {
 		return mark
@@ -490,8 +490,7 @@ func (r *reader) unfinished(inside string) bool {
 	return false
 }
 
-// impossible reports whether text behind the mark of a call can be none any more: words, as in a sentence about such
-// marks.
+// impossible reports whether text after a call's mark can't be a call: words, as in a sentence about such marks.
 func (r *reader) impossible(in string) bool {
 	head := strings.TrimLeft(in, " \t\r\n")
 	if head == "" || r.open == "" || strings.HasPrefix(r.open, "<xai:") {
@@ -616,7 +615,7 @@ func (r *reader) inThoughts() []writtenCall {
 	return out
 }
 
-// withoutEnds is text without the marks of templates behind it.
+// withoutEnds strips template marks from the end of a text.
 func withoutEnds(s string) string {
 	for {
 		short := strings.TrimRight(s, " \t\r\n")
@@ -631,7 +630,7 @@ func withoutEnds(s string) string {
 	}
 }
 
-// first returns where the first of some marks stands, -1 if none does.
+// first returns the position of the first of some marks, -1 if none occurs.
 func first(in string, list []string) (at int, mark string) {
 	at = -1
 	for _, m := range list {
@@ -646,10 +645,10 @@ func first(in string, list []string) (at int, mark string) {
 type nearest struct {
 	in    string
 	marks []string
-	at    []int // where each is next, the end of the text if nowhere
+	at    []int // next position of each, the end of the text if none
 }
 
-// from returns where the first mark stands from a place on, -1 if none does.
+// from returns the position of the first mark from a place on, -1 if none occurs.
 func (n *nearest) from(i int) (at int, mark string) {
 	if n.at == nil {
 		n.at = slices.Repeat([]int{-1}, len(n.marks))

@@ -15,7 +15,7 @@ type unmarked struct {
 	held  string
 	depth int  // of the braces of a call
 	text  bool // a string of the call is open
-	skip  bool // behind a backslash in it
+	skip  bool // after a backslash in it
 }
 
 type channelState uint8
@@ -25,7 +25,7 @@ const (
 	marked                 // not such an answer: pass everything unchanged
 	inWords                // in a thought, or in words before a call
 	inObject               // in the arguments of a call
-	behindOne              // behind a call
+	behindOne              // after a call
 	inFinal                // in the answer
 )
 
@@ -184,7 +184,7 @@ func (u *unmarked) turn(r *reader, in, turn string) (head, rest string, whole bo
 	return start + channelName + channel + channelBody, in[len(turn):], true
 }
 
-// object returns how many bytes of a text belong to the object that is open, or begins it.
+// object returns the number of bytes that belong to the object that is open or begins here.
 func (u *unmarked) object(in string) int {
 	for i := range len(in) {
 		b := in[i]

@@ -80,7 +80,7 @@ func Empty() error {
 	return &llmerr.Error{Class: llmerr.ClassBusy, Message: "the provider sent an empty answer"}
 }
 
-// failure gives any error its class.
+// failure assigns any error its class.
 func failure(err error) *llmerr.Error {
 	if e := llmerr.Of(err); e != nil {
 		return e

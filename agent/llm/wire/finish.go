@@ -40,7 +40,7 @@ func clean(reason string) bool {
 	return false
 }
 
-// Unset reports whether a reason is none at all, in the ways servers write that.
+// Unset reports whether a reason means none, in the servers' notations.
 func Unset(reason string) bool {
 	switch strings.ToLower(strings.TrimSpace(reason)) {
 	case "", "null", "none", "nil", "undefined", "finish_reason_unspecified":

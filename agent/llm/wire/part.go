@@ -105,7 +105,7 @@ func inner(raw json.RawMessage) string {
 	return ""
 }
 
-// readFile finds name, kind and data of a file, wherever they stand in a block.
+// readFile finds name, kind and data of a file in any block format.
 func readFile(raw json.RawMessage, kind string) *File {
 	f := &File{}
 	var m map[string]json.RawMessage

@@ -37,8 +37,7 @@ func Client(c *http.Client) *http.Client {
 	return &out
 }
 
-// shared lets all models use one pool of connections. Compression is off because it makes proxies hold
-// events back.
+// shared is the common connection pool. Compression is off because it makes proxies delay events.
 var shared = sync.OnceValue(func() http.RoundTripper {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -109,8 +108,8 @@ func (p *Patience) Wait() {
 // AtMost begins a wait of this length.
 func (p *Patience) AtMost(d time.Duration) { p.timer.Reset(d) }
 
-// Do makes the call: begin sends it, and read hands its answer on. A failure is yielded last: the end of ctx
-// as its cause, silence and whatever the provider did as *llmerr.Error.
+// Do makes the call: begin sends it, and read processes the response. A failure is yielded last: the cause of ctx's
+// end, or a silence or provider failure as *llmerr.Error.
 func (c Call) Do(ctx context.Context, yield Yield, begin func(context.Context) (*http.Response, error),
 	read func(*http.Response, *Patience) error) {
 	inner, cancel := context.WithCancelCause(ctx)

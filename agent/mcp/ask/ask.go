@@ -13,7 +13,7 @@ import (
 // Types of the events about questions.
 const (
 	TypeQuestion = "mcp_question"
-	TypeAnswer   = "mcp_answer" // or the question is over without one
+	TypeAnswer   = "mcp_answer" // or the question closed without an answer
 )
 
 // Possible reactions to a question.
@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	maxQuestions = 8 // of a thread at a time
+	maxQuestions = 8 // limit per thread
 	maxContent   = 256 << 10
 )
 
@@ -45,7 +45,7 @@ type Question struct {
 	Thread  string          `json:"thread_id"`
 	Server  string          `json:"server"`
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"schema"` // of the content that is wanted: a flat object
+	Schema  json.RawMessage `json:"schema"` // of the requested content: a flat object
 	Until   time.Time       `json:"until"`
 
 	Fields []Field `json:"-"` // from the schema, required fields first
@@ -57,7 +57,7 @@ type Sent struct {
 	Thread, Server, Message string
 	Schema                  any                 // nil asks for nothing but consent
 	Veil                    func(string) string // takes secrets out of a text
-	Patience                time.Duration       // how long an answer is waited for
+	Patience                time.Duration       // limit of waiting for an answer
 	Now                     time.Time           // by the clock of the [Board]
 }
 

@@ -18,8 +18,8 @@ import (
 
 const (
 	lookEvery = time.Second      // for answers with a lost wake-up
-	noteTime  = 5 * time.Second  // for a question or an answer to be written
-	told      = 10 * time.Minute // for how long a second answer is told of the first
+	noteTime  = 5 * time.Second  // limit of storing a question or answer
+	told      = 10 * time.Minute // how long a second answer is told about the first
 )
 
 // Board has the open questions of all servers. Its methods may be called by many goroutines.

@@ -59,7 +59,7 @@ func schemaOf(sent any, veil func(string) string) (json.RawMessage, error) {
 	return clean, nil
 }
 
-// read makes a form of a schema.
+// read converts a schema to a form.
 func read(raw json.RawMessage) (form, error) {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {

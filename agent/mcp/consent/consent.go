@@ -26,8 +26,8 @@ type Server struct {
 	URL    string
 	Events bool // it is asked by GET, as for a stream of events
 
-	Callback string // where the person is sent back to
-	Client   string // as which the program is registered; empty registers it
+	Callback string // redirect address
+	Client   string // client id of the program; empty registers it
 	Secret   string
 	Scope    string // overrides the server's proposal
 }
@@ -39,7 +39,7 @@ type Request struct {
 	Verifier     string           `json:"verifier"`
 	Resource     string           `json:"resource"`
 	Issuer       string           `json:"issuer"`
-	NamesIssuer  bool             `json:"names_issuer,omitempty"` // in each answer
+	NamesIssuer  bool             `json:"names_issuer,omitempty"` // in each response
 	TokenURL     string           `json:"token_url"`
 	ClientID     string           `json:"client_id"`
 	ClientSecret string           `json:"client_secret,omitempty"`
@@ -170,7 +170,7 @@ func resource(ctx context.Context, client *http.Client, challenges []oauthex.Cha
 	return &oauthex.ProtectedResourceMetadata{AuthorizationServers: []string{root.String()}, Resource: address}, nil
 }
 
-// register makes the program known to the authorization server.
+// register registers the program at the authorization server.
 func (r *Request) register(ctx context.Context, client *http.Client, s Server, meta *oauthex.AuthServerMeta) error {
 	if s.Client != "" {
 		r.ClientID, r.ClientSecret = s.Client, s.Secret

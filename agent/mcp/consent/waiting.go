@@ -32,7 +32,7 @@ type Waiting struct {
 	rows *clusterstate.Rows
 
 	mu   sync.Mutex
-	list map[string]Login // by their states
+	list map[string]Login // by state
 }
 
 // NewWaiting keeps them in rows, sealed, for all servers; without any, in memory.
@@ -81,7 +81,7 @@ func (w *Waiting) Room(ctx context.Context) error {
 	return nil
 }
 
-// Put keeps a login until a browser comes back.
+// Put stores a login until a browser returns.
 func (w *Waiting) Put(ctx context.Context, l Login) error {
 	state := l.Request.State
 	if w.rows == nil {
@@ -100,7 +100,7 @@ func (w *Waiting) Put(ctx context.Context, l Login) error {
 	return w.rows.Swap(ctx, nil, clusterstate.Note{Name: name(state), Body: body, Until: l.Until})
 }
 
-// Take takes a login, once; ok is false if there is none of that state, or not any more.
+// Take removes a login; ok is false if there is none with that state.
 func (w *Waiting) Take(ctx context.Context, state string) (l Login, ok bool, err error) {
 	if w.rows == nil {
 		w.mu.Lock()

@@ -24,14 +24,14 @@ type serverTask struct {
 	over                        chan struct{}
 }
 
-// Made returns how many tasks were made.
+// Made returns the number of created tasks.
 func (s *Tasks) Made() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.list)
 }
 
-// Sent returns how often a method was called.
+// Sent returns the number of calls of a method.
 func (s *Tasks) Sent(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

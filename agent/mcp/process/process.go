@@ -32,7 +32,7 @@ type Process struct {
 	err    *os.File      // its standard error; nil in a sandbox
 	said   chan struct{} // closed when it complains no more
 	exited chan struct{}
-	status error // of the exit, once exited is closed
+	status error // exit status, valid once exited is closed
 
 	heard atomic.Uint64 // bytes that it wrote
 

@@ -11,15 +11,14 @@ import (
 	"syscall"
 )
 
-// group is the process group of a server. Its leader is a shell that does nothing but wait for
-// the end of its input, which comes when Fawn dies, however that happens: then it kills the
-// group. As the leader lives until the group is killed, its number means no other group.
+// group is a server's process group. Its leader is a shell that waits for the end of its input, which happens when Fawn
+// exits for any reason: then it kills the group. As the leader lives until then, its number can't be reused.
 type group struct {
 	guard *exec.Cmd // nil where there is no shell
 	life  io.Closer // the input of the guard
 
 	mu   sync.Mutex
-	dead bool // from then on the number may be another group's
+	dead bool // from then on the number may be reused
 }
 
 const guardShell = "/bin/sh"

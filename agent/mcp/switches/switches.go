@@ -66,7 +66,7 @@ func with(list []string, name string, have bool) []string {
 	return list
 }
 
-// tidy returns the same in the one form that is stored: sorted, without repetitions and empty lists.
+// tidy returns the canonical form for storage: sorted, without duplicates and empty lists.
 func (o Off) tidy() Off {
 	out := Off{Servers: sorted(o.Servers), Tools: map[string][]string{}}
 	for server, list := range o.Tools {
@@ -126,7 +126,7 @@ func (s *Service) Change(ctx context.Context, thread string, change func(*Off)) 
 	return o, s.put(ctx, thread, o)
 }
 
-// Copy gives a copy of a thread the same switches.
+// Copy copies a thread's switches to its copy.
 func (s *Service) Copy(ctx context.Context, from, to string) error {
 	o, err := s.Off(ctx, from)
 	if err != nil || o.Empty() {

@@ -55,7 +55,7 @@ type Task struct {
 
 	Polled    time.Time `json:"polled,omitzero"`
 	PollError string    `json:"poll_error,omitempty"`
-	Misses    int       `json:"misses,omitempty"` // questions without an answer since the last one
+	Misses    int       `json:"misses,omitempty"` // consecutive unanswered polls
 
 	Cancelled   time.Time `json:"cancelled,omitzero"` // time of the cancellation request
 	CancelTries int       `json:"cancel_tries,omitempty"`
@@ -65,13 +65,13 @@ type Task struct {
 	Preview   string          `json:"preview,omitempty"` // of the result, MaxPreview at most
 	Truncated bool            `json:"truncated,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"` // the structured result
-	File      string          `json:"file,omitempty"` // with all of the result
+	File      string          `json:"file,omitempty"` // file with the whole result
 }
 
 // Over reports whether a server works on it no more.
 func (t Task) Over() bool { return Over(t.Status) }
 
-// Over reports whether a status is a last one.
+// Over reports whether a status is final.
 func Over(status string) bool {
 	return status == Completed || status == Failed || status == Cancelled
 }
@@ -200,7 +200,7 @@ func (b Book) List(ctx context.Context, thread string, limit int) ([]Task, error
 	return out, nil
 }
 
-// OfCall reads the newest task of a call of a run, or gives ErrNotFound.
+// OfCall returns the newest task of a run's call, or ErrNotFound.
 func (b Book) OfCall(ctx context.Context, thread, run, call string) (found Task, err error) {
 	err = ErrNotFound
 	if failed := b.each(ctx, thread, func(t Task) bool {

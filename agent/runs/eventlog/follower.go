@@ -220,7 +220,7 @@ func (f *follower) begin(ctx context.Context, r *remoteRun) error {
 	return nil
 }
 
-// read takes the rows behind the cursor.
+// read reads the rows after the cursor.
 func (f *follower) read(ctx context.Context) error {
 	if f.server == 0 || len(f.runs) == 0 {
 		return nil
@@ -241,7 +241,7 @@ func (f *follower) read(ctx context.Context) error {
 	}
 }
 
-// row takes one. It may be taken again when it could not be taken whole.
+// row handles one row. It may be repeated if it was incomplete.
 func (f *follower) row(ctx context.Context, row store.TailRow) error {
 	if f.cursor > 0 && row.ID != f.cursor+1 { // the ones in between are in rows
 		if err := f.check(ctx, f.list()...); err != nil {

@@ -29,7 +29,7 @@ type block struct {
 type texts struct {
 	first runevent.Event // without its text
 	text  string
-	ends  [eventBlock]uint16 // where each piece ends in text
+	ends  [eventBlock]uint16 // end of each piece in text
 }
 
 func (l *list) add(ev *runevent.Event) {
@@ -46,7 +46,7 @@ func (l *list) add(ev *runevent.Event) {
 	end.open = append(end.open, *ev)
 }
 
-// last returns nil when there are none.
+// last returns nil for an empty list.
 func (l *list) last() *runevent.Event {
 	if len(l.blocks) == 0 {
 		return nil
@@ -81,9 +81,9 @@ func (l *list) dropWhile(f func(*runevent.Event) bool) {
 	}
 }
 
-// after returns the events past seq that are in one block; none when there are none at all.
+// after returns the events past seq that are in one block; none if there are none at all.
 func (l *list) after(seq int64) []runevent.Event {
-	if n := len(l.blocks); n > 0 { // nearly all readers are right behind the end
+	if n := len(l.blocks); n > 0 { // nearly all readers are close to the end
 		end := l.blocks[n-1].open
 		for i := len(end) - 1; i >= max(0, len(end)-8); i-- {
 			if end[i].To <= seq {
@@ -107,7 +107,7 @@ func (b *block) to() int64 {
 	return b.open[len(b.open)-1].To
 }
 
-// events decodes the events of the block. They are made again when it is packed.
+// events decodes the events of the block, again after it was packed.
 func (b *block) events() []runevent.Event {
 	if b.text == nil {
 		return b.open

@@ -13,7 +13,7 @@ import (
 // Memory limits the bytes of stored events that a live run keeps in memory for its readers.
 const Memory = 4 << 20
 
-// ErrClosed means that no more events of a run come at this server, though it has not ended.
+// ErrClosed means that this server provides no more events of a run that hasn't ended.
 var ErrClosed = errors.New("the server is shutting down")
 
 // errAway means that a log was left for another.
@@ -29,17 +29,17 @@ type Log struct {
 	durable int64
 	bytes   int
 	ended   bool  // the terminal event is in events
-	gone    error // nothing more comes here, though the run has not ended: errAway or ErrClosed
+	gone    error // no more events here, although the run hasn't ended: errAway or ErrClosed
 	wake    chan struct{}
 	waiting bool
 
 	// Of a log of NewElsewhere only.
 	elsewhere bool
 	readers   int       // that wait
-	left      time.Time // when one did not wait any more
+	left      time.Time // when the last waiter left
 }
 
-// New returns a log for events behind a number.
+// New returns a log for events after a number.
 func New(after int64) *Log {
 	return &Log{dropped: after, folded: after, durable: after, wake: make(chan struct{})}
 }
@@ -71,7 +71,7 @@ func (l *Log) Retract(seq int64) {
 	}
 }
 
-// Mark makes everything up to seq visible. It is called by the store's writer.
+// Mark makes everything up to seq visible. The store's writer calls it.
 func (l *Log) Mark(seq int64) {
 	l.mu.Lock()
 	if seq > l.durable {
@@ -97,7 +97,7 @@ func (l *Log) Over() bool {
 	return l.ended && (last == nil || last.To <= l.durable)
 }
 
-// Dropped returns the greatest number of an event that is in stored rows only, 0 when there is none.
+// Dropped returns the greatest number of an event that is only in stored rows, 0 for none.
 func (l *Log) Dropped() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,9 +119,8 @@ func (l *Log) Fold(seq int64) {
 	})
 }
 
-// next returns durable events past after. When they are no longer in memory, stored is the
-// cursor up to which the caller reads rows. ended is true past the terminal event. The error may be errAway or
-// ErrClosed.
+// next returns durable events past after. If they are no longer in memory, stored is the cursor up to which the caller
+// reads rows. ended is true past the terminal event. The error may be errAway or ErrClosed.
 func (l *Log) next(ctx context.Context, after int64) (evs []runevent.Event, stored int64, ended bool, err error) {
 	for {
 		evs, stored, ended, wake, gone := l.take(after, true)
@@ -247,7 +246,7 @@ func (l *Log) Finish() {
 	l.rouse()
 }
 
-// Leave hands the readers over to another log of the same run, which [NewOpener] opens.
+// Leave moves the readers to another log of the same run, which [NewOpener] opens.
 func (l *Log) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func NewReader(db *store.DB, run store.Run, log *Log) *Reader {
 	return &Reader{db: db, run: run, log: log}
 }
 
-// NewOpener is NewReader for a log that may be left.
+// NewOpener is NewReader for a log that may be closed as unread.
 func NewOpener(db *store.DB, run store.Run, log *Log, open Opener) *Reader {
 	return &Reader{db: db, run: run, log: log, open: open}
 }
@@ -47,9 +47,8 @@ func (r *Reader) reopen(ctx context.Context) (err error) {
 // Run returns the run's row as it was when the reader was opened.
 func (r *Reader) Run() store.Run { return r.run }
 
-// Next returns the events past cursor after, blocking until there are some. It returns
-// nil, nil once the terminal event is behind the cursor. A cursor before the run (0, -1)
-// means from its first event. Errors: ErrClosed.
+// Next returns the events past cursor after, blocking until there are some. It returns nil, nil once the cursor is past
+// the terminal event. A cursor before the run (0, -1) means from its first event. Errors: ErrClosed.
 func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error) {
 	for after = max(after, 0); ; {
 		if r.log == nil {
@@ -142,7 +141,7 @@ func (r *Reader) Step(ctx context.Context, after int64) (step runevent.StepData,
 	if after <= 0 {
 		return step, 0, nil
 	}
-	if r.log == nil { // behind its end are other runs
+	if r.log == nil { // other runs follow its end
 		after = min(after, r.run.LastSeq)
 	}
 	err = r.db.EventsBack(ctx, r.run.ThreadID, after, func(row store.Event) (bool, error) {

@@ -71,7 +71,7 @@ func (r *Recorder) Input(ctx context.Context, t *agent.Turn, p agent.State) (sto
 	}, nil
 }
 
-// Fill gives the new messages of a patch ids and applies it.
+// Fill assigns ids to the new messages of a patch and applies it.
 func Fill(t *agent.Turn, p agent.State) error {
 	for i, msg := range p.Messages {
 		if msg.ID == "" {

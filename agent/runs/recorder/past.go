@@ -84,7 +84,7 @@ func (r *Recorder) GoOn(first int64, used Usage) {
 }
 
 // KeepNumbers stores adopted events of an ended run up to last: readers may have seen their numbers. The next run may
-// be at work already, with numbers behind them.
+// be active already, with later numbers.
 func (r *Recorder) KeepNumbers(ctx context.Context, last int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

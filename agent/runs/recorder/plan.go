@@ -91,8 +91,7 @@ func (r *Recorder) SettlePlan(ctx context.Context, s *agent.State, next []string
 	return r.Step(ctx, agent.Step{Node: agent.NodeEnd, State: s, Next: next, Last: true})
 }
 
-// TakeEdit takes over a change of the plan that stands behind the last step of a run which
-// was cut off.
+// TakeEdit takes over a plan change after the last step of an interrupted run.
 func (r *Recorder) TakeEdit(open []runevent.Event) {
 	for _, ev := range open {
 		var e struct {

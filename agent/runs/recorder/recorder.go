@@ -183,7 +183,7 @@ func (r *Recorder) named(ev *runevent.Event) {
 	r.append(r.frames.Named(ev.Kind, ev.NS, ev.Data), ev)
 }
 
-// append numbers the newest frame and hands it to storage and the log.
+// append numbers the newest frame and passes it to storage and the log.
 func (r *Recorder) append(frame []byte, ev *runevent.Event) {
 	ev.Seq, ev.To = r.seq+1, r.seq+ev.Width()
 	r.seq = ev.To
@@ -274,7 +274,7 @@ func (r *Recorder) commit(ctx context.Context, b store.Batch) error {
 	return nil
 }
 
-// Announce does not wait for storage, so it may be called from anywhere.
+// Announce doesn't wait for storage, so it is safe to call from anywhere.
 func (r *Recorder) Announce(data json.RawMessage) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

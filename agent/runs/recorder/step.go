@@ -47,11 +47,11 @@ type openStep struct {
 	before mark
 	number int
 	plan   []agent.Todo
-	passes bool // it is not the last one
+	passes bool // it isn't the last one
 }
 
-// open makes the batch of a step. It leaves mu locked, so that nothing comes between it and [Recorder.store], unless
-// it fails.
+// open creates the batch of a step. Unless it fails, it leaves mu locked, so that nothing comes between it and
+// [Recorder.store].
 func (r *Recorder) open(ctx context.Context, s agent.Step) (step *openStep, err error) {
 	version := int64(0)
 	if r.files != nil {
@@ -138,15 +138,15 @@ func (r *Recorder) step(s agent.Step) (b store.Batch, err error) {
 	return b, nil
 }
 
-// checkpoint returns the card of a step, behind the last one.
+// checkpoint returns the card of a step, after the last one.
 func (r *Recorder) checkpoint(s agent.Step) store.Checkpoint {
 	return store.Checkpoint{ID: CheckpointID(r.at.Newest), Parent: r.at.Head, Thread: r.thread, Run: r.run,
 		Step: r.at.Number + 1, Source: cmp.Or(r.at.Source, "loop"), Next: s.Next, Meta: r.at.Meta, Card: r.at.Card,
 		At: r.db.Now()}
 }
 
-// writeMessages gives each message of the patch a row and brings the card up to date. The
-// usual case, messages appended, does not depend on the length of the thread.
+// writeMessages assigns each message of the patch a row and updates the card. The usual case, appended messages,
+// doesn't depend on the length of the thread.
 func (r *Recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.Step) (map[string]int64, error) {
 	written := make(map[string]int64, len(s.Patch.Messages))
 	byValue := make(map[*agent.Message]int64, len(s.Patch.Messages))
@@ -198,7 +198,7 @@ func (r *Recorder) writeMessages(b *store.Batch, row *eventlog.StepRow, s agent.
 	return written, nil
 }
 
-// extend adds row n behind the ranges, without touching arrays older cards hold.
+// extend appends row n to the ranges without modifying arrays of older cards.
 func extend(ranges []store.Range, n int64) []store.Range {
 	if k := len(ranges); k > 0 && ranges[k-1].To == n-1 {
 		out := slices.Clone(ranges)
@@ -262,7 +262,7 @@ func CheckpointID(newest string) string {
 		return id.String()
 	}
 	id, err := uuid.Parse(newest)
-	if err != nil { // a foreign id: stay behind it
+	if err != nil { // a foreign id: stay after it
 		return newest + "0"
 	}
 	for i := len(id) - 1; i >= 0; i-- {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// GraphID is the one graph there is; wherever an assistant is named, this name will do.
+// GraphID is the only graph; its name is accepted wherever an assistant is named.
 const GraphID = "lead_agent"
 
 // assistantSpace is the UUID namespace of LangGraph's assistant ids.

@@ -15,7 +15,7 @@ type Command struct {
 	Given  bool
 	Resume json.RawMessage // the answer to the open question; nil without one
 	Patch  agent.State     // of update
-	Node   string          // of goto: where to go on, "" where the thread stands
+	Node   string          // of goto: where to continue, "" for the thread's position
 }
 
 // CheckCommand returns the problem with the request's command, as ErrInput.
@@ -134,7 +134,7 @@ func parseGoto(raw json.RawMessage) (string, error) {
 	return to, nil
 }
 
-// AnswerTo makes the message which answers the open question of s; nil when there is none.
+// AnswerTo creates the message that answers the open question of s; nil without one.
 func AnswerTo(s *agent.State, resume json.RawMessage) *agent.Message {
 	question := agent.Question(s)
 	if question == nil {

@@ -60,7 +60,7 @@ func underlay(runConfig, runContext, base, baseContext json.RawMessage, elsewher
 	for key, v := range defaults {
 		switch {
 		case said[key], string(v) == "null", strings.HasPrefix(key, "__"):
-		case key == "thread_id", strings.HasPrefix(key, "checkpoint"): // where a run works is never a default
+		case key == "thread_id", strings.HasPrefix(key, "checkpoint"): // the place of a run is never a default
 		default:
 			configurable[key], changed = v, true
 		}

@@ -16,9 +16,9 @@ type Choices struct {
 	checkpoint  string
 	threadID    string
 
-	Project string // that a new thread is made in, "" for none
+	Project string // project for a new thread, "" for none
 
-	Limit    int            // of steps; 0 = the client names none
+	Limit    int            // of steps; 0 = not specified
 	AtLimit  string         // answer, error or "", when it is reached
 	Metadata map[string]any // scalars worth showing in checkpoint metadata
 }

@@ -12,8 +12,8 @@ import (
 	"fawn/agent"
 )
 
-// InterruptID returns the id of an open question: 32 hex digits made from the call that asks and the message it asks
-// with, so that it stays the same until the question is answered.
+// InterruptID returns the id of an open question: 32 hex digits derived from the asking call and message, so it stays
+// the same until the question is answered.
 func InterruptID(question *agent.Message) string {
 	name := []byte(agent.NodeInterrupt + question.ToolCallID + "\x00" + question.ID)
 	return strings.ReplaceAll(uuid.NewSHA1(uuid.NameSpaceOID, name).String(), "-", "")
@@ -37,8 +37,7 @@ func (e *InterruptError) Error() string {
 // ErrorName is the error's name for clients.
 func (e *InterruptError) ErrorName() string { return "NoSuchInterrupt" }
 
-// CheckResume refuses a resume that names questions which are not open in s, where a thread
-// stands at next.
+// CheckResume refuses a resume that names questions that aren't open in s, for a thread at next.
 func CheckResume(next []string, s *agent.State, resume json.RawMessage) error {
 	answers := answersByID(resume)
 	if len(answers) == 0 {
@@ -61,8 +60,7 @@ func CheckResume(next []string, s *agent.State, resume json.RawMessage) error {
 // Resumes reports whether an input or a resume is a map of answers by the ids of questions.
 func Resumes(raw json.RawMessage) bool { return len(answersByID(raw)) > 0 }
 
-// answersByID reads a map of answers by the ids of questions. Any other object is an answer
-// itself and gives none.
+// answersByID reads a map of answers by question id. Any other object is itself an answer and returns none.
 func answersByID(resume json.RawMessage) map[string]json.RawMessage {
 	var answers map[string]json.RawMessage
 	if json.Unmarshal(resume, &answers) != nil {

@@ -33,12 +33,12 @@ type Request struct {
 	Durability      string          `json:"durability,omitempty"`         // sync, async, exit: one checkpoint is left of the run
 	During          *bool           `json:"checkpoint_during,omitempty"`  // the old name: false is exit
 	InterruptBefore Strings         `json:"interrupt_before,omitempty"`   // nodes, or "*": the run stops before them
-	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops behind them
+	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops after them
 
-	Project     string `json:"project_id,omitempty"`   // that a new thread is made in
+	Project     string `json:"project_id,omitempty"`   // project for a new thread
 	Hold        bool   `json:"hold,omitempty"`         // while the thread is at work the run waits until that has ended well
-	ID          string `json:"-"`                      // of the run; "" makes one
-	Thread      string `json:"-"`                      // "" makes a new thread
+	ID          string `json:"-"`                      // of the run; "" creates one
+	Thread      string `json:"-"`                      // "" creates a new thread
 	Owner       string `json:"-"`                      // "" is the default owner
 	HeaderModel string `json:"header_model,omitempty"` // the X-Model header
 	Origin      string `json:"origin,omitempty"`       // "api" or "ui", for the log, or OriginCron
@@ -75,7 +75,7 @@ func (s *Strings) UnmarshalJSON(b []byte) error {
 // Input is a parsed [Request.Input].
 type Input struct {
 	Patch agent.State
-	Given bool // false: go on from the checkpoint as it is
+	Given bool // false: continue from the checkpoint as it is
 }
 
 // parseInput reads the run's input. Messages get no ids yet.
@@ -132,10 +132,10 @@ func (r *Request) Base() (string, error) {
 	return c.checkpoint, err
 }
 
-// MaxDelay bounds how long a run may wait before it starts.
+// MaxDelay limits how long a run may be delayed.
 const MaxDelay = 366 * 24 * time.Hour
 
-// Delay returns how long after its creation the run is to start.
+// Delay returns the delay of the run's start after its creation.
 func (r *Request) Delay() (time.Duration, error) {
 	if r.AfterSeconds < 0 || r.AfterSeconds > MaxDelay.Seconds() {
 		return 0, fmt.Errorf("%w: after_seconds: want 0 to %.0f, got %v", ErrInput, MaxDelay.Seconds(), r.AfterSeconds)

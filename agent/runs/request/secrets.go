@@ -11,7 +11,7 @@ import (
 // Bounds of the secrets of one run.
 const (
 	maxSecrets     = 64
-	maxSecretBytes = 64 << 10 // of one value
+	maxSecretBytes = 64 << 10 // limit of one value
 )
 
 // TakeSecrets moves context.secrets (also of config.context and config.configurable, the first one found) out of the

@@ -27,7 +27,7 @@ type Child struct {
 	next    []string
 	final   bool // the last step said that none of next runs
 	Usage   recorder.Usage
-	Left    runevent.Unfinished // behind the last step
+	Left    runevent.Unfinished // after the last step
 	results map[string]agent.Result
 }
 

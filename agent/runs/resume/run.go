@@ -25,7 +25,7 @@ type Run struct {
 	Ended bool // a tool of it ended the run
 	Usage recorder.Usage
 	Row   int64            // least message row that its steps wrote, 0 when none
-	Open  []runevent.Event // behind the last step, over all attempts
+	Open  []runevent.Event // after the last step, over all attempts
 }
 
 // Read reads a run's stored state.
@@ -104,7 +104,7 @@ func (p *Run) step(ctx context.Context, db *store.DB, row store.Event) error {
 	return nil
 }
 
-// AtBreakpoint reports whether a breakpoint ended the run behind its last step.
+// AtBreakpoint reports whether a breakpoint ended the run after its last step.
 func (p *Run) AtBreakpoint(r *request.Request) bool {
 	return p.Final && recorder.RunsNext(p.Next) && !p.Ended &&
 		(agent.Stops(r.InterruptAfter, p.Last) || agent.Stops(r.InterruptBefore, p.Next[0]))

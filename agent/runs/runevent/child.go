@@ -11,9 +11,8 @@ import (
 	"fawn/agent"
 )
 
-// A child of a run works in a namespace of its thread. Its steps have no checkpoints and no
-// rows of their own: they stand among the frames of the step its parent is in, and their
-// messages are folded with it, once.
+// A child of a run works in a namespace of its thread. Its steps have no checkpoints or rows of their own: they are
+// among the frames of its parent's step, and their messages are folded with it, once.
 
 // ChildStep is the stored form of a child's step.
 type ChildStep struct {
@@ -33,7 +32,7 @@ func (s ChildStep) Data() *StepData {
 // inline finds the messages in the children's steps of frames, so that their streamed parts, calls and results can
 // refer to them. Their rows count down from -1.
 func (f *folder) inline(frames iter.Seq[[]byte]) {
-	slots := map[string]int{} // of messages that streamed in a namespace, by id
+	slots := map[string]int{} // messages streamed in a namespace, by id
 	f.byID = map[string]int{}
 	for frame := range frames {
 		p, err := split(frame)
@@ -82,7 +81,7 @@ func (f *folder) within(ns string) {
 	}
 }
 
-// shortStep writes a child's step without its messages, which stand in front of all records.
+// shortStep writes a child's step without its messages, which precede all records.
 func (f *folder) shortStep(p parts) bool {
 	var s ChildStep
 	if json.Unmarshal(p.payload, &s) != nil {

@@ -18,7 +18,7 @@ type deltas struct {
 
 // matcher compares pieces with a text.
 type matcher struct {
-	left string // of the text, behind all pieces
+	left string // of the text, after all pieces
 	odd  bool   // they differ
 }
 
@@ -36,7 +36,7 @@ func (m *matcher) whole() bool { return !m.odd && m.left == "" }
 type callDeltas struct {
 	id, name string
 	args     strings.Builder
-	odd      bool // a shape that a reference cannot give back
+	odd      bool // a form that a reference can't reproduce
 }
 
 // sumDeltas adds up the deltas of every slot with a stored message.

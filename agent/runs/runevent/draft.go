@@ -19,14 +19,14 @@ type Draft[T any] struct {
 // DraftChange is the effect of an event. At most one of Message and Ended is set.
 type DraftChange[T any] struct {
 	Message *Draft[T]   // began or grew
-	Began   bool        // with this event
+	Began   bool        // at this event
 	Ended   []*Draft[T] // are over, in the order in which they began
 }
 
 // Drafts holds the messages under way in one run, of all namespaces. The zero value is ready. It
 // belongs to one goroutine.
 type Drafts[T any] struct {
-	open []*Draft[T] // in the order in which they began
+	open []*Draft[T] // in order of their start
 	told *Msg        // the last event's, by which its message is found again
 	last *Draft[T]
 }

@@ -27,12 +27,11 @@ const (
 	KindError                      // Data: Failure
 	KindEnd                        // Data: End; the last event of a run
 	KindWithdraw                   // Data: Withdrawal
-	KindHalt                       // Data: Halt; stands before the end
+	KindHalt                       // Data: Halt; precedes the end
 )
 
-// Event is one thing that happened in a run, as readers see it. Seq is its cursor. A step
-// covers Seq..To, one number for each frame it can expand to; so do a halt and the meta
-// event of a run without input.
+// Event is an event of a run, as seen by readers. Seq is its cursor. A step covers Seq..To, one number for each frame
+// it can expand to; so do a halt and the meta event of a run without input.
 type Event struct {
 	Seq, To int64
 	Kind    Kind
@@ -118,7 +117,7 @@ func Withdrawn(ev Event) string {
 	return w.ID
 }
 
-// EndsRun reports whether an event is the result of a tool after which nothing comes.
+// EndsRun reports whether an event is a tool result after which the run ends.
 func EndsRun(ev Event) bool {
 	var t ToolEnd
 	return ev.Kind == KindToolResult && ev.NS == "" && json.Unmarshal(ev.Data, &t) == nil && t.End

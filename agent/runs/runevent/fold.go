@@ -71,7 +71,7 @@ type folder struct {
 
 	rows  []int64
 	place map[int64]int
-	used  map[[3]int]bool // calls and results referred to; each may be once
+	used  map[[3]int]bool // referenced calls and results; each at most once
 	slots map[int]*openSlot
 	cur   int // selected slot, -1 for none
 	ns    string
@@ -85,8 +85,8 @@ type openSlot struct {
 	calls           map[int]int
 }
 
-// Fold packs the frames of one step. Every reference is checked to give the same bytes again; a
-// frame that no stored message repeats is kept whole.
+// Fold packs the frames of one step. Every reference is verified to reproduce the same bytes; a frame that no stored
+// message repeats is kept whole.
 func Fold(frames iter.Seq[[]byte], known Known) []byte {
 	f := folder{streamed: map[int]Stored{}, caller: known.Caller, results: map[string]Stored{},
 		callers: map[string]Stored{}, place: map[int64]int{}, used: map[[3]int]bool{},

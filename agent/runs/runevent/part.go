@@ -1,6 +1,6 @@
 package runevent
 
-// Part is a frame that a step can expand to, in wire order behind its whole messages.
+// Part is a frame that a step can expand to, in wire order after its whole messages.
 type Part int
 
 // Parts of a step. Task events come before and after the checkpoint: the node that ran, and the next nodes.
@@ -42,7 +42,7 @@ func (e Event) UpdatesSeq() int64 { return e.PartSeq(PartUpdates) }
 // ValuesSeq returns the cursor of the step's values frame.
 func (e Event) ValuesSeq() int64 { return e.PartSeq(PartValues) }
 
-// Width returns how many numbers a frame's event covers.
+// Width returns the number of event numbers that a frame covers.
 func (e *Event) Width() int64 {
 	if e.Step == nil {
 		return 1

@@ -15,7 +15,7 @@ type Unfinished struct {
 	started map[string]bool    // ids of calls whose tool started
 }
 
-// Partial is an answer as far as it was shown.
+// Partial is the shown part of an answer.
 type Partial struct {
 	ID, NS string
 	sofar  agent.Collector

@@ -20,7 +20,7 @@ type unfolder struct {
 	stored  map[int]*body // by slot
 	cur     int
 	at      map[[3]int]int  // bytes used of (code, slot, call)
-	used    map[[3]int]bool // references that may come once
+	used    map[[3]int]bool // references that may occur once
 	ns      string          // namespace of the next events
 	inline  [][]byte        // messages without rows, the first has row -1
 }
@@ -84,7 +84,7 @@ func (u *unfolder) take(n int) ([]byte, error) {
 	return out, nil
 }
 
-// record reads one record; an event without a kind means that it makes none.
+// record reads one record; an event without a kind means that it has none.
 func (u *unfolder) record() (Event, error) {
 	head, err := u.number()
 	if err != nil {
@@ -164,7 +164,7 @@ func (u *unfolder) body(row int64) ([]byte, error) {
 	return u.load(row)
 }
 
-// once refuses a second reference to the same thing, which only damage makes.
+// once refuses a repeated reference, a sign of damage.
 func (u *unfolder) once(code, a, b int) error {
 	key := [3]int{code, a, b}
 	if u.used[key] {

@@ -1,4 +1,4 @@
-// Package trace defines the observers of runs: of their model calls, their tool calls and how long they take.
+// Package trace defines the observers of runs: of their model calls, their tool calls and their durations.
 //
 // agent/tracestore stores spans for the pages, web/traceexport sends them to OpenTelemetry collectors.
 package trace
@@ -20,7 +20,7 @@ type Observer interface {
 
 type traceKey struct{}
 
-// WithParent adds the traceparent of the request that made the run to ctx.
+// WithParent adds the traceparent of the request that created the run to ctx.
 func WithParent(ctx context.Context, trace string) context.Context {
 	if trace == "" {
 		return ctx
@@ -28,7 +28,7 @@ func WithParent(ctx context.Context, trace string) context.Context {
 	return context.WithValue(ctx, traceKey{}, trace)
 }
 
-// Parent returns the traceparent of the request that made the run of ctx, or "".
+// Parent returns the traceparent of the request that created ctx's run, or "".
 func Parent(ctx context.Context) string {
 	s, _ := ctx.Value(traceKey{}).(string)
 	return s

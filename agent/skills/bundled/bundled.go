@@ -1,4 +1,4 @@
-// Package bundled has the skills that come with the program.
+// Package bundled contains the skills bundled with the program.
 package bundled
 
 import (

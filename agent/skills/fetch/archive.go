@@ -17,11 +17,11 @@ import (
 
 // Limits of a download.
 const (
-	maxFiles = 4096 // of a skill; the Library has the same bound
+	maxFiles = 4096 // of a skill; the Library has the same limit
 	maxTime  = 2 * time.Minute
 )
 
-// Client is for addresses that people give: it reaches the public internet and nothing else.
+// Client returns the client for people's addresses: it only reaches the public internet.
 func Client() *http.Client {
 	return netguard.Client(&netguard.Guard{}, netguard.ClientLimits{Body: skills.MaxArchive, Time: maxTime})
 }

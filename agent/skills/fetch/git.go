@@ -199,7 +199,7 @@ func lookUp(refs *packp.AdvRefs, name string) (plumbing.Hash, bool) {
 	return plumbing.ZeroHash, false
 }
 
-// fetchPack keeps the objects of one commit in a file, and looks at their sizes before any is unpacked.
+// fetchPack stores the objects of one commit in a file, and checks their sizes before unpacking any.
 func fetchPack(ctx context.Context, session transport.UploadPackSession, refs *packp.AdvRefs, commit plumbing.Hash,
 	dir string) (*os.File, error) {
 	req := packp.NewUploadPackRequest()
@@ -248,8 +248,8 @@ func treeOf(store *filesystem.Storage, commit plumbing.Hash) (*object.Tree, erro
 	return c.Tree()
 }
 
-// walk calls visit with each entry below a tree until it returns an error. A few objects can make any number of entries,
-// as one tree may stand in many places: there are as many as there may be objects.
+// walk calls visit with each entry below a tree until it returns an error. A few objects can produce any number of
+// entries, since a tree may occur in many places: entries are limited like objects.
 func walk(ctx context.Context, tree *object.Tree, visit func(name string, e object.TreeEntry) error) error {
 	w := object.NewTreeWalker(tree, true, nil)
 	defer w.Close()

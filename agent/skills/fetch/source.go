@@ -29,9 +29,8 @@ func refuse(format string, args ...any) error {
 // views are path elements of forges between a repository and the ref of a page.
 var views = []string{"/-/tree/", "/-/blob/", "/tree/", "/blob/", "/src/branch/", "/src/tag/", "/src/commit/"}
 
-// Parse reads an address: of an archive, of a repository (with "#ref:folder" behind it if need be,
-// as container builders have it), or of the page of a folder on a forge. The error is a
-// [*skills.Refused].
+// Parse parses an address: of an archive, of a repository (optionally followed by "#ref:folder", as in container
+// builds), or of a folder's page on a forge. The error is a [*skills.Refused].
 func Parse(address string) (Source, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {

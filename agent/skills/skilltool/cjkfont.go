@@ -13,7 +13,7 @@ import (
 // maxFont bounds a font of the machine, in bytes.
 const maxFont = 64 << 20
 
-// machineFont finds a font of this machine with Chinese, Japanese and Korean letters, nil if there is none.
+// machineFont returns a font of this machine with Chinese, Japanese and Korean letters, nil if there is none.
 var machineFont = sync.OnceValue(func() *sfnt.Font {
 	best, rank := "", len(cjkNames())
 	for _, dir := range fontFolders() {

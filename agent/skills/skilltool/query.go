@@ -81,7 +81,7 @@ func query(c call) (err error) {
 	return nil
 }
 
-// fill makes a table.
+// fill creates a table.
 func fill(ctx context.Context, db *sql.DB, name string, g grid) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

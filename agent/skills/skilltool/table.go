@@ -83,7 +83,7 @@ func loadText(data []byte) (grid, error) {
 	return g.tidy(), nil
 }
 
-// tidy takes the first row as names, which become unique, and makes all rows as long.
+// tidy uses the first row as names, made unique, and makes all rows equally long.
 func (g grid) tidy() grid {
 	width := 0
 	for _, row := range g.rows {

@@ -58,7 +58,7 @@ type Sent struct {
 // A Shown is a message of the bot as people see it.
 type Shown struct {
 	ID      string
-	Text    string // as the platform was given it
+	Text    string // as sent to the platform
 	File    *Sent
 	ReplyTo string
 	Topic   string
@@ -96,7 +96,7 @@ type Fault struct {
 // A Fake is a server of one platform.
 type Fake interface {
 	State() *State
-	// Say puts a message where the bot finds it, now or once it connects.
+	// Say puts a message where the bot finds it, now or when it connects.
 	Say(m Said)
 	// Repeat delivers everything again, as platforms do when they are in doubt.
 	Repeat()
@@ -115,7 +115,7 @@ type State struct {
 	mu        sync.Mutex
 	open      func() int    // counts sockets, under the lock; nil where there are none
 	conns     int           // other connections
-	changed   chan struct{} // closed and made again with each change
+	changed   chan struct{} // closed and replaced at each change
 	shown     map[string][]*Shown
 	faults    []Fault
 	confirmed map[string]bool
@@ -123,11 +123,11 @@ type State struct {
 
 	last  int
 	calls map[string]int
-	made  map[string]bool // recorded calls and frames that the bot made
+	made  map[string]bool // recorded calls and frames made by the bot
 
 	rules  *rules                                                     // nil where no SDK was recorded
 	path   func(r *http.Request) (path string, call bool)             // of a call in the rules
-	refuse func(w http.ResponseWriter, r *http.Request, wrong string) // as the platform does
+	refuse func(w http.ResponseWriter, r *http.Request, wrong string) // responds like the platform
 }
 
 // serve starts a server. It is closed at the end of the test.
@@ -168,7 +168,7 @@ func (s *State) note(name string) {
 	s.do(func() { s.made[name] = true })
 }
 
-// Unmade lists the recorded calls and frames that the bot did not make.
+// Unmade lists the recorded calls and frames that the bot didn't make.
 func (s *State) Unmade() (left []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *State) query(r *http.Request) {
 	s.note("FRAME query")
 }
 
-// own checks the answers and events of the stand-in itself.
+// own validates the simulator's own responses and events.
 func (s *State) own(method, path string, v any) {
 	if s.rules == nil {
 		return
@@ -226,8 +226,8 @@ func (s *State) own(method, path string, v any) {
 	}
 }
 
-// event checks an event of the stand-in, under its name alone and with its kind. Fields that no SDK reads are faults,
-// unless a test laid some over the message.
+// event validates an event of the simulator, under its name alone and with its kind. Fields that no SDK reads are
+// errors, unless a test added them to the message.
 func (s *State) event(name, kind string, v any, m Said) {
 	if m.Broken {
 		return
@@ -452,7 +452,7 @@ func (b *Inbox) Status(err error) {
 	b.notify()
 }
 
-// Updates lists the updates that came, without repetitions.
+// Updates lists the received updates without repetitions.
 func (b *Inbox) Updates() []chat.Update {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -44,20 +44,20 @@ type contractCall struct {
 
 // A shape describes a JSON value.
 type shape struct {
-	Type     []string          `json:"type"` // also file, and scalar, which is any text of a form
+	Type     []string          `json:"type"` // also file, and scalar, which is any form text
 	Fields   map[string]*shape `json:"fields"`
 	Required []string          `json:"required"`
 	Items    *shape            `json:"items"`
 	Max      int               `json:"max"` // UTF-16 units of a string, items of an array
 	Open     bool              `json:"open"`
 	Ref      string            `json:"ref"`
-	Any      []*shape          `json:"any"` // of an object, one of which it must fit
+	Any      []*shape          `json:"any"` // for an object that must match one of them
 }
 
 // rules combine the contracts of one platform: the first is the recording of its SDK.
 type rules struct {
 	sets  []*contract
-	merge bool // arguments may stand in the query or in a form
+	merge bool // arguments may be in the query or a form
 }
 
 // newRules reads the contracts of a platform.
@@ -184,8 +184,8 @@ func (r *rules) checkValue(name string, v any) []string {
 	return wrong
 }
 
-// checkOwn compares an answer or an event of a stand-in with the published description. Fields beyond the description
-// pass: platforms add some at any time.
+// checkOwn compares a response or event of a simulator with the published description. Additional fields pass, since
+// platforms add some at any time.
 func (r *rules) checkOwn(method, path string, v any) []string {
 	return r.checkSaid(method, path, v, true)
 }
@@ -394,7 +394,7 @@ func (s *shape) check(at string, v any, set *contract, add func(format string, a
 	}
 }
 
-// checkAny lets an object be any of several kinds. If it is none, the faults of the nearest are reported.
+// checkAny matches an object against several kinds. If none fits, the errors of the closest are reported.
 func (s *shape) checkAny(at string, v any, set *contract, add func(format string, a ...any)) {
 	var fewest []string
 	for i, kind := range s.Any {

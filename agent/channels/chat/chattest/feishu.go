@@ -30,7 +30,7 @@ type Feishu struct {
 	scopes []string // that the tenant granted
 }
 
-// Grant makes the app one with these scopes.
+// Grant gives the app these scopes.
 func (f *Feishu) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewFeishu starts one.
@@ -82,7 +82,7 @@ func (f *Feishu) Cut() { f.q.cut() }
 // Repeat sends all events again.
 func (f *Feishu) Repeat() { f.q.repeat() }
 
-// Expire makes all tokens so far wrong.
+// Expire invalidates all current tokens.
 func (f *Feishu) Expire() { f.state.do(func() { f.tokens++ }) }
 
 // Say queues im.message.receive_v1.

@@ -32,7 +32,7 @@ type Slack struct {
 	scopes []string                  // of the bot token
 }
 
-// Grant makes the bot token one with these scopes.
+// Grant gives the bot token these scopes.
 func (f *Slack) Grant(scopes ...string) { f.state.do(func() { f.scopes = scopes }) }
 
 // NewSlack starts one.

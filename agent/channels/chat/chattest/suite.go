@@ -17,7 +17,7 @@ import (
 // A Setup is an adapter and the server it talks to.
 type Setup struct {
 	Fake Fake
-	// New makes an adapter; each call makes one as after a restart.
+	// New creates an adapter; each call acts like a restart.
 	New func(chat.Options) (chat.Channel, error)
 	// Person and Group are ids in the platform's form.
 	Person, Group string
@@ -128,7 +128,7 @@ func (s *suite) confirmed(text string) {
 
 func (s *suite) private() chat.Address { return chat.Address{Chat: s.Fake.Chat(s.Person)} }
 
-// hear makes someone write, for platforms where a bot may only answer.
+// hear makes a person write, for platforms where a bot may only reply.
 func (s *suite) hear() chat.Address {
 	s.run()
 	s.Fake.Say(Said{From: s.Person, Name: "Ada", Text: "first words"})

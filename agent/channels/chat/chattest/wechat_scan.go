@@ -11,8 +11,8 @@ import (
 // WeChatDigits stand in the app when a code needs verification.
 const WeChatDigits = "4711"
 
-// Scan has the phone do things with the last QR code, one for each look: "scaned", "need_verifycode", "confirmed",
-// "expired" or another status of iLink's. "elsewhere" confirms and names a host that is not WeChat's.
+// Scan makes the phone act on the last QR code, one action per poll: "scaned", "need_verifycode", "confirmed",
+// "expired" or another status of iLink's. "elsewhere" confirms and names a host that isn't WeChat's.
 func (f *WeChat) Scan(statuses ...string) {
 	f.state.do(func() { f.scans = append(f.scans, statuses...) })
 }

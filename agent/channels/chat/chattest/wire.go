@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// A Wire stands between a bot and its platform.
+// A Wire connects a bot with its platform.
 type Wire struct {
 	mu    sync.Mutex
 	pairs map[*pair]bool
 	work  sync.WaitGroup
 }
 
-// pair is a connection of the bot and the one to the platform that belongs to it.
+// pair is a connection of the bot with its counterpart to the platform.
 type pair struct {
 	bot, platform net.Conn
 	socket, asked atomic.Bool // a WebSocket; a request that is not answered yet
