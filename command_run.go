@@ -24,7 +24,7 @@ type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// maxTask bounds a task from standard input, in bytes.
+// maxTask limits a task from standard input, in bytes.
 const maxTask = 16 << 20
 
 // reach declares the flags that select a command's server.

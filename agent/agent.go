@@ -35,7 +35,7 @@ type Outcome struct {
 	Breakpoint bool   // ended at a breakpoint; a run without input resumes at Next
 }
 
-// DefaultMaxSteps bounds a run which sets no limit of its own.
+// DefaultMaxSteps limits a run which sets no limit of its own.
 const DefaultMaxSteps = 100
 
 // StepLimitError ends a run that has used its steps up.
@@ -126,7 +126,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		}
 		l.steps++
 	}
-	if l.out.Breakpoint { // hooks behind the answer wait for the answer
+	if l.out.Breakpoint { // hooks after the answer wait for the answer
 		return l.out, nil
 	}
 	err := l.end(ctx)

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// maxParallelCalls bounds the tools of one message which run at the same time.
+// maxParallelCalls limits the tools of one message which run at the same time.
 const maxParallelCalls = 16
 
 // toolStep runs all open calls of the last AI message concurrently, except calls that touch the same file, and stores

@@ -83,7 +83,7 @@ func (s *State) Apply(p State) error {
 	return nil
 }
 
-// maxSentImages bounds the images that clients write into a state, in bytes of base64.
+// maxSentImages limits the images that clients write into a state, in bytes of base64.
 const maxSentImages = 32 << 20
 
 func boundedImages(images map[string]Image) error {

@@ -86,7 +86,7 @@ func (g gate) admit(b *snapshot, n *newFact) (id string, fresh bool) {
 	return f.ID, true
 }
 
-// lifetime bounds how long a new fact is said to hold.
+// lifetime limits how long a new fact is said to hold.
 func (g gate) lifetime(days int) int {
 	most := int(math.Min(float64(g.rules.StaleDays)*g.rules.StaleLifetime, maxDays))
 	return max(0, min(days, most))

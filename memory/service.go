@@ -83,7 +83,7 @@ type ownerCache struct {
 	undo    atomic.Pointer[snapshot] // the state before the last change, if that was manual
 }
 
-// maxOwners bounds the owners that are cached.
+// maxOwners limits the owners that are cached.
 const maxOwners = 64
 
 // New returns a Service. Call [Service.Run] for it to learn.
@@ -247,5 +247,5 @@ func fileOf(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// maxFile bounds a memory.json, in bytes.
+// maxFile limits a memory.json, in bytes.
 const maxFile = 16 << 20

@@ -10,18 +10,16 @@ import (
 	"time"
 )
 
-// Provider runs commands of threads apart from the host. All methods may be
-// called by many goroutines.
+// Provider runs commands of threads apart from the host. It is safe for concurrent use.
 type Provider interface {
 	// Name is the provider's name in the configuration, status pages and audit.
 	Name() string
 	// Probe tries everything the provider needs, with a throw-away thread, and
 	// remembers the answer for Status pages. It takes some tens of milliseconds.
 	Probe(ctx context.Context) Report
-	// Acquire returns the sandbox of a thread. It makes the thread's folders if
-	// need be; processes start with the first command. Calling it again for the
-	// same thread gives the same sandbox, with the newer policy in force as soon
-	// as no command runs in it. Errors match ErrUnavailable, ErrThread or ErrGone.
+	// Acquire returns the sandbox of a thread. It makes the thread's folders if necessary; processes start with the
+	// first command. Calling it again for the same thread gives the same sandbox, with the newer policy in force as
+	// soon as no command runs in it. Errors match ErrUnavailable, ErrThread or ErrGone.
 	Acquire(ctx context.Context, thread ThreadRef, policy Policy) (Sandbox, error)
 	// Destroy ends every process of a thread and forgets its sandbox. Files stay. Sandboxes acquired before return
 	// ErrGone from then on.

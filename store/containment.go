@@ -82,7 +82,7 @@ func equal(a, b any) bool {
 	return a == b // string, bool or nil
 }
 
-// maxDigits bounds the exact comparison: 1e999999999 is a valid number.
+// maxDigits limits the exact comparison: 1e999999999 is a valid number.
 const maxDigits = 64
 
 // equalNumbers compares by value, so that 1 and 1.0 are the same.

@@ -23,8 +23,8 @@ func Schema() int {
 	return len(names)
 }
 
-// Copy writes a consistent, compact copy of the database of a data folder to path, which must not exist.
-// It doesn't need the folder's lock: a server may go on writing to it.
+// Copy writes a consistent, compact copy of the database of a data folder to path, which must not exist. It doesn't
+// need the folder's lock: a server may continue writing to it.
 func Copy(ctx context.Context, dir, path string) error {
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		return fmt.Errorf("copy database: %w", err)

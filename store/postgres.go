@@ -48,7 +48,7 @@ type postgresEngine struct {
 	conn  *sql.Conn
 	raw   *pgx.Conn // the connection behind conn
 	fresh bool      // nothing was written on raw yet
-	pid   uint32    // of the server's process behind the last raw
+	pid   uint32    // of the server's process after the last raw
 	stmts map[string]*sql.Stmt
 	bound map[string]string // statements as they are sent
 }

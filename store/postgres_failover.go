@@ -71,8 +71,8 @@ func (e *postgresEngine) look(ctx context.Context) error {
 	return nil
 }
 
-// whole refuses a group where the last one is missing. Only through a pooler it is asked each time, as connections
-// to that stay when another server is behind it.
+// whole refuses a group where the last one is missing. Only through a pooler it is asked each time, as connections to
+// that stay when another server is after it.
 func (e *postgresEngine) whole() []stmt {
 	last := e.node.acked.Load()
 	if e.cfg == e.direct || last == 0 {

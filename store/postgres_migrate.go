@@ -23,7 +23,7 @@ const (
 	// additiveMark is the first line of a migration that older programs tolerate: it only adds tables, or columns with
 	// a default.
 	additiveMark = "-- additive\n"
-	migrateWait  = 2 * time.Second // a migration's limit of waiting for users of a table; meanwhile others queue behind it
+	migrateWait  = 2 * time.Second // a migration's limit of waiting for users of a table; meanwhile others queue after it
 )
 
 // SchemaError means that the program and the database's tables don't match.
@@ -156,7 +156,7 @@ func (e *postgresEngine) migrate(ctx context.Context, hands bool) error {
 	return nil
 }
 
-// migrateOne waits only briefly for users of a table, because everybody later waits behind it, and retries.
+// migrateOne waits only briefly for users of a table, because everybody later waits after it, and retries.
 func (e *postgresEngine) migrateOne(ctx context.Context, name string, number int, least *int) error {
 	script, err := fs.ReadFile(e.known.files, name)
 	if err != nil {

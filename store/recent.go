@@ -2,7 +2,7 @@ package store
 
 import "sync"
 
-// maxRecent bounds the message rows kept in memory, in bytes of their bodies.
+// maxRecent limits the message rows kept in memory, in bytes of their bodies.
 const (
 	maxRecent = 8 << 20
 	perRow    = 128 // overhead of a row besides its body

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxTerm bounds a word, in bytes.
+// maxTerm limits a word, in bytes.
 const maxTerm = 64
 
 // scope prefixes each word of a thread in the index, so that a search reads and counts only words of its thread. Two

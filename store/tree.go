@@ -167,7 +167,7 @@ type UsedObject struct {
 	Known        bool // it has a row that isn't marked for removal
 }
 
-// UsedObjects lists the objects that versions name, by name and behind one.
+// UsedObjects lists the objects that versions name, by name and after one.
 func (db *DB) UsedObjects(ctx context.Context, behind string, limit int) (list []UsedObject, err error) {
 	err = db.each(ctx, `SELECT u.object, min(u.thread), EXISTS (SELECT 1 FROM object o WHERE o.name = u.object
 		AND o.gone = 0) FROM object_use u WHERE u.object > ? GROUP BY u.object ORDER BY u.object LIMIT ?`,

@@ -12,7 +12,7 @@ import (
 // unsentFor is the lifetime of choices for a new chat, such as disabled tools, before its first message.
 const unsentFor = 24 * time.Hour
 
-// maxUnsent bounds the values that one DropUnsent deletes.
+// maxUnsent limits the values that one DropUnsent deletes.
 const maxUnsent = 1000
 
 // DropUnsent deletes values of chats opened at least a day before that moment without any message. Their ids, created

@@ -26,7 +26,7 @@ type Thumbnail struct {
 	Hash string
 }
 
-// Pictures makes pictures fit to be shown. Its methods may be called by many goroutines.
+// Pictures makes pictures fit to be shown. It is safe for concurrent use.
 type Pictures interface {
 	// Clean returns a thread's image upright and without metadata, such as the location, with its type. Unknown formats
 	// are refused, since their metadata can't be removed. Errors match ErrPicture, or are the cause of an ended ctx.

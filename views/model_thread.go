@@ -160,7 +160,7 @@ type Turn struct {
 	Opened     map[string]bool // pages that tools have opened up to here, by PageKey
 	Cut        *Shortened      // from here on the model reads the conversation word for word; nil as a rule
 	Gap        *Gap            // turns left out in front of this one
-	Last       bool            // the last turn of the thread: its actions are always visible and it may offer to go on
+	Last       bool            // the last turn of the thread: its actions are always visible and it may offer to continue
 }
 
 // Waits reports whether the turn ended with a question that is still open.

@@ -54,7 +54,7 @@ func ActionURL(id, action string) string {
 	return CreateURL + "/" + url.PathEscape(id) + "/" + action
 }
 
-// UploadURL is one upload; "/delete" behind it removes the file.
+// UploadURL is one upload; "/delete" after it removes the file.
 func UploadURL(id, name string) string { return ActionURL(id, "uploads/"+url.PathEscape(name)) }
 
 // StepURL is everything about one tool call.
@@ -109,7 +109,7 @@ func EditURL(id, message string) string {
 	return ThreadURL(id) + "?edit=" + url.QueryEscape(message)
 }
 
-// MessageURL returns the fragment of one of the reader's messages; "/edit" behind it is the form.
+// MessageURL returns the fragment of one of the reader's messages; "/edit" after it is the form.
 func MessageURL(id, message string) string {
 	return ActionURL(id, "messages/"+url.PathEscape(message))
 }

@@ -28,7 +28,7 @@ func paced(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	}
 	b := &body{ReadCloser: r.Body, conn: http.NewResponseController(w), due: time.Now().Add(wait)}
 	r.Body = b
-	// A handler may not read it: the server does, behind the answer.
+	// A handler may not read it: the server does, after the answer.
 	_ = b.conn.SetReadDeadline(b.due)
 }
 

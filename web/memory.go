@@ -13,7 +13,7 @@ import (
 	"fawn/store"
 )
 
-// learnTime bounds how long the end of a run waits for its entry in the memory queue.
+// learnTime limits how long the end of a run waits for its entry in the memory queue.
 const learnTime = 5 * time.Second
 
 // openMemory opens the memory of people across threads.

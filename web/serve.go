@@ -134,7 +134,7 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// drainTime returns how long requests may go on at a stop.
+// drainTime returns how long requests may continue at a stop.
 func (a *App) drainTime() time.Duration { return cmp.Or(a.opts.patience, drainTime) }
 
 // keepSockets keeps the sockets if this server can restart after the loss of its lease.

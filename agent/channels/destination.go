@@ -41,7 +41,7 @@ type Offer struct {
 	Group bool
 }
 
-// mostOffers bounds how many chats are looked through.
+// mostOffers limits how many chats are looked through.
 const mostOffers = 500
 
 // Offers returns the chats an owner may send answers to: private chats of their connected accounts, and groups they let

@@ -48,7 +48,7 @@ func (d *delivery) files(v view, text string) ([]posting, string) {
 	return out, text
 }
 
-// mostParts bounds the headings of a long answer that are listed.
+// mostParts limits the headings of a long answer that are listed.
 const mostParts = 15
 
 // summary replaces the rest of a long answer: its headings, if it has any.

@@ -186,7 +186,7 @@ func (l *line) begin(turn func()) {
 	})
 }
 
-// resumed returns a run to go on with, if any.
+// resumed returns a run to continue, if any.
 func (l *line) resumed() string {
 	l.b.mu.Lock()
 	defer l.b.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"fawn/agent/channels/chat"
 )
 
-// maxVoice bounds a voice message, in bytes: as much as transcription APIs take.
+// maxVoice limits a voice message, in bytes: as much as transcription APIs take.
 const maxVoice = 25 << 20
 
 // listens reports whether a message is a voice message that can be transcribed at the moment.

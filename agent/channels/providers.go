@@ -108,7 +108,7 @@ func (p Provider) Missing(k Keys) (labels []string) {
 	return labels
 }
 
-// Open makes the bot. It makes no call.
+// Open makes the bot. It makes no network call.
 func (p Provider) Open(k Keys, o chat.Options) (chat.Channel, error) {
 	ch, err := p.open(k, o)
 	if err != nil {

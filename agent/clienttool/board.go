@@ -23,7 +23,7 @@ const (
 	TypeOver = "client_tool_over" // it has a result, or none is wanted any more
 )
 
-// MaxResult bounds the text of a result, in bytes.
+// MaxResult limits the text of a result, in bytes.
 const MaxResult = 1 << 20
 
 const (
@@ -52,7 +52,7 @@ type Result struct {
 	IsError bool   `json:"is_error,omitempty"`
 }
 
-// Board has the open calls of all servers. Its methods may be called by many goroutines.
+// Board has the open calls of all servers. It is safe for concurrent use.
 type Board struct {
 	notes    clusterstate.Notes
 	announce func(thread string, event json.RawMessage) bool

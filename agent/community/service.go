@@ -89,7 +89,7 @@ type Rendered struct {
 	None    bool   // there is no browser
 }
 
-// Service searches and reads. Its methods may be called from any goroutine.
+// Service searches and reads. It is safe for concurrent use.
 type Service struct {
 	cfg     Config
 	numbers numbers

@@ -162,7 +162,7 @@ type Storage struct {
 
 // Runs configures runs.
 type Runs struct {
-	Resume           string `yaml:"resume" enum:"auto|mark" reload:"restart"` // after a crash: go on with the run, or mark it interrupted
+	Resume           string `yaml:"resume" enum:"auto|mark" reload:"restart"` // after a crash: continue the run, or mark it interrupted
 	AllowDegradation bool   `yaml:"allow_degradation"`                        // turn a capability the model lacks off instead of ending the run
 	RecursionLimit   int    `yaml:"recursion_limit" min:"1"`                  // step limit of runs whose client sets none
 	MaxPending       int    `yaml:"max_pending" min:"1" reload:"restart"`     // runs that may wait; more are refused

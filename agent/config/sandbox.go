@@ -46,7 +46,7 @@ type Sandbox struct {
 	ProvisionerAPIKey      Secret   `yaml:"provisioner_api_key"`
 }
 
-// SandboxLimits bounds one sandbox.
+// SandboxLimits limits one sandbox.
 type SandboxLimits struct {
 	Memory    int64   `yaml:"memory" unit:"bytes" min:"0"`
 	Pids      int     `yaml:"pids" min:"0"`

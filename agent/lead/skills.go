@@ -17,7 +17,7 @@ const (
 	skillListChars = 24_000
 )
 
-// maxOff bounds the names of skills that are off.
+// maxOff limits the names of skills that are off.
 const maxOff = 50
 
 // skillsOf returns the skills available to a run's agent, and the names of those switched off. A run keeps its list;

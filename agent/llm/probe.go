@@ -14,7 +14,7 @@ import (
 	"fawn/agent/llm/llmerr"
 )
 
-// ProbeTime bounds a probe with all its tries. A local server may have to load the model first.
+// ProbeTime limits a probe with all its tries. A local server may have to load the model first.
 const ProbeTime = time.Minute
 
 // maxReply limits the shown part of a probe's answer, in bytes.
@@ -81,7 +81,7 @@ func Probe(ctx context.Context, cfg Config) Probed {
 	return out
 }
 
-// offersTime bounds the question for a server's models; an answer to it is a help, not a need.
+// offersTime limits the question for a server's models; an answer to it is a help, not a need.
 const offersTime = 5 * time.Second
 
 // offers asks a provider for its models, with the key it was called with.

@@ -356,7 +356,7 @@ func (s *server) fill(e *entry, conf Server, thread string) {
 	close(e.ready)
 }
 
-// maxSessions bounds the connections to one server.
+// maxSessions limits the connections to one server.
 const maxSessions = 32
 
 // room reports whether another session may start, closing an idle one if necessary. The lock is held.

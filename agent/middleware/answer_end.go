@@ -22,7 +22,7 @@ type namedError struct {
 // ErrorName identifies the error for clients.
 func (e *namedError) ErrorName() string { return e.name }
 
-// Unwrap gives the error below.
+// Unwrap returns the error below.
 func (e *namedError) Unwrap() error { return e.error }
 
 // TerminalResponse makes sure that a run ends with text. After an empty answer the model is asked once more; the second

@@ -259,7 +259,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// Unwrap gives the provider's failure.
+// Unwrap returns the provider's failure.
 func (p *providerError) Unwrap() error {
 	if p.fail == nil {
 		return p.open

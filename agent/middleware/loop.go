@@ -50,7 +50,7 @@ func (o LoopOptions) Check(fail func(entry, problem string)) {
 	}
 }
 
-// maxLoopNotes bounds the warnings one request carries.
+// maxLoopNotes limits the warnings one request carries.
 const maxLoopNotes = 4
 
 // LoopDetection detects a run that repeats the same calls, or uses one tool far too often. First the model is warned,

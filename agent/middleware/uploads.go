@@ -16,7 +16,7 @@ import (
 	"fawn/uploads"
 )
 
-// maxListed bounds the files one note names.
+// maxListed limits the files one note names.
 const maxListed = 10
 
 // Uploads lists the files of this turn for the model: files named in the message, new since the last turn, or written

@@ -14,7 +14,7 @@ import (
 	"fawn/store"
 )
 
-// MaxExport bounds the JSON of prompts that are brought in, in bytes: a person's own export fits.
+// MaxExport limits the JSON of prompts that are brought in, in bytes: a person's own export fits.
 const MaxExport = 20 << 20
 
 // Export is prompts as JSON.

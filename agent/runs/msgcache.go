@@ -8,8 +8,7 @@ import (
 	"fawn/store"
 )
 
-// maxDecoded bounds the messages kept decoded, in bytes of their stored form; decoded
-// they take about four times that.
+// maxDecoded limits the messages kept decoded, in bytes of their stored form; decoded they take about four times that.
 const (
 	maxDecoded = 8 << 20
 	perMessage = 256 // overhead of a message besides its body

@@ -43,7 +43,7 @@ var (
 // ErrOff means that no scheduler runs in this process.
 var ErrOff = errors.New("scheduling isn't available here")
 
-// MaxTitle bounds the title of a task, in bytes.
+// MaxTitle limits the title of a task, in bytes.
 const MaxTitle = 256
 
 // Refusal names the part of a task that cannot be accepted. Err is one of the reasons above, [ErrSchedule], or

@@ -84,7 +84,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Browsers are the sessions of all threads. Its methods may be called from any goroutine.
+// Browsers are the sessions of all threads. It is safe for concurrent use.
 type Browsers struct {
 	cfg  Config
 	quit chan struct{}

@@ -19,7 +19,7 @@ import (
 	"fawn/sandbox/linediff"
 )
 
-// patience bounds one look at a thread's files.
+// patience limits one look at a thread's files.
 const patience = 10 * time.Second
 
 // History stores versions of files. It holds no open files and may be copied and used concurrently, but only one

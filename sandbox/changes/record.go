@@ -8,7 +8,7 @@ const (
 	MaxFiles = 200
 	// MaxText is the largest text of which versions are kept, in bytes.
 	MaxText = 256 << 10
-	// MaxDiff bounds the differences of one answer together, in bytes.
+	// MaxDiff limits the differences of one answer together, in bytes.
 	MaxDiff = 1 << 20
 
 	maxHashed  = 8 << 20  // larger files are told apart by size and times alone

@@ -47,7 +47,7 @@ func readFrames(r io.Reader, take func(stream byte, p []byte) error) error {
 	}
 }
 
-// maxReport bounds the line that follows the mark, in bytes.
+// maxReport limits the line that follows the mark, in bytes.
 const maxReport = 64 << 10
 
 // markedOutputs finds the report of a command in its outputs. It calls report once

@@ -2,8 +2,8 @@ package egress
 
 import "strings"
 
-// pipAddresses returns the addresses of an INI file of pip: the values of its
-// index and link options in any section, which may go on in indented lines.
+// pipAddresses returns the addresses of an INI file of pip: the values of its index and link options in any section,
+// which may continue in indented lines.
 func pipAddresses(lines []string) []string {
 	var found []string
 	wanted := false

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// packageFile bounds a configuration file that is read.
+	// packageFile limits a configuration file that is read.
 	packageFile = 1 << 20
-	// packageFiles bounds the source lists of apt that are read.
+	// packageFiles limits the source lists of apt that are read.
 	packageFiles = 256
-	// packageHosts bounds the hosts that are found.
+	// packageHosts limits the hosts that are found.
 	packageHosts = 128
 )
 

@@ -26,9 +26,8 @@ type Record struct {
 	Took    time.Duration
 }
 
-// Proxy lets sandboxes reach the hosts that a policy opens. It speaks HTTP,
-// CONNECT and SOCKS5 on the same listener. The exported fields are set before
-// the first Serve; the methods may be called from any goroutine.
+// Proxy lets sandboxes reach the hosts that a policy opens. It speaks HTTP, CONNECT and SOCKS5 on the same listener.
+// The exported fields are set before the first Serve; the methods is safe for concurrent use.
 type Proxy struct {
 	// Decisions holds the owner's answers; nil when there are none.
 	Decisions Decisions

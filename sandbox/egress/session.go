@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// headLimit bounds the bytes before a connection's target is known.
+	// headLimit limits the bytes before a connection's target is known.
 	headLimit = 64 << 10
 	// headTime limits reading a head or client hello.
 	headTime = 10 * time.Second

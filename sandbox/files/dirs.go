@@ -41,7 +41,7 @@ type Mount struct {
 	Commands  bool
 }
 
-// Create makes the folders of a thread, readable by this user only. Folders that exist already are kept. It returns
+// Create creates the folders of a thread, readable by this user only. Folders that exist already are kept. It returns
 // ErrThread for an invalid id, and an error that matches fs.ErrNotExist for the shelf of a deleted project or
 // collection: deletion removes the row before the folders, so no folder is left behind.
 func (d Dirs) Create(thread string) error {

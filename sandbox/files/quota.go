@@ -19,7 +19,7 @@ const (
 	countShare = 20
 	// Unseen is the number of bytes written after which the usage is counted again.
 	Unseen = 64 << 20
-	// CountTime bounds a count that a command waits for.
+	// CountTime limits a count that a command waits for.
 	CountTime = 2 * time.Second
 	// A tree nested deeper than this is not counted but taken as too much.
 	maxNesting = 256

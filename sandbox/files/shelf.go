@@ -146,7 +146,7 @@ func (d Dirs) ProjectDir(thread string) (dir string, write bool, err error) {
 	return filepath.Join(base, "user-data", "uploads"), shelf.Write, err
 }
 
-// ProjectFolder is ProjectDir, without links, for commands that are about to start: it is made if need be, has the
+// ProjectFolder is ProjectDir, without links, for commands that are about to start: it is made if necessary, has the
 // files as they are now, and commands that run as other users can use it.
 func (d Dirs) ProjectFolder(thread string) (dir string, write bool, err error) {
 	shelf, err := d.shelfOf(thread)

@@ -23,7 +23,7 @@ func (d Dirs) Versions(thread string) (*os.Root, error) {
 	return root, nil
 }
 
-// CreateVersions makes the folder that [Dirs.Versions] opens. The thread need not have files yet.
+// CreateVersions creates the folder that [Dirs.Versions] opens. The thread need not have files yet.
 func (d Dirs) CreateVersions(thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {

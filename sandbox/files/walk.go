@@ -14,8 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// SearchLimits bounds one walk or search of a tree that a program may have
-// filled on purpose.
+// SearchLimits limits one walk or search of a tree that a program may have filled on purpose.
 type SearchLimits struct {
 	// Entries is the number of names looked at, ignored ones not counted.
 	Entries int

@@ -142,8 +142,7 @@ func (h *Host) start(context.Context, string, sandbox.Policy) (pool.Box, error) 
 	return NewBox([]string{"DEGRADED:no-isolation"}), nil
 }
 
-// Box remembers the process groups of commands, which may go on in the
-// background.
+// Box remembers the process groups of commands, which may continue in the background.
 type Box struct {
 	mu     sync.Mutex
 	groups map[int]bool // whether their command runs; guarded by mu

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// maxCells bounds the work of comparing two texts; larger ones are shown as one text in place
-// of the other.
+// maxCells limits the work of comparing two texts; larger ones are shown as one text in place of the other.
 const maxCells = 1 << 20
 
 // Context is the number of unchanged lines around a change.

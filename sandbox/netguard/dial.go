@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// dialTries bounds how many of a name's addresses are tried.
+	// dialTries limits how many of a name's addresses are tried.
 	dialTries = 4
 	// dialShare limits the time for one address while others remain.
 	dialShare = 4 * time.Second

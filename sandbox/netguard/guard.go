@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Guard refuses addresses and names that are not the public internet. The zero
-// value refuses all of them. Its fields are set before use; its methods may be
-// called from any goroutine.
+// Guard refuses addresses and names that are not the public internet. The zero value refuses all of them. Its fields
+// are set before use; it is safe for concurrent use.
 type Guard struct {
 	// AllowPrivate opens networks that would be refused. An entry counts only
 	// inside one of the refused blocks: 192.168.1.0/24 opens that network, and

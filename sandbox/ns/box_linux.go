@@ -21,7 +21,7 @@ import (
 	"fawn/sandbox/jail"
 )
 
-// startTime bounds the start of a sandbox, which takes milliseconds, and seconds where many start on a busy machine.
+// startTime limits the start of a sandbox, which takes milliseconds, and seconds where many start on a busy machine.
 const startTime = 30 * time.Second
 
 // Box is a running sandbox in its own namespaces.

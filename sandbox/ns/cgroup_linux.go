@@ -37,7 +37,7 @@ type Cgroups struct {
 	next atomic.Int64
 }
 
-// Cgroup bounds one sandbox.
+// Cgroup limits one sandbox.
 type Cgroup struct {
 	dir    string
 	fd     int
@@ -122,7 +122,7 @@ func (c *Cgroups) enable() error {
 	return put(c.dir, "cgroup.subtree_control", want)
 }
 
-// Create makes the group of one sandbox.
+// Create creates the group of one sandbox.
 func (c *Cgroups) Create(l sandbox.Limits) (*Cgroup, error) {
 	dir := filepath.Join(c.dir, fmt.Sprintf("sandbox-%d-%d", os.Getpid(), c.next.Add(1)))
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -23,7 +23,7 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 	return n, nil
 }
 
-// CreateFolders makes the folders of a thread, its home included.
+// CreateFolders creates the folders of a thread, its home included.
 func CreateFolders(d files.Dirs, thread string) error {
 	if err := d.Create(thread); err != nil {
 		return err

@@ -158,8 +158,8 @@ func (o *Owners) release(uid int) {
 	}
 }
 
-// createHome makes the home of a thread's commands, which belongs to the disk
-// space of the thread but is no file of the user.
+// createHome creates the home of a thread's commands, which belongs to the disk space of the thread but is no file of
+// the user.
 func createHome(d files.Dirs, thread string) error {
 	base, err := d.Folder(thread)
 	if err != nil {

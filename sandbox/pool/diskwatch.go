@@ -24,7 +24,7 @@ const (
 	diskLate = 1 << 20
 	// diskSettle is the age from which a command is held responsible for writes without a known writer.
 	diskSettle = time.Second
-	// clearTime bounds the wait for an answer about processes.
+	// clearTime limits the wait for an answer about processes.
 	clearTime = 5 * time.Second
 )
 

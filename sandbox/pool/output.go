@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxKept bounds a result without a limit in characters.
+// maxKept limits a result without a limit in characters.
 const maxKept = 4 << 20
 
 // keeper keeps the beginning and the end of a text of any length.

@@ -31,7 +31,7 @@ func (p *places) share(owner string) int {
 // full reports whether an owner has all places that it may have.
 func (p *places) full(owner string) bool { return p.used[owner] >= p.share(owner) }
 
-// join stands in line.
+// join is in line.
 func (p *places) join(owner string) *waiter {
 	w := &waiter{owner, make(chan struct{})}
 	p.line = append(p.line, w)

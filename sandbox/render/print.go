@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// printTime bounds the making of a PDF.
+// printTime limits the making of a PDF.
 const printTime = time.Minute
 
 // A4 paper, in inches.

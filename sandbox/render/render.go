@@ -24,7 +24,7 @@ import (
 // Limits of one page.
 const (
 	maxTime   = 30 * time.Second
-	settle    = 6 * time.Second // for scripts to go on behind the page's own end
+	settle    = 6 * time.Second // for scripts to continue behind the page's own end
 	maxHTML   = 8 << 20         // characters
 	maxIn     = 64 << 20        // bytes from the network
 	maxOut    = 2 << 20         // bytes to it
@@ -46,7 +46,7 @@ var (
 // Off is the name of a browser that turns rendering off.
 const Off = "off"
 
-// Browser shows pages. Its methods may be called from any goroutine.
+// Browser shows pages. It is safe for concurrent use.
 type Browser struct {
 	// Where locates the browser: the path of a program, the address of a local Chromium with remote debugging
 	// (--remote-debugging-port), [Off], or "", which searches for a program.

@@ -57,7 +57,7 @@ func Parse(address string) (bucket, prefix string, err error) {
 	return u.Host, strings.Trim(u.Path, "/"), nil
 }
 
-// Bucket is part of a store. All methods may be called by many goroutines.
+// Bucket is part of a store. It is safe for concurrent use.
 type Bucket struct {
 	cfg    Config
 	base   *url.URL

@@ -269,7 +269,7 @@ func narrowText(b []byte) string {
 	return string(s)
 }
 
-// table reads the texts of all sheets. One may go on in the next part, in another width.
+// table reads the texts of all sheets. One may continue in the next part, in another width.
 func (w *oldBook) table(parts [][]byte) {
 	b := part(parts[0], 8, len(parts[0]))
 	parts = parts[1:]

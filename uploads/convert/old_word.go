@@ -21,7 +21,7 @@ type oldWordReader struct {
 type paragraphRun struct {
 	from, to   uint32
 	style      int
-	row, table bool // it ends a row, it stands in a table
+	row, table bool // it ends a row, it is in a table
 }
 
 const (

@@ -170,7 +170,7 @@ func (r *pageReader) segments(d *drawn, o references.FPDF_PAGEOBJECT, m structs.
 	}
 }
 
-// merged joins lines that go on with one another, or stand so close that they are the sides of one.
+// merged joins lines that continue one another, or stand so close that they are the sides of one.
 func merged(all []rule) (out []rule) {
 	slices.SortFunc(all, func(a, b rule) int {
 		if math.Abs(a.at-b.at) > 1.5 {

@@ -179,8 +179,7 @@ func wideStart(s string) bool {
 	return wide(r)
 }
 
-// join puts a line behind another: a word that was divided is one again, and scripts without
-// spaces get none.
+// join puts a line after another: a word that was divided is one again, and scripts without spaces get none.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

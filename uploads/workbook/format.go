@@ -21,7 +21,7 @@ func (f Format) Show(v float64, since1904 bool) string { return f.f.show(v, sinc
 // format is a parsed format code.
 type format struct {
 	date, clock, seconds bool
-	elapsed              bool // hours that go on beyond a day
+	elapsed              bool // hours that continue beyond a day
 	plain                bool // nothing in particular
 	percent, thousands   bool
 	scientific           bool

@@ -299,7 +299,7 @@ type report struct {
 	end      *convert.Line
 }
 
-// maxReport bounds a line of the child.
+// maxReport limits a line of the child.
 const maxReport = 64 << 10
 
 func (r *report) Write(p []byte) (int, error) {

@@ -23,7 +23,7 @@ func promptText(p views.SavedPrompt) string {
 	return views.Safe(p.Text)
 }
 
-// command is a word behind a slash that does something.
+// command is a word after a slash that does something.
 type command struct {
 	name  string
 	more  bool // expects arguments

@@ -29,12 +29,11 @@ func (o Op) MarshalJSON() ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// Differ turns a growing Markdown text into patches of the HTML that shows it.
-// It is for one message and one position: readers that saw the same patches can
-// share it. It is not safe for concurrent use.
+// Differ turns a growing Markdown text into patches of the HTML that shows it. It is for one message and one position:
+// readers that saw the same patches can share it. It is not safe for concurrent use.
 //
-// The HTML depends on the text only, never on the steps in between, so a page
-// rendered with Partial can go on with a Differ that was fed the same text once.
+// The HTML depends on the text only, never on the steps in between, so a page rendered with Partial can continue a
+// Differ that was fed the same text once.
 type Differ struct {
 	o     Options
 	split splitter

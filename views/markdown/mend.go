@@ -116,7 +116,7 @@ func lastBar(row string) int {
 	return last
 }
 
-// maxMend bounds the work on one block; longer ones are shown as they are.
+// maxMend limits the work on one block; longer ones are shown as they are.
 const maxMend = 16 << 10
 
 func mendInline(s string) string {

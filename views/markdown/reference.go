@@ -36,7 +36,7 @@ var kindReference = ast.NewNodeKind("Reference")
 // reference is one in a line of text.
 type reference struct {
 	ast.BaseInline
-	written string // as it stands in the text, with its brackets
+	written string // as it is in the text, with its brackets
 	whole   *citedPlace
 	parts   []citedPlace // where there are several between the brackets
 }
@@ -175,7 +175,7 @@ func IsPlace(s string) bool {
 	return ok && PlaceOf(kind+" "+n) == s
 }
 
-// cutPlace takes the place off the address of a file: "#page=7" behind it.
+// cutPlace takes the place off the address of a file: "#page=7" after it.
 func cutPlace(escaped string) (file, at string) {
 	file, part, ok := cutLast(escaped, "#")
 	if !ok {

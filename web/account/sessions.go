@@ -148,7 +148,7 @@ type NewToken struct {
 	Expires time.Duration // 0 is never
 }
 
-// CreateToken makes a token that acts for a user. The secret is shown once and is not kept.
+// CreateToken creates a token that acts for a user. The secret is shown once and is not kept.
 func (s *Service) CreateToken(ctx context.Context, user string,
 	n NewToken) (secretOut string, t store.Token, err error) {
 	n.Name = strings.TrimSpace(n.Name)

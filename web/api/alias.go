@@ -56,8 +56,8 @@ type call struct {
 	raw json.RawMessage
 }
 
-// aliases are the results of aliased by where the body stands in memory: states of one thread have most
-// of their messages in common. nil remembers nothing.
+// aliases are the results of aliased by where the body is in memory: states of one thread have most of their messages
+// in common. nil remembers nothing.
 type aliases map[*byte]struct {
 	body  []byte
 	calls []call

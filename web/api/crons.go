@@ -151,7 +151,7 @@ func (m mount) cronPayload(c echo.Context, thread string,
 	return req.AssistantID, payload, err
 }
 
-// createCron makes a cron, on the thread of the path or with a new one for each run.
+// createCron creates a cron, on the thread of the path or with a new one for each run.
 func (m mount) createCron(c echo.Context, thread string) error {
 	body, err := httpx.Body(c.Request(), m.BodyLimit())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"fawn/web/route"
 )
 
-// maxExtracts bounds how many values one search takes out of each thread.
+// maxExtracts limits how many values one search takes out of each thread.
 const maxExtracts = 10
 
 // crumb is one step of a path into a thread: a member by its name, or of a list by its number,

@@ -15,7 +15,7 @@ import (
 	"fawn/web/route"
 )
 
-// maxMember bounds one file inside an archive, in bytes once unpacked.
+// maxMember limits one file inside an archive, in bytes once unpacked.
 const maxMember = 16 << 20
 
 // skillPath splits a path that continues inside a skill's archive.

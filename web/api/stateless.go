@@ -64,8 +64,8 @@ func (r *readers) left(ctx context.Context, thread string) error {
 	}
 }
 
-// deleteAfter removes the thread of a stateless run once the run has ended and its readers
-// have left, if need be after a restart.
+// deleteAfter removes the thread of a stateless run once the run has ended and its readers have left, if necessary
+// after a restart.
 func (a *API) deleteAfter(ctx context.Context, r store.Run) error {
 	ctx = context.WithoutCancel(ctx) // the run is there
 	err := a.DB.Commit(ctx, store.Batch{ThreadID: r.ThreadID,

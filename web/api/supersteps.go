@@ -44,7 +44,7 @@ func (m mount) superstep(c echo.Context, thread string, s superstep) error {
 	return err
 }
 
-// join returns all updates as one: messages one behind the other, of other fields the last.
+// join returns all updates as one: messages one after the other, of other fields the last.
 func (s superstep) join() (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	var messages []json.RawMessage

@@ -20,8 +20,7 @@ import (
 
 const (
 	maxWebhookURL = 2048
-	// webhooksAtOnce bounds how many are told at the same time, and with it the memory their
-	// bodies take.
+	// webhooksAtOnce limits how many are told at the same time, and with it the memory their bodies take.
 	webhooksAtOnce = 4
 	webhookTime    = 15 * time.Second
 	webhookLook    = 5 * time.Second

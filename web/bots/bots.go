@@ -31,7 +31,7 @@ type Service struct {
 	DB     *store.DB
 	Config *config.Store
 	Apply  func() // applies the configuration to the Hub at once
-	// Open makes a bot that reaches its platform the way the configured one does. It makes no call.
+	// Open makes a bot that reaches its platform the way the configured one does. It makes no network call.
 	Open func(p channels.Provider, k channels.Keys) (chat.Channel, error)
 	// Options are how the bot of an app reaches its platform.
 	Options func(p channels.Provider) chat.Options

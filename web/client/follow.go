@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxFrame bounds one frame of a stream, in bytes.
+	// maxFrame limits one frame of a stream, in bytes.
 	maxFrame = 64 << 20
 	// awayTime limits a server's absence while its run is followed.
 	awayTime = 30 * time.Second

@@ -75,7 +75,7 @@ func isAside(list []message) bool {
 		strings.HasPrefix(text, "Analyze this conversation and provide:")
 }
 
-// divide splits messages behind the last answer.
+// divide splits messages after the last answer.
 func divide(all []message) (past, added []message, err error) {
 	last := 0
 	for i, m := range all {

@@ -231,7 +231,7 @@ var (
 // everything so far, and the last one also the rest. A part that continues after its citation, as with an inline link,
 // ends where the next one begins.
 func partsOf(s string) (groups []string, parts [][]string) {
-	var texts []string // before each group, and behind the last
+	var texts []string // before each group, and after the last
 	text := ""
 	for _, r := range s {
 		switch n := len(groups); {

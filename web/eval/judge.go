@@ -30,7 +30,7 @@ type Judged struct {
 	Tokens    int             `json:"tokens"`
 }
 
-// maxJudged bounds the passages and the answer that a judge is shown, in characters each.
+// maxJudged limits the passages and the answer that a judge is shown, in characters each.
 const maxJudged = 24_000
 
 // judgeTask is the judge's prompt. Answers and pages are quoted data; they can't end the quotation because they don't

@@ -41,7 +41,7 @@ type Options struct {
 // alone is added to each question: no person can answer questions.
 const alone = "\n\nNobody can answer questions of yours: decide what is open yourself, and cite the pages that you have opened."
 
-// maxReport bounds a file of an answer that is read, in bytes.
+// maxReport limits a file of an answer that is read, in bytes.
 const maxReport = 4 << 20
 
 type runner struct {

@@ -27,7 +27,7 @@ type token struct {
 	key   string // a name in lower case; the value of a number
 	stem  string // of a word
 	first bool   // it begins a sentence, so its capital isn't significant
-	// raw and unit are a number and the word behind it, such as million, where key is their product.
+	// raw and unit are a number and the word after it, such as million, where key is their product.
 	raw, unit string
 }
 
@@ -115,7 +115,7 @@ func value(s string) string {
 	}
 }
 
-// scales are words behind a number that multiply it.
+// scales are words after a number that multiply it.
 func scale(word string) string {
 	switch word {
 	case "thousand", "tausend", "mille", "千":

@@ -33,14 +33,13 @@ const (
 // maxQuestions limits a thread's open questions; further hosts are refused without one.
 const maxQuestions = 64
 
-// askTime bounds the storing of a question, which a connection of a sandbox waits for.
+// askTime limits the storing of a question, which a connection of a sandbox waits for.
 const askTime = 10 * time.Second
 
 // ErrAnswer is an answer that is none of once, thread, always and no.
 var ErrAnswer = errors.New("unknown answer")
 
-// Decisions holds questions and answers in the database. Its methods may be called by many
-// goroutines.
+// Decisions holds questions and answers in the database. It is safe for concurrent use.
 type Decisions struct {
 	db       *store.DB
 	announce func(thread string, event json.RawMessage)

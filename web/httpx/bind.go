@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limit bounds a request body.
+// Limit limits a request body.
 type Limit struct {
 	Bytes int64
 	Key   string // the configuration key that sets it

@@ -14,7 +14,7 @@ type ID struct {
 	Part int32
 }
 
-// LastPart is behind every frame of a number.
+// LastPart is after every frame of a number.
 const LastPart = math.MaxInt32
 
 // Compare orders ids the way their frames are sent.

@@ -18,8 +18,8 @@ const Heartbeat = 10 * time.Second
 // saves a packet.
 const alone = 20 * time.Millisecond
 
-// heartbeat is one comment line without an empty one behind it: a decoder that saw an id
-// would take the empty line for an event without data.
+// heartbeat is one comment line without an empty one after it: a decoder that saw an id would take the empty line for
+// an event without data.
 var heartbeat = []byte(": heartbeat\n")
 
 // pulse is a heartbeat that scripts of pages hear: a browser keeps comments to itself.

@@ -36,7 +36,7 @@ import (
 )
 
 const (
-	// MaxBytes bounds an export.
+	// MaxBytes limits an export.
 	MaxBytes = 2 << 30
 	// previewTime is the lifetime of an unanswered preview and its chats.
 	previewTime = time.Hour

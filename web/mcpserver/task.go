@@ -168,7 +168,7 @@ func (s *Server) standing(ctx context.Context, r runRow, last, asks bool) (strin
 	return waits, nil
 }
 
-// asked returns the question of a state. At a breakpoint there is none: any answer lets the run go on.
+// asked returns the question of a state. At a breakpoint there is none: any answer lets the run continue.
 func asked(v values) *question {
 	q := &question{}
 	for _, i := range v.Interrupts {

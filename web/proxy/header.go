@@ -16,7 +16,7 @@ const (
 	headerForwarded = "Forwarded"
 )
 
-// maxHops bounds how many proxies are followed.
+// maxHops limits how many proxies are followed.
 const maxHops = 32
 
 // hop is one proxy's description of its request. Empty fields are unspecified.

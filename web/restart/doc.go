@@ -1,4 +1,4 @@
-// Package restart executes the program again in the same process, for a server that must not go on with its state. The
+// Package restart executes the program again in the same process, for a server that must not continue its state. The
 // new image gets the same arguments and environment. The system ends all threads and closes all files; only the sockets
 // are passed on, so that no client is refused meanwhile.
 package restart

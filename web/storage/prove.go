@@ -52,7 +52,7 @@ func Prove(ctx context.Context, db *store.DB, d files.Dirs) error {
 	return nil
 }
 
-// left refuses to leave files behind that were in the data folder so far.
+// left refuses to leave files after that were in the data folder so far.
 func left(d files.Dirs) error {
 	own := files.Dirs{Root: d.Root}
 	return own.Threads(func(thread string) error {

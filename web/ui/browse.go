@@ -16,7 +16,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxGesture bounds one user action in the browser, in bytes.
+// maxGesture limits one user action in the browser, in bytes.
 const maxGesture = 128 << 10
 
 // browserPanel handles GET /ui/threads/:id/browser: the agent's browser, as the content of the panel.

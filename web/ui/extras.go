@@ -25,7 +25,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxExtraForm bounds the form of a prompt, a resource or the tools of a chat, in bytes.
+// maxExtraForm limits the form of a prompt, a resource or the tools of a chat, in bytes.
 const maxExtraForm = 256 << 10
 
 // inserted is the script's addition to the message box: text, and chips of files.

@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// inHelper stands in the name of a step between the call that sent a helper and a step of that.
+// inHelper is in the name of a step between the call that sent a helper and a step of that.
 const inHelper = "~"
 
 // helperWork is a helper's progress so far.

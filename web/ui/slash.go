@@ -50,7 +50,7 @@ func (u *UI) commands(c echo.Context) error {
 	return page.HTML(c, http.StatusOK, page.InLang(page.ReadPrefs(c.Request()).Lang, chat.Commands(list)))
 }
 
-// maxSlashSkills bounds the skills of the list; more can still be written out.
+// maxSlashSkills limits the skills of the list; more can still be written out.
 const maxSlashSkills = 100
 
 // slashSkills returns the skills that a message can begin with.

@@ -40,7 +40,7 @@ const (
 	dingTalkPerson = "person:" // prefix of the id of a private chat's person
 )
 
-// NewDingTalk returns a channel. It makes no call.
+// NewDingTalk returns a channel. It makes no network call.
 func NewDingTalk(cfg DingTalkConfig) (*DingTalk, error) {
 	if cfg.ClientID == "" || cfg.ClientSecret == "" {
 		return nil, errors.New("client_id or client_secret is missing")

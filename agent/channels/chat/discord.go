@@ -49,7 +49,7 @@ const (
 	discordIntents = 1<<0 | 1<<9 | 1<<10 | 1<<12 | 1<<13 | 1<<15
 )
 
-// NewDiscord returns a channel. It makes no call.
+// NewDiscord returns a channel. It makes no network call.
 func NewDiscord(cfg DiscordConfig) (*Discord, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")

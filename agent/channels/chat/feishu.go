@@ -39,7 +39,7 @@ type Feishu struct {
 // feishuMax leaves room in a card of 30 KB.
 const feishuMax = 12000
 
-// NewFeishu returns a channel. It makes no call.
+// NewFeishu returns a channel. It makes no network call.
 func NewFeishu(cfg FeishuConfig) (*Feishu, error) {
 	if cfg.AppID == "" || cfg.AppSecret == "" {
 		return nil, errors.New("app_id or app_secret is missing")

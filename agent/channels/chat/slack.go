@@ -42,7 +42,7 @@ type slackIdentity struct {
 // slackMax is below the 4,000 characters that Slack recommends: marks take some.
 const slackMax = 3900
 
-// NewSlack returns a channel. It makes no call.
+// NewSlack returns a channel. It makes no network call.
 func NewSlack(cfg SlackConfig) (*Slack, error) {
 	switch {
 	case cfg.BotToken == "":

@@ -42,7 +42,7 @@ const (
 	telegramPoll = 50 * time.Second
 )
 
-// NewTelegram returns a channel. It makes no call.
+// NewTelegram returns a channel. It makes no network call.
 func NewTelegram(cfg TelegramConfig) (*Telegram, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")

@@ -53,7 +53,7 @@ const (
 	weChatVideo = 5
 )
 
-// NewWeChat returns a channel. It makes no call.
+// NewWeChat returns a channel. It makes no network call.
 func NewWeChat(cfg WeChatConfig) (*WeChat, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("bot_token is missing")

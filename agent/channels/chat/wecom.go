@@ -40,7 +40,7 @@ const (
 	weComChunks = 100
 )
 
-// NewWeCom returns a channel. It makes no call.
+// NewWeCom returns a channel. It makes no network call.
 func NewWeCom(cfg WeComConfig) (*WeCom, error) {
 	if cfg.BotID == "" || cfg.Secret == "" {
 		return nil, errors.New("bot_id or bot_secret is missing")

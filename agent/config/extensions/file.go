@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// maxFile bounds the file in bytes.
+// maxFile limits the file in bytes.
 const maxFile = 4 << 20
 
 // editing is held while the file is changed: there is one in a process.

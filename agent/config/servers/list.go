@@ -56,7 +56,7 @@ func CommandOf(name string, entry map[string]any) *Command {
 	return &Command{Name: name, Line: strings.Join(words, " "), Sum: hex.EncodeToString(sum[:16])}
 }
 
-// Error gives the reason.
+// Error returns the reason.
 func (e *Bad) Error() string { return e.Why }
 
 // Masked returns the servers with masked secrets and with all keys that DeerFlow knows.

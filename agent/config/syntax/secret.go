@@ -63,7 +63,7 @@ func (e Extra) String() string {
 // Format prints the masked form for every verb.
 func (e Extra) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
 
-// MarshalJSON gives the masked form.
+// MarshalJSON returns the masked form.
 func (e Extra) MarshalJSON() ([]byte, error) {
 	if e == nil {
 		return []byte("null"), nil
@@ -71,7 +71,7 @@ func (e Extra) MarshalJSON() ([]byte, error) {
 	return json.Marshal(Masked(map[string]any(e), false))
 }
 
-// LogValue gives the masked form.
+// LogValue returns the masked form.
 func (e Extra) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
 // Masked copies a value with every text below a secret-sounding key hidden, and passwords inside URLs.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxMessage bounds the provider's text, in bytes.
+// maxMessage limits the provider's text, in bytes.
 const maxMessage = 4000
 
 // Detail is the parsed body of a provider's error.
@@ -30,7 +30,7 @@ func keys() (words [15]string, codes [8]string, deep [10]string) {
 		[...]string{"error", "errors", "detail", "details", "fault", "base_resp", "exception", "header", "data", "response"}
 }
 
-// maxDepth bounds how deep an error is looked for.
+// maxDepth limits how deep an error is looked for.
 const maxDepth = 6
 
 // ParseBody parses an error body in any of the providers' formats: the message is in a field of the object itself, of

@@ -66,7 +66,7 @@ func (e *Error) Said() string {
 	return e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Retriable reports whether a retry of the same call may succeed.

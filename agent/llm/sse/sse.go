@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// MaxEvent bounds one event, in bytes.
+// MaxEvent limits one event, in bytes.
 const MaxEvent = 16 << 20
 
 // ErrLong means that an event is longer than [MaxEvent].

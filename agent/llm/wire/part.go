@@ -21,7 +21,7 @@ type Part struct {
 // File is a file in a message: its data in base64, or where it is.
 type File struct{ Name, Kind, Data, URL string }
 
-// maxInline bounds the text of a file that a model is shown in its place, in bytes.
+// maxInline limits the text of a file that a model is shown in its place, in bytes.
 const maxInline = 128 << 10
 
 // source is a block's data in the formats of several APIs.

@@ -22,7 +22,7 @@ const (
 	told      = 10 * time.Minute // how long a second answer is told about the first
 )
 
-// Board has the open questions of all servers. Its methods may be called by many goroutines.
+// Board has the open questions of all servers. It is safe for concurrent use.
 type Board struct {
 	notes clusterstate.Notes
 	log   *slog.Logger

@@ -2,7 +2,7 @@ package process
 
 import "bytes"
 
-// maxLine bounds a line in bytes.
+// maxLine limits a line in bytes.
 const maxLine = 2000
 
 // lineWriter splits a stream into lines. Overlong lines are dropped.

@@ -11,7 +11,7 @@ import (
 	"fawn/store"
 )
 
-// ReadBytes bounds one read of stored rows.
+// ReadBytes limits one read of stored rows.
 const ReadBytes = 1 << 20
 
 // Reader follows one run from any cursor: stored rows first, the live log after. It

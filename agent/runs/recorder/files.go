@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// saveTime bounds how long storing a tool's file changes may take.
+// saveTime limits how long storing a tool's file changes may take.
 const saveTime = 10 * time.Minute
 
 // Files keeps the files of threads in versions, one of which each checkpoint names.

@@ -117,7 +117,7 @@ func (f *folder) record(code int, n uint64) {
 
 func (f *folder) number(n int) { f.out = binary.AppendUvarint(f.out, uint64(n)) }
 
-// rowPlace returns where row stands in the list of rows.
+// rowPlace returns where row is in the list of rows.
 func (f *folder) rowPlace(row int64) int {
 	at, ok := f.place[row]
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/image/font/sfnt"
 )
 
-// maxFont bounds a font of the machine, in bytes.
+// maxFont limits a font of the machine, in bytes.
 const maxFont = 64 << 20
 
 // machineFont returns a font of this machine with Chinese, Japanese and Korean letters, nil if there is none.

@@ -16,7 +16,7 @@ import (
 // maxShown limits the rows of an answer.
 const maxShown = 50
 
-// queryTime bounds one query.
+// queryTime limits one query.
 const queryTime = 5 * time.Minute
 
 // tableName is the name of a table in queries.

@@ -33,7 +33,7 @@ const (
 // maxPasskeys limits a user's passkeys.
 const maxPasskeys = 20
 
-// Factors keeps them in the store. Its methods may be called from any goroutine.
+// Factors keeps them in the store. It is safe for concurrent use.
 type Factors struct {
 	DB  *store.DB
 	Now func() time.Time // nil is the clock of DB

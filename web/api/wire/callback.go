@@ -119,7 +119,7 @@ func (e *Encoder) nodeStart(s *saved, node string, at httpx.ID) error {
 // nodeEnd reports a node's output: as a chunk, as its result, and as a chunk of the graph.
 func (e *Encoder) nodeEnd(ctx context.Context, s *runevent.StepData, before string, seq int64) error {
 	name := updateName(s.Node)
-	if !e.modes.has(ModeEvents) || name != s.Node { // hooks behind the answer are no node of the graph
+	if !e.modes.has(ModeEvents) || name != s.Node { // hooks after the answer are no node of the graph
 		return nil
 	}
 	patch, err := patchBody(s)

@@ -9,7 +9,7 @@ const (
 	partWhole = 1       // the message so far, in addition to the piece
 	partEvent = 2       // the callback event, in addition to both
 	partLate  = 8       // frames before the next event's own; also one more for each message
-	partAhead = 1 << 20 // the callback event of the next event, behind all that belongs to this one
+	partAhead = 1 << 20 // the callback event of the next event, after all that belongs to this one
 )
 
 func one(seq int64) httpx.ID { return httpx.ID{Seq: seq} }

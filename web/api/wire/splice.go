@@ -15,7 +15,7 @@ type splicer struct {
 	meta   []byte
 
 	text      []byte // up to the piece of text
-	textEnd   []byte // behind it, up to the number
+	textEnd   []byte // after it, up to the number
 	reason    []byte
 	reasonEnd []byte
 

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Word is the one word the scripted model repeats; a driver counts tokens by it. The space
-// behind it may come with the next piece.
+// Word is the one word the scripted model repeats; a driver counts tokens by it. The space after it may come with the
+// next piece.
 const Word = "lorem"
 
 // Target is a server under load. Direct means the model itself, asked without

@@ -55,7 +55,7 @@ func (b *bench) recovery(ctx context.Context) error {
 	return nil
 }
 
-// speaking begins n answers that go on for hours and returns when each has shown a word.
+// speaking begins n answers that continue for hours and returns when each has shown a word.
 func speaking(ctx context.Context, t *Target, n int) error {
 	const atOnce = 250 // a word comes after five seconds
 	errs := make([]error, atOnce)

@@ -21,7 +21,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// groupForm bounds the form of a group, in bytes: it names people and things one by one.
+// groupForm limits the form of a group, in bytes: it names people and things one by one.
 const groupForm = 1 << 20
 
 // groupKinds are the lists of a group, by the names of its form.

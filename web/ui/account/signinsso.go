@@ -217,7 +217,7 @@ func (h *Handlers) claimed(ctx context.Context, user store.User) (bool, error) {
 	return len(list) > 0, err
 }
 
-// createFor makes an account for a person without one.
+// createFor creates an account for a person without one.
 func (h *Handlers) createFor(ctx context.Context, id sso.Identity, set config.OIDCProvider) (store.User, error) {
 	admin := id.Verified && slices.ContainsFunc(set.AdminEmails, func(s string) bool {
 		return strings.EqualFold(s, id.Email)

@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxSkillForm bounds the form with the text of a skill.
+// maxSkillForm limits the form with the text of a skill.
 const maxSkillForm = 4 * skills.MaxText
 
 // withSkills returns the handler of a page that there is only with skills.

@@ -38,7 +38,7 @@ func Excerpt(body []byte, words []string) (string, bool) {
 	return cutOut(text, place), true
 }
 
-// placeOf returns the character where the longest of the words stands in a text that has all.
+// placeOf returns the character where the longest of the words is in a text that has all.
 func placeOf(text string, words []string) (int, bool) {
 	folded, longest := store.Fold(text), ""
 	for _, w := range words {

@@ -38,7 +38,7 @@ type stretch struct {
 	gap      *views.Gap
 }
 
-// choose picks the stretches of a conversation, and the gap behind them.
+// choose picks the stretches of a conversation, and the gap after them.
 func (e Extent) choose(rows []store.MessageRow) ([]stretch, *views.Gap, error) {
 	if e.At == "" && !e.part() {
 		return newest(rows), nil, nil

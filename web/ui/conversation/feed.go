@@ -201,8 +201,8 @@ func (f *feed) wakeAll() {
 	f.wake = make(chan struct{})
 }
 
-// advance waits for something to happen and publishes it. If the page that waits goes away,
-// nothing has happened yet, and another one can go on.
+// advance waits for something to happen and publishes it. If the page that waits goes away, nothing has happened yet,
+// and another one can continue.
 func (f *feed) advance(ctx context.Context) error {
 	if !f.v.ended {
 		if err := f.pause(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 // SmallForm bounds forms that carry no message, in bytes.
 const SmallForm = 64 << 10
 
-// MaxFields bounds the fields of a form.
+// MaxFields limits the fields of a form.
 const MaxFields = 64
 
 // ReadForm reads a form without files, in either encoding; files in it are ignored.

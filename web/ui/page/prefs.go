@@ -37,7 +37,7 @@ type prefs struct {
 // Wants reports whether the reader is to be told news of a kind while the page is not on screen.
 func (p prefs) Wants(kind string) bool { return p.Notify == "on" && !slices.Contains(p.Quiet, kind) }
 
-// MaxPref bounds one choice, in bytes.
+// MaxPref limits one choice, in bytes.
 const MaxPref = 200
 
 // ReadPrefs never fails: invalid values become defaults. The default language is the browser's.

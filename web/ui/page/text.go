@@ -60,7 +60,7 @@ func CutRunes(s string, n int) string {
 	return s
 }
 
-// maxHeading bounds a title made of first words, in bytes.
+// maxHeading limits a title made of first words, in bytes.
 const maxHeading = 80
 
 // FirstWords returns the beginning of a text on one line.
@@ -68,10 +68,10 @@ func FirstWords(text string) string {
 	return strings.Join(strings.Fields(Head(text, maxHeading)), " ")
 }
 
-// MaxTitle bounds a title that a person writes, in bytes.
+// MaxTitle limits a title that a person writes, in bytes.
 const MaxTitle = 800
 
-// MaxDraft bounds a refused text that goes back to the page in its address, in bytes.
+// MaxDraft limits a refused text that goes back to the page in its address, in bytes.
 const MaxDraft = 4 << 10
 
 // PlainText returns a form's text with the line ends of this side and without characters that no message can have.

@@ -22,7 +22,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxForm bounds the form of a prompt, in bytes: letters may be written as three.
+// maxForm limits the form of a prompt, in bytes: letters may be written as three.
 const maxForm = 4 * prompts.MaxText
 
 // Reader returns the user of a request.

@@ -22,7 +22,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxServerForm bounds the form with the JSON of servers.
+// maxServerForm limits the form with the JSON of servers.
 const maxServerForm = 256 << 10
 
 // withMCP returns the handler of an action on MCP servers.

@@ -20,10 +20,10 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxMemoryFile bounds an uploaded memory.json, in bytes.
+// maxMemoryFile limits an uploaded memory.json, in bytes.
 const maxMemoryFile = 16 << 20
 
-// maxFactForm bounds the form of a fact, in bytes. Everything in it may be escaped.
+// maxFactForm limits the form of a fact, in bytes. Everything in it may be escaped.
 const maxFactForm = 4*memory.MaxContent + 1<<10
 
 // usualConfidence is the confidence of facts that people write themselves.

@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// maxPersonalForm bounds a form with one text, in bytes. Everything in it may be escaped.
+// maxPersonalForm limits a form with one text, in bytes. Everything in it may be escaped.
 const maxPersonalForm = 4*profile.MaxSoul + 1<<10
 
 // The texts of the section.

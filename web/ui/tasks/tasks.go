@@ -163,7 +163,7 @@ func (h *Handlers) addTask(c echo.Context) error {
 	return err
 }
 
-// maxTaskForm bounds the form of a task, in bytes.
+// maxTaskForm limits the form of a task, in bytes.
 const maxTaskForm = 1 << 20
 
 // taskProblem is a wrong field of the form and the sentence of the catalogue about it.

@@ -23,7 +23,7 @@ import (
 // shortest is the duration of a run that took less: the first one with a number in words.
 const shortest = 100 * time.Millisecond
 
-// maxCause bounds the shown cause of a failure, in bytes.
+// maxCause limits the shown cause of a failure, in bytes.
 const maxCause = 600
 
 // Settle writes into a turn how its runs went, oldest first. Without runs, as in a thread

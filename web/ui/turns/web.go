@@ -91,7 +91,7 @@ func (b *Builder) number(t *views.Turn, w *views.Web) {
 // pageAddress matches a page's address in a text.
 var pageAddress = regexp.MustCompile(`https?://[^\s"'<>\\()\[\]{}]+`)
 
-// maxReport bounds how much of a helper's report is looked through for addresses, in bytes.
+// maxReport limits how much of a helper's report is looked through for addresses, in bytes.
 const maxReport = 64 << 10
 
 // visit records the pages opened by a finished call: the requested and the final address. A search only names pages.

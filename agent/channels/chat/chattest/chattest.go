@@ -17,7 +17,7 @@ import (
 	"fawn/agent/channels/chat"
 )
 
-// patience bounds the time that something may take on a busy machine.
+// patience limits the time that something may take on a busy machine.
 const patience = time.Minute
 
 // A Said is a message that someone writes where the bot can read it.

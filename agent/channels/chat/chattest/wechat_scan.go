@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// WeChatDigits stand in the app when a code needs verification.
+// WeChatDigits are in the app when a code needs verification.
 const WeChatDigits = "4711"
 
 // Scan makes the phone act on the last QR code, one action per poll: "scaned", "need_verifycode", "confirmed",
