@@ -14,10 +14,10 @@ import (
 
 // Limits of stored memory, in bytes.
 const (
-	MaxContent  = 4000    // of a fact
-	maxSummary  = 8000    // of a summary
-	maxLabel    = 64      // of a category
-	maxID       = 128     // of a fact
+	MaxContent  = 4000    // limit of a fact
+	maxSummary  = 8000    // limit of a summary
+	maxLabel    = 64      // limit of a category's name
+	maxID       = 128     // limit of a fact's id
 	maxImported = 10_000  // facts of an imported document
 	maxExtra    = 4 << 10 // of a fact's unknown keys
 )
@@ -46,14 +46,14 @@ func SectionNames() []string {
 		"history.recentMonths", "history.earlierContext", "history.longTermBackground"}
 }
 
-// Fact is one thing known about a person.
+// Fact is one fact about a person.
 type Fact struct {
 	ID         string
 	Content    string
 	Category   string
 	Confidence float64 // 0 to 1
 	Source     string  // the thread it was said in, Manual or Imported
-	Message    string  // of that thread
+	Message    string  // id of the message in that thread
 	Avoid      string  // of a correction: the wrong statement
 	ValidDays  int     // expected validity; 0 = as the rules say
 	Agent      string  // the agent it belongs to; "" is the lead agent
@@ -63,7 +63,7 @@ type Fact struct {
 	Extra      map[string]json.RawMessage // unknown keys
 }
 
-// Sources of facts that come from no thread.
+// Sources of facts that aren't from a thread.
 const (
 	Manual   = "manual"
 	Imported = "import"
@@ -145,7 +145,7 @@ func (d Document) MarshalJSON() ([]byte, error) {
 	}{"1.0", d.Revision, stamp(d.Updated), groups["user"], groups["history"], facts}, d.Extra)
 }
 
-// withExtra is v as an object with more keys behind its own.
+// withExtra returns v as an object with extra keys appended.
 func withExtra(v any, extra map[string]json.RawMessage) ([]byte, error) {
 	b, err := encode(v)
 	if err != nil || len(extra) == 0 {
@@ -285,7 +285,7 @@ func parseFact(raw json.RawMessage) (Fact, error) {
 	return f, nil
 }
 
-// check refuses values that cannot be, and makes the others uniform.
+// check rejects invalid values and normalizes others.
 func (f *Fact) check() error {
 	f.Content, f.Category = clean(f.Content), strings.ToLower(clean(f.Category))
 	switch {

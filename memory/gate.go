@@ -15,7 +15,7 @@ type gate struct {
 	now     time.Time
 	agent   string
 	thread  string
-	message string   // the last one of a person, from which facts come that name none
+	message string   // the person's last message, the default source of facts
 	stale   []string // ids of facts that were up for review
 }
 
@@ -86,7 +86,7 @@ func (g gate) admit(b *snapshot, n *newFact) (id string, fresh bool) {
 	return f.ID, true
 }
 
-// lifetime limits how long a new fact is said to hold.
+// lifetime limits the validity of a new fact.
 func (g gate) lifetime(days int) int {
 	most := int(math.Min(float64(g.rules.StaleDays)*g.rules.StaleLifetime, maxDays))
 	return max(0, min(days, most))
@@ -119,7 +119,7 @@ func (g gate) corrections(b *snapshot, a answer, landed map[int]string) (n int) 
 	return n
 }
 
-// review removes old facts that hold no longer, and gives others more time.
+// review removes expired facts, and extends others.
 func (g gate) review(b *snapshot, a answer) (n int) {
 	for _, id := range a.staleGone {
 		i := b.find(g.agent, id)

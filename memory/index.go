@@ -14,7 +14,7 @@ import (
 const (
 	saturation = 1.2
 	lengths    = 0.4
-	maxTerms   = 48 // of a request
+	maxTerms   = 48 // limit of words in a request
 )
 
 // index finds an agent's facts by their words.

@@ -23,7 +23,7 @@ type Lesson struct {
 	Due    int64  `json:"due"`             // in milliseconds
 	Said   []Said `json:"said"`
 
-	body []byte // as it is stored
+	body []byte // stored form
 }
 
 // maxPending limits the runs that have taught something and not ended yet.
@@ -173,7 +173,7 @@ func (s *Service) Waiting(ctx context.Context) (int, error) {
 	return len(keys), err
 }
 
-// How often a lesson is tried, and how long it waits after each failure.
+// Number of attempts for a lesson, and the delay after each failure.
 const (
 	maxAttempts = 3
 	pause       = time.Minute
@@ -256,7 +256,7 @@ func (s *Service) work(ctx context.Context, tried map[string]failed) (next time.
 	return next
 }
 
-// drop gives a lesson up, unless a newer one has taken its place.
+// drop gives up a lesson, unless a newer one has replaced it.
 func (s *Service) drop(ctx context.Context, l Lesson) {
 	_, err := s.change(ctx, l.Owner, also{drop: []store.KV{l.row()}}, func(*snapshot) error { return nil })
 	if err != nil && ctx.Err() == nil {

@@ -182,7 +182,7 @@ func (r Rules) choose(x *index, q Question, now time.Time) []Fact {
 	return out
 }
 
-// tokens estimates how many a text takes: four letters one, a character of other scripts one.
+// tokens estimates the tokens of a text: one per four letters, or per character of other scripts.
 func tokens(s string) int {
 	letters, others := 0, 0
 	for _, r := range s {

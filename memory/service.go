@@ -32,13 +32,13 @@ type Rules struct {
 	QueueDepth int           // threads that may wait; 0 = no limit
 	Path       string        // of a memory.json to take in; "" = none
 
-	MaxFacts   int     // of an agent
+	MaxFacts   int     // limit per agent
 	Confidence float64 // that a fact needs
 
-	InjectFacts      int // in a request
+	InjectFacts      int // limit per request
 	InjectTokens     int
-	Guaranteed       []string // categories that come first
-	GuaranteedTokens int      // for these
+	Guaranteed       []string // categories included first
+	GuaranteedTokens int      // token budget for these
 
 	Review        bool // whether old facts still hold
 	StaleDays     int
@@ -49,7 +49,7 @@ type Rules struct {
 	StaleExtend   int     // longest life after an extension, in days
 }
 
-// Ask makes one call of a model for a lesson. ErrNoModel: there is none.
+// Ask makes one model call for a lesson. It returns ErrNoModel if there is no model.
 type Ask func(ctx context.Context, l Lesson, prompt string) (string, error)
 
 // Config are the parts a Service needs.
@@ -59,7 +59,7 @@ type Config struct {
 	Ask   Ask // nil uses no model
 	// Scope returns the memories used by an owner's thread; nil is the owner's alone.
 	Scope  func(ctx context.Context, owner, thread string) (Scope, error)
-	Escape func(string) string // makes untrusted text safe for a prompt
+	Escape func(string) string // escapes untrusted text for a prompt
 	Now    func() time.Time    // nil is the clock of DB
 	After  func(time.Duration) <-chan time.Time
 	Log    *slog.Logger
@@ -229,7 +229,7 @@ func (s *Service) write(ctx context.Context, oc *ownerCache, owner string, with 
 	return nil
 }
 
-// fileOf reads a memory.json, or nothing when there is none.
+// fileOf reads a memory.json; a missing one is empty.
 func fileOf(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil

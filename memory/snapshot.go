@@ -148,7 +148,7 @@ func row(f Fact) (store.Fact, error) {
 		Created: f.Created, Updated: f.Updated, Extra: b}, err
 }
 
-// difference returns the change that makes after of before. It is nothing when ok is false.
+// difference returns the change from before to after. ok is false if there is none.
 func difference(before, after *snapshot) (c store.MemoryChange, ok bool, err error) {
 	c.From = before.revision
 	was, err := before.body()

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// AppArmorProfile returns the text that lets this program make user namespaces where AppArmor restricts them.
+// AppArmorProfile returns the profile that lets this program create user namespaces where AppArmor restricts them.
 func AppArmorProfile() string {
 	path, err := os.Executable()
 	if err == nil {

@@ -51,9 +51,8 @@ type Config struct {
 	Secrets []string
 	// Strict refuses a provider with any degraded layer.
 	Strict bool
-	// RequireLayers makes auto pass over a provider that lacks one of them. The
-	// list of DefaultConfig does not ask a provider without namespaces for them, so
-	// that auto can still fall back on it; any other list is meant as it stands.
+	// RequireLayers makes auto skip a provider that lacks one of them. The list of DefaultConfig doesn't apply to
+	// providers without namespaces, so that auto can still fall back to them; any other list applies literally.
 	RequireLayers []string
 	// AllowHostBash must be set for ProviderHost, which isolates nothing.
 	AllowHostBash bool
@@ -111,7 +110,7 @@ type Engine struct {
 	Image string
 	// HostDataDir is the engine's path of Dirs.Root if the server runs in a container.
 	HostDataDir string
-	// Pull lets a probe fetch a missing image.
+	// Pull lets a probe download a missing image.
 	Pull bool
 }
 
@@ -130,8 +129,7 @@ type Policy struct {
 	Limits Limits
 	// Network is one of the Network constants.
 	Network string
-	// SeccompAllow names system calls that the filter lets pass although it
-	// refuses them by default.
+	// SeccompAllow names system calls permitted despite the filter's defaults.
 	SeccompAllow []string
 	// Binds are further folders of the host.
 	Binds []Bind
@@ -234,7 +232,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// validate refuses places that the sandbox makes itself.
+// validate rejects places that the sandbox creates itself.
 func (b Bind) validate() error { return CheckMountPath(b.Path) }
 
 // CheckMountPath reports whether a folder can be shown at a path of the sandbox. The error is an ErrConfig.

@@ -17,9 +17,9 @@ type Provider interface {
 	// Probe tries everything the provider needs, with a throw-away thread, and
 	// remembers the answer for Status pages. It takes some tens of milliseconds.
 	Probe(ctx context.Context) Report
-	// Acquire returns the sandbox of a thread. It makes the thread's folders if necessary; processes start with the
-	// first command. Calling it again for the same thread gives the same sandbox, with the newer policy in force as
-	// soon as no command runs in it. Errors match ErrUnavailable, ErrThread or ErrGone.
+	// Acquire returns the sandbox of a thread. It creates the thread's folders if necessary; processes start with the
+	// first command. A repeated call returns the same sandbox, with the newer policy in force as soon as no command
+	// runs in it. Errors match ErrUnavailable, ErrThread or ErrGone.
 	Acquire(ctx context.Context, thread ThreadRef, policy Policy) (Sandbox, error)
 	// Destroy ends every process of a thread and forgets its sandbox. Files stay. Sandboxes acquired before return
 	// ErrGone from then on.
@@ -127,7 +127,7 @@ type ExecResult struct {
 	Output, Errors []byte
 	// TotalBytes were written by the command until it ended.
 	TotalBytes int64
-	// Background processes of this command go on.
+	// Background processes of this command continue.
 	Background int
 	// SandboxRestarted means that all other processes and /tmp are lost.
 	SandboxRestarted bool
@@ -167,7 +167,7 @@ type Report struct {
 	OK       bool     `json:"ok"`
 	Layers   []string `json:"layers,omitempty"`   // in force
 	Degraded []string `json:"degraded,omitempty"` // weaker than they could be, in words
-	Step     string   `json:"step,omitempty"`     // where it failed
+	Step     string   `json:"step,omitempty"`     // the failed step
 	Errno    string   `json:"errno,omitempty"`    // the system's error there, such as "EPERM"
 	Reason   string   `json:"reason,omitempty"`   // a code such as "userns_forbidden"
 	Detail   string   `json:"detail,omitempty"`   // for the owner; may name paths of the host

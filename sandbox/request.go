@@ -63,8 +63,8 @@ func (r ExecReq) Validate() error {
 
 func plain(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// ValidVariable explains why commands cannot have a variable of that name, or nil. It refuses names that are none, and
-// variables that make every program load or run something else.
+// ValidVariable returns the reason why commands can't have a variable with that name, or nil. It rejects invalid names,
+// and variables that make every program load or run something else.
 func ValidVariable(name string) error {
 	for i, c := range []byte(name) {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {

@@ -63,8 +63,7 @@ func (db *DB) EachAssistant(ctx context.Context, owner string, f func(Assistant)
 	return nil
 }
 
-// CreateAssistant stores a new assistant as version 1 and returns it as stored. ErrExists
-// when the id is taken, by anybody.
+// CreateAssistant stores a new assistant as version 1 and returns it. ErrExists if the id is taken, by any owner.
 func (db *DB) CreateAssistant(ctx context.Context, a Assistant) (Assistant, error) {
 	a.Owner, a.Version = orDefault(a.Owner, DefaultOwner), 1
 	a.CreatedAt = db.Now().UTC().Truncate(time.Millisecond)

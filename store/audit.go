@@ -77,8 +77,8 @@ func (p *batch) putAudit() {
 	if len(p.Audit) == 0 || p.auditRows == 0 {
 		return
 	}
-	// Numbers and sums never go down, so both bounds are a place in the order. Rows of
-	// deleted threads leave holes, which only makes less be kept.
+	// Numbers and sums never decrease, so both limits are a position in the order. Gaps left by deleted threads only
+	// make less be kept.
 	p.add("drop old rows of", "audit", `DELETE FROM audit WHERE id < {greatest}((SELECT max(id) FROM audit) - ? + 1,
 		coalesce((SELECT id FROM audit
 		WHERE upto > (SELECT upto FROM audit ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1), 0))`,

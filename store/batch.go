@@ -41,7 +41,7 @@ type ThreadPatch struct {
 
 // Delete takes rows of a thread away.
 type Delete struct {
-	Thread               bool       // the thread with everything that is its; ErrNotFound when there is none
+	Thread               bool       // the whole thread; ErrNotFound if it doesn't exist
 	Runs                 []string   // run rows by id
 	Checkpoints          []string   // by id, in all namespaces
 	EventsFrom, EventsTo int64      // rows that start in this range, both ends included; EventsTo 0 means none

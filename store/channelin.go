@@ -13,7 +13,7 @@ const ChannelSpace = "channel"
 // States of an [Inbound]. The first three are open.
 const (
 	InboundNew     = "new"
-	InboundWaiting = "waiting" // let in, and for the next run of its line
+	InboundWaiting = "waiting" // admitted, for the next run of its line
 	InboundStarted = "started" // the input of Run
 	InboundDone    = "done"
 	InboundRefused = "refused"
@@ -146,7 +146,7 @@ func (db *DB) OpenLines(ctx context.Context, provider string) ([]ChannelLine, er
 	return list, nil
 }
 
-// CountWaiting reports how many messages of a provider no run has taken yet.
+// CountWaiting returns the number of a provider's messages not taken by a run yet.
 func (db *DB) CountWaiting(ctx context.Context, provider string) (n int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FROM channel_in WHERE provider = ? AND state IN ('new', 'waiting', 'started')
 		AND state <> 'started'`, []any{provider}, &n)

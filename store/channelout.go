@@ -28,7 +28,7 @@ type Outbound struct {
 	Message  string // the platform's id
 	State    string
 	Hash     string // of the text that shows
-	Cursor   int64  // how much of the run's log it shows
+	Cursor   int64  // shown part of the run's log
 	Tries    int    // that failed in a row
 	NextAt   time.Time
 	Error    string
@@ -147,7 +147,7 @@ func (db *DB) EndAnswer(ctx context.Context, run, reason string) error {
 	return nil
 }
 
-// RenewAnswer has an answer sent again, as new messages. ErrNotFound when there is none.
+// RenewAnswer sends an answer again as new messages. ErrNotFound if there is none.
 func (db *DB) RenewAnswer(ctx context.Context, run string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		if err := w.exec(`DELETE FROM channel_out WHERE run = ? AND piece <> '0'`, run); err != nil {

@@ -94,7 +94,7 @@ func (w *writer) useCode(provider, hash string, now time.Time) (owner string, er
 	return owner, translate(err)
 }
 
-// BurnChannelCode makes a code useless.
+// BurnChannelCode invalidates a code.
 func (db *DB) BurnChannelCode(ctx context.Context, provider, hash string) error {
 	return db.w.do(ctx, &job{apply: func(w *writer) error {
 		_, err := w.useCode(provider, hash, db.Now())

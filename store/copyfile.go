@@ -88,8 +88,8 @@ func (c *Copied) Has(ctx context.Context, thread string) (bool, error) {
 // Close closes the file.
 func (c *Copied) Close() error { return c.pool.Close() }
 
-// Hold takes a data folder without opening its database, until release. A folder that another process
-// holds gives a *LockedError.
+// Hold locks a data folder without opening its database, until release. A folder used by another process returns a
+// *LockedError.
 func Hold(dir string) (release func() error, err error) {
 	l, err := lockDir(dir, "")
 	if err != nil {
@@ -113,15 +113,15 @@ func Holder(dir string) (*LockedError, error) {
 	return nil, f.Close()
 }
 
-// olderCopy returns the newest copy in a data folder that a program with an older schema can read, "" if there is none.
-// Migrations leave them, named after the schema they have.
+// olderCopy returns the newest copy in a data folder readable by a program with an older schema, "" if there is none.
+// Migrations create them, named after their schema.
 func olderCopy(dir string, schema int) string {
 	best, at := "", 0
 	copies, err := filepath.Glob(filepath.Join(dir, "fawn-v*.db"))
 	if err != nil {
 		return ""
 	}
-	for _, path := range copies { // sorted, so that of one schema the newest comes last
+	for _, path := range copies { // sorted: within a schema, the newest is last
 		n := 0
 		_, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), "fawn-v"), "%d-", &n)
 		if err == nil && n <= schema && n >= at {

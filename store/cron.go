@@ -33,7 +33,7 @@ type Cron struct {
 	Overlap   string // "skip" doesn't start while the last run is active
 	Title     string
 	Task      bool            // made as one of DeerFlow's scheduled tasks
-	Deliver   string          // the chat its results are sent to, as JSON; "" is none
+	Deliver   string          // the chat for its results, as JSON; "" is none
 	Payload   json.RawMessage // the request for a run; nil is written as {}, like Metadata
 	Metadata  json.RawMessage
 	CreatedAt time.Time
@@ -97,7 +97,7 @@ func (db *DB) CreateCron(ctx context.Context, c Cron) (Cron, error) {
 
 const selectCron = `SELECT ` + cronColumns + ` FROM cron WHERE id = ? AND (? = '' OR owner = ?)`
 
-// Cron returns a cron, or ErrNotFound. An empty owner means anybody's.
+// Cron returns a cron, or ErrNotFound. An empty owner matches any.
 func (db *DB) Cron(ctx context.Context, owner, id string) (Cron, error) {
 	c, err := scanCron(db.one(ctx, selectCron, id, owner, owner))
 	if err != nil {

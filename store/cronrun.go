@@ -102,8 +102,7 @@ func (db *DB) CronRuns(ctx context.Context, cron string, limit, offset int) ([]C
 		` FROM cron_run WHERE cron = ? ORDER BY due_at DESC, id DESC LIMIT ? OFFSET ?`, cron, limit, offset)
 }
 
-// CountCronRuns reports how many starts of a cron are remembered which started something, and how many of them are
-// open.
+// CountCronRuns returns the number of recorded starts of a cron that started something, and the number of open ones.
 func (db *DB) CountCronRuns(ctx context.Context, cron string) (started, open int, err error) {
 	err = db.queryRow(ctx, `SELECT count(*) FILTER (WHERE started_at > 0), count(*) FILTER (WHERE finished_at = 0)
 		FROM cron_run WHERE cron = ?`, []any{cron}, &started, &open)

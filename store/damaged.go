@@ -102,8 +102,7 @@ func damaged(dir string, err error) error {
 	return d
 }
 
-// probePrefix begins the names of the throw-away threads that try the sandbox. A crash
-// leaves their folders behind.
+// probePrefix begins the names of temporary threads for testing the sandbox. A crash leaves their folders behind.
 const probePrefix = "probe-"
 
 // hasThreads reports whether threads have files in a data folder.

@@ -23,7 +23,7 @@ var sqliteWords = strings.NewReplacer(
 	"{living}", "(node > 0)", // the run's server is alive
 	"{boxed}", "(0 > coalesce(", "{boxed end}", ", 0))", // another server that lives has the sandbox of the thread ?2
 	"{tail from}", "0", // see the migration 22 of PostgreSQL
-	"{gone}", "FALSE", // a row of the tail is of a server that is not there any more
+	"{gone}", "FALSE", // a tail row of a dead server
 	"{elsewhere}", "(? < 0)", // a thread's run is under way at a server that is another than the parameter
 	"{like}", "LIKE", // whatever the case of letters is
 	"{position}", "instr", // of a text in another, from 1

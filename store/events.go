@@ -74,8 +74,7 @@ func (db *DB) EventsBack(ctx context.Context, thread string, until int64, more f
 	return nil
 }
 
-// LastSeq returns the greatest number that is or ever was durable for a thread,
-// 0 when there is none.
+// LastSeq returns the greatest number that is or ever was durable for a thread, 0 for none.
 func (db *DB) LastSeq(ctx context.Context, thread string) (int64, error) {
 	last, err := db.lastSeq(ctx, thread)
 	if err != nil {

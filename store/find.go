@@ -25,7 +25,7 @@ type Find struct {
 	Tags     []string // all of them must be among the thread's
 	Shelf    Shelf
 	Before   Position      // start after this position; zero starts at the top
-	Limit    int           // how many to find
+	Limit    int           // limit of results
 	Within   time.Duration // time limit of a search in messages, which then returns its position; 0 means none
 	// Match reports whether a message's body contains all words, with the excerpt to show. Most bodies without any of
 	// the words are skipped beforehand.
@@ -160,8 +160,7 @@ func hasAll(text string, words []string) bool {
 	return true
 }
 
-// Fold makes texts comparable that differ in upper and lower case only. It keeps the number
-// of runes.
+// Fold makes texts comparable that differ only in case. It keeps the number of runes.
 func Fold(s string) string { return strings.Map(unicode.ToLower, s) }
 
 // likePattern matches every JSON text that may contain the longest word: letters with a case unknown to SQLite and

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Item is one value of the store clients keep their own things in. Times have millisecond
-// resolution.
+// Item is a value in clients' own store. Times have millisecond resolution.
 type Item struct {
 	Namespace []string // labels without '.'
 	Key       string
@@ -90,7 +89,7 @@ func (db *DB) refreshItems(ctx context.Context, now int64, rows []int64) error {
 	}})
 }
 
-// DeleteItem removes an item of owner. That there is none is no error.
+// DeleteItem deletes an item of owner. A missing one is no error.
 func (db *DB) DeleteItem(ctx context.Context, owner string, namespace []string, key string) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		return w.exec(`DELETE FROM item WHERE owner = ? AND namespace = ? AND key = ?`, orDefault(owner, DefaultOwner),
@@ -201,8 +200,8 @@ func (db *DB) Items(ctx context.Context, owner string, q ItemQuery) ([]FoundItem
 	return found, nil
 }
 
-// prefixRange returns where namespaces longer than prefix are: from its joined form with a dot to before the character
-// behind the dot. The empty prefix takes everything.
+// prefixRange returns the range of namespaces longer than prefix: from its joined form with a dot to before the
+// character after the dot. The empty prefix matches everything.
 func prefixRange(prefix []string) (low, high string) {
 	if len(prefix) == 0 {
 		return "", "\U0010FFFF"

@@ -61,7 +61,7 @@ func (db *DB) VectorVersion(ctx context.Context, collection string) (n int64, er
 	return n, nil
 }
 
-// Vectors calls visit with each vector that a model made of passages of a collection.
+// Vectors calls visit with each embedding by a model of a collection's passages.
 func (db *DB) Vectors(ctx context.Context, collection, model string, visit func(Vector)) error {
 	err := db.each(ctx, `SELECT passage, vector FROM knowledge_vector WHERE knowledge = ? AND model = ?`,
 		[]any{collection, model}, func(rows *sql.Rows) (bool, error) {
@@ -94,7 +94,7 @@ func (db *DB) Unembedded(ctx context.Context, collection, model string) (ids []i
 	return ids, nil
 }
 
-// PutVectors keeps vectors that a model made of passages of a collection. Passages that are gone get none.
+// PutVectors stores embeddings of a collection's passages. Deleted passages are skipped.
 func (db *DB) PutVectors(ctx context.Context, collection, model string, list []Vector) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		for _, v := range list {

@@ -21,7 +21,7 @@ type Lane struct {
 	err     error // of the commit that lost deltas
 	lost    int64 // greatest number that was not stored because of err
 	closed  bool
-	late    bool          // something came after closing
+	late    bool          // something was appended after closing
 	wake    chan struct{} // closed after the next commit if someone waits
 	safe    int64         // greatest durable number
 	told    int64         // greatest number given to durable; writer goroutine only

@@ -17,14 +17,14 @@ type Memory struct {
 	Facts    []Fact          // the oldest first
 }
 
-// Fact is one thing remembered about an owner.
+// Fact is one stored fact about an owner.
 type Fact struct {
 	Agent      string // its agent; "" is the lead agent
 	ID         string // unique for owner and agent
 	Content    string
 	Category   string
 	Confidence float64
-	Source     string // the thread it was said in, or how else it came
+	Source     string // thread it was said in, or another source
 	Message    string // of that thread
 	Revision   int64  // the memory's at the fact's last change; set by the store
 	Created    time.Time

@@ -27,7 +27,7 @@ func (p *batch) patchedMetadata() (expr string, args []any, err error) {
 		[]any{objectText(pa.Metadata), object(pa.MergeNew), object(pa.Merge)}, nil
 }
 
-// mergeFunction makes merged_members known to SQLite connections opened from then on.
+// mergeFunction registers merged_members for SQLite connections opened from then on.
 var mergeFunction = sync.OnceValue(func() error {
 	return sqlite.RegisterDeterministicScalarFunction("merged_members", 3,
 		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {

@@ -12,10 +12,10 @@ import (
 // Meter observes this server's work on a shared database. Its methods must be quick; they are called for groups and
 // claims, never for a token.
 type Meter interface {
-	// Group is a group of changes that was committed: how many there were, how long the commit took, and how long
-	// its oldest token waited until it was durable, 0 for a group without one.
+	// Group reports a committed group of changes: their number, the duration of the commit, and how long its oldest
+	// token waited until it was durable, 0 for a group without one.
 	Group(items int, took, waited time.Duration)
-	// Claim is one look for runs that this server may have.
+	// Claim reports one search for runs that this server may have.
 	Claim(took time.Duration)
 	// Said reports how long a notification for other servers waited until it was sent.
 	Said(waited time.Duration)
@@ -38,7 +38,7 @@ func (noMeter) Missed()                                 {}
 var ErrCrowded = errors.New("too many runs wait already; try again in a moment")
 
 const (
-	pendingFor  = 250 * time.Millisecond // how long a count of runs that wait is good
+	pendingFor  = 250 * time.Millisecond // how long a count of waiting runs is valid
 	slowGroup   = 500 * time.Millisecond // a commit that takes longer is slow
 	strainTime  = 10 * time.Second       // over which commits are looked at
 	strainLeast = 5                      // slow commits in that time, or half of it spent with them
@@ -158,7 +158,7 @@ func meterOf(e engine, cfg Config) Meter {
 	return cfg.Meter
 }
 
-// measure notes how long a group took.
+// measure records the duration of a group.
 func (w *writer) measure(g *group, took time.Duration, err error) {
 	if w.committed != nil {
 		w.committed(took, err)
@@ -179,7 +179,7 @@ func (w *writer) measure(g *group, took time.Duration, err error) {
 	}
 }
 
-// PoolWait returns how long queries have waited for a connection since the start.
+// PoolWait returns the total time queries have waited for a connection.
 func (db *DB) PoolWait() time.Duration { return db.engine.reads().Stats().WaitDuration }
 
 // Orphans counts the runs under way that no living server has.

@@ -28,7 +28,7 @@ type VersionError struct {
 	File   int // schema version of the file
 	Binary int // newest schema version supported by this program
 	Dir    string
-	Copy   string // made before a migration, and fit for this program; "" when there is none
+	Copy   string // copy made before a migration and usable by this program; "" for none
 }
 
 // Error names both versions, and how to go back.

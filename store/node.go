@@ -12,8 +12,8 @@ const DefaultLease = 10 * time.Second
 // nodeFormat is the newest form of events that this program reads.
 const nodeFormat = 1
 
-// ErrFenced means that this process may not write any more: another has taken the database over, or may have.
-// Nothing makes it good again but a new start.
+// ErrFenced means that this process may no longer write: another has taken over the database, or may have. Only a
+// restart helps.
 var ErrFenced = errors.New("this server may not write to the database any more")
 
 // Node is a server that has a database.
@@ -70,7 +70,7 @@ func (e *TakenError) Unwrap() error { return errTaken }
 // NodeStatus is this process's lease.
 type NodeStatus struct {
 	ID     int64
-	Lease  time.Duration // how long it is still good without being renewed, never negative
+	Lease  time.Duration // remaining validity without renewal, never negative
 	Fenced uint64        // commits that were refused because it was over
 	Format int64         // the newest format of events that every server reads: no server writes a newer one
 	Ended  error         // why this process may not write any more, nil as long as it may

@@ -16,9 +16,8 @@ const (
 	reserveSize = 16 << 20
 )
 
-// Open makes the data folder when it is missing, locks it, brings the schema up
-// to date and starts the writer. A folder that another process holds gives a
-// *LockedError, a file made by a newer program a *VersionError.
+// Open creates the data folder if it is missing, locks it, migrates the schema and starts the writer. A folder used by
+// another process returns a *LockedError, a file written by a newer program a *VersionError.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	db, err := open(ctx, cfg)
 	if d := (*DamagedError)(nil); errors.As(err, &d) {

@@ -276,7 +276,7 @@ func (e *postgresEngine) pipeline(list []stmt, bind func(*stmt) string) (err err
 
 func (e *postgresEngine) plainBind(s *stmt) string { return e.once(s.sql, "", "") }
 
-// mustBind lets the database itself end the transaction when a statement must do something.
+// mustBind makes the database end the transaction if a statement that must have an effect has none.
 func (e *postgresEngine) mustBind(s *stmt) string {
 	switch {
 	case s.must == nil:

@@ -51,7 +51,7 @@ func (c *pgCluster) leave() {
 	}
 }
 
-// reopen makes a connection when it is not there.
+// reopen opens a connection if necessary.
 func reopen(ctx context.Context, conf *pgx.ConnConfig, conn **pgx.Conn) (err error) {
 	if *conn != nil && !(*conn).IsClosed() {
 		return nil
@@ -138,8 +138,8 @@ const goneNodes = `WITH RECURSIVE had(node) AS ((SELECT node FROM run WHERE node
 	gone AS (SELECT had.node FROM had
 		WHERE had.node IS NOT NULL AND NOT EXISTS (SELECT 1 FROM node n WHERE n.id = had.node))`
 
-// indexesOnly makes a claim walk along indexes and stop early, whatever the planner thinks of the number of rows: it
-// would sort all waiting rows, again and again, while it believes they are few.
+// indexesOnly makes a claim use indexes and stop early, whatever the planner's row estimates: with low ones it would
+// sort all waiting rows again and again.
 const indexesOnly = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
 	set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true),
 	set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
@@ -339,8 +339,8 @@ func (db *DB) Alone(ctx context.Context) (alone bool, err error) {
 	return alone, err
 }
 
-// lockThreads takes the rows of the threads that a group is about, in an order that all nodes keep: groups of two
-// nodes could wait for each other otherwise. A single one comes first anyway.
+// lockThreads locks the rows of a group's threads in an order common to all nodes, which prevents deadlocks between two
+// groups. A single one needs no order.
 func (g *group) lockThreads() []stmt {
 	var ids []string
 	for _, j := range g.jobs {

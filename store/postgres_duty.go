@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// takeDuty gives a duty to a server unless another one has it that lives. Renewing the lease of its row in node is all
-// that the one which has it does to keep it.
+// takeDuty assigns a duty to a server unless a living server has it. Its holder keeps it by renewing the lease of its
+// row in node.
 const takeDuty = `INSERT INTO duty(name, node) VALUES ($2, $1) ON CONFLICT (name) DO UPDATE SET node = excluded.node
 	WHERE duty.node = excluded.node OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = duty.node) RETURNING 1`
 
@@ -35,7 +35,7 @@ func (db *DB) TakeDuty(ctx context.Context, name string) (mine bool, err error) 
 	return mine, nil
 }
 
-// LeaveDuty lets another server take a duty.
+// LeaveDuty releases a duty for another server.
 func (db *DB) LeaveDuty(ctx context.Context, name string) error {
 	c := db.cluster()
 	if c == nil {

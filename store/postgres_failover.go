@@ -112,7 +112,7 @@ func failedOver(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		return nil
 	}
 	moved := int64(0)
-	if known == "" { // the first time that anybody looks
+	if known == "" { // the first check
 		at = ""
 	} else {
 		tag, err := tx.Exec(ctx, `UPDATE thread SET seq = seq + $1, top = top + $1, incarnation = incarnation + 1

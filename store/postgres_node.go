@@ -38,7 +38,7 @@ type pgNode struct {
 	fenced  atomic.Uint64 // commits that were refused
 	format  atomic.Int64  // the newest form of events that all nodes read, when it was renewed
 	others  atomic.Int64  // number of other nodes at the last renewal
-	acked   atomic.Int64  // the newest row of the tail that is stored, 0 when there is none
+	acked   atomic.Int64  // the newest stored tail row, 0 for none
 	pooled  atomic.Bool   // a pooler hides a database takeover from writers
 	over    atomic.Pointer[error]
 	wires   *wires
@@ -49,7 +49,7 @@ type pgNode struct {
 	done chan struct{}
 }
 
-// start begins to renew. sent is when the row was made.
+// left returns the rest of a period since the last renewal, never negative.
 func (n *pgNode) start(sent time.Time) {
 	n.origin = sent
 	ctx, stop := context.WithCancel(context.Background())
@@ -324,7 +324,7 @@ func evict(ctx context.Context, conn *pgx.Conn, id int64, folder string) (gone b
 	return gone, err
 }
 
-// register makes our row, and renews its lease from then on.
+// register creates our row, whose lease is renewed from then on.
 func (e *postgresEngine) register(ctx context.Context, cfg Config) error {
 	host, err := os.Hostname()
 	if err != nil {

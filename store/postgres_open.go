@@ -22,10 +22,10 @@ const (
 	postgresLeast  = 15 // oldest version of the server
 	defaultSchema  = "fawn"
 	postgresDialer = 5 * time.Second
-	pgLeaving      = 2 * time.Second  // how long a process that has ended may keep the lock
-	wireTime       = 10 * time.Second // how long sent bytes may go without an answer of the other machine
+	pgLeaving      = 2 * time.Second  // how long an exited process may keep the lock
+	wireTime       = 10 * time.Second // how long sent bytes may stay unacknowledged
 	poolPatience   = 30 * time.Second // twice the time for which PgBouncer rejects connections
-	writerIdle     = "5s"             // how long a transaction that writes may stand still
+	writerIdle     = "5s"             // limit of an idle writing transaction
 	statementTime  = time.Minute      // no page waits longer, and a lock that is waited for that long is stuck
 	lockClass      = 0x4641574e       // class of the start-up lock
 )
@@ -38,8 +38,7 @@ var (
 	errEvicted = fmt.Errorf("%w: another has taken it over", ErrFenced)
 )
 
-// openPostgres connects to the database of cfg.URL, brings its schema up to date, and makes this process the node
-// that has it.
+// openPostgres connects to the database of cfg.URL, migrates its schema, and makes this process its node.
 func openPostgres(ctx context.Context, cfg Config) (_ *postgresEngine, err error) {
 	e, err := dialPostgres(ctx, cfg)
 	if err != nil {
@@ -334,5 +333,5 @@ func (e *postgresEngine) advanceSequence(table, column string) error {
 	return err
 }
 
-// endless lets a transaction wait for its next statement as long as need be.
+// endless lets a transaction wait indefinitely for its next statement.
 var endless = stmt{what: "lift", of: "limit", sql: `SET LOCAL idle_in_transaction_session_timeout = 0`}

@@ -13,7 +13,7 @@ import (
 // would poll separately, so an idle server causes little load.
 const pulseEvery = time.Second
 
-// Pulse is the result of a poll: pending work of a server. Hints only make it sooner.
+// Pulse is the result of a poll: pending work of a server. Hints only make it earlier.
 type Pulse struct {
 	Duties bool // [DB.Duties] finds something
 	Due    bool // [DB.DueRuns] finds something

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	readPatience = 5 * time.Second // how long a read is tried again while the database cannot be reached
+	readPatience = 5 * time.Second // how long a read is retried while the database is unreachable
 	readPause    = 20 * time.Millisecond
 	readPauseMax = 400 * time.Millisecond
 	readAhead    = 256 << 10 // bytes of a result fetched before its first row is returned

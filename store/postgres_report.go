@@ -27,7 +27,7 @@ type Report struct {
 	Nodes   []Node        // owners of rows, current or without an orderly exit
 }
 
-// Inspect looks at the database of cfg.URL and changes nothing.
+// Inspect examines the database of cfg.URL without changes.
 func Inspect(ctx context.Context, cfg Config) (*Report, error) {
 	conf, err := postgresConfig(cfg)
 	if err != nil {

@@ -32,8 +32,8 @@ type waiter struct {
 	since   int64 // when the oldest that waits was made
 }
 
-// waitersQuery goes from one owner with runs that wait to the next, from $1 on and to at most $2 of them, and counts at most
-// $3 runs of each. How many wait behind these costs nothing.
+// waitersQuery iterates over the owners with waiting runs, from $1 on and at most $2 of them, and counts at most $3
+// runs of each. Its cost doesn't depend on further runs.
 const waitersQuery = `WITH RECURSIVE
 	whose(owner) AS ((SELECT r.owner FROM run r WHERE ` + waits + ` AND r.owner >= $1 ORDER BY r.owner LIMIT 1)
 		UNION ALL SELECT (SELECT r.owner FROM run r WHERE ` + waits + ` AND r.owner > whose.owner ORDER BY r.owner LIMIT 1)

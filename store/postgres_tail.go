@@ -36,7 +36,7 @@ func (e *postgresEngine) tail(ctx context.Context) (span tailSpan, last int64, e
 
 func (e *postgresEngine) everyGroup() bool { return true }
 
-// keeps gives others time for rows that they have not read yet, as long as there are others.
+// keeps gives other servers, if there are any, time to read new rows.
 func (e *postgresEngine) keeps() time.Duration {
 	if e.node.others.Load() == 0 {
 		return 0

@@ -187,7 +187,7 @@ func (w *wakeWire) channel(topic wakeTopic) string {
 	return fmt.Sprintf("%s_%c_%d", w.prefix, topic.kind, topic.server)
 }
 
-// retune lets the listener hear other channels.
+// retune makes the listener listen to other channels.
 func (w *wakeWire) retune() {
 	if w == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// SharedWithAll in place of the id of a team shares a prompt with everybody on the server.
+// SharedWithAll instead of a team's id shares a prompt with everyone on the server.
 const SharedWithAll = "all"
 
 // SavedPrompt is a saved text to begin messages with.

@@ -32,7 +32,7 @@ type recent struct {
 	bytes int
 }
 
-// of returns the rows of an incarnation of a thread, nil when there are none.
+// of returns the rows of an incarnation of a thread, nil for none.
 func (c *rows) of(thread string, incarnation int64) *recent {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -52,8 +52,8 @@ func (db *DB) Marks(ctx context.Context, threads []string) (map[string]Mark, err
 	return marks, nil
 }
 
-// See remembers that the owner of a thread has looked at all that its runs did until now.
-// Nothing is written when there is no news. A thread that does not exist is none to look at.
+// See records that the owner of a thread has seen everything its runs did until now. Nothing is written without news. A
+// missing thread is ignored.
 func (db *DB) See(ctx context.Context, thread string) error {
 	marks, err := db.Marks(ctx, []string{thread})
 	if err != nil || !marks[thread].Unseen {

@@ -18,9 +18,8 @@ type Share struct {
 
 const shareColumns = `thread, owner, token, checkpoint, created_at`
 
-// PutShare shares a thread, or moves its link, which keeps its token, to another checkpoint.
-// The share as it is now comes back. ErrNotFound when the thread is not its owner's or has
-// no such checkpoint.
+// PutShare shares a thread, or moves its link, which keeps its token, to another checkpoint. It returns the current
+// share. ErrNotFound if the thread isn't its owner's or has no such checkpoint.
 func (db *DB) PutShare(ctx context.Context, s Share) (Share, error) {
 	s.Owner = orDefault(s.Owner, DefaultOwner)
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {

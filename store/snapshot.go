@@ -35,8 +35,7 @@ func (db *DB) SnapshotOf(ctx context.Context, cp Checkpoint) (Snapshot, error) {
 	return db.snapshot(ctx, cp.Thread, nil, func(view) (Checkpoint, error) { return cp, nil })
 }
 
-// snapshot gives load a view with the queries more after its own four. Messages that were read
-// lately are not read again.
+// snapshot calls load in a view with the queries more after its own four. Cached messages aren't read again.
 func (db *DB) snapshot(ctx context.Context, thread string, more []string,
 	load func(view) (Checkpoint, error)) (Snapshot, error) {
 	queries := append([]string{

@@ -11,7 +11,7 @@ import (
 // Spending is a model call other than a run's answers: a title, a summary, a suggestion.
 type Spending struct {
 	Owner                string // of a call without a thread; "" is written as [DefaultOwner]
-	Thread, Run          string // "" where there is none
+	Thread, Run          string // "" for none
 	Purpose, Model       string
 	Input, Output, Total int
 	Cost                 float64 // at the price of the moment of the call, 0 where none is known

@@ -81,7 +81,7 @@ func logProblem(path string) (problem string, torn bool, err error) {
 	if magic&^1 != logMagic || size < 512 || size > 1<<16 || size&(size-1) != 0 || !sum.is(head[24:]) {
 		return damage, false, nil
 	}
-	// Frames of this log end where one is not whole. None of it may come after that.
+	// Frames of this log end at an incomplete one. None may follow it.
 	frame, whole := make([]byte, frameHead+size), true
 	for {
 		switch _, err := io.ReadFull(f, frame); {

@@ -25,8 +25,8 @@ type outage struct {
 	err  error
 }
 
-// failWaiting fails waiting commits that callers can repeat, and refuses more of them until
-// the database is back. Runs go on waiting.
+// failWaiting fails repeatable waiting commits, and refuses more of them until the database is back. Runs continue
+// waiting.
 func (w *writer) failWaiting(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,9 +45,9 @@ func (w *writer) comeBack() {
 	}
 }
 
-// slowness records since when the writer waits for a commit, how often that took long, and the watchers.
+// slowness records since when the writer waits for a commit, the number of slow commits, and the watchers.
 type slowness struct {
-	since  atomic.Int64 // nanoseconds behind origin, 0 for nothing under way
+	since  atomic.Int64 // nanoseconds since origin, 0 without a commit under way
 	times  atomic.Uint64
 	spare  atomic.Bool // the current write is housekeeping, which counts as slow once another write waits for it
 	busy   func() bool // whether something waits; constant, like origin
@@ -92,7 +92,7 @@ func (s *slowness) begin(spare bool) (end func()) {
 	}
 }
 
-// now is for how long a commit has been waited for, 0 while that is usual. ahead is when to look again.
+// now returns how long a commit has been awaited, 0 while that is usual. ahead is the time until the next check.
 func (s *slowness) now() (slow, ahead time.Duration) {
 	since := s.since.Load()
 	if since == 0 {

@@ -13,7 +13,7 @@ const (
 	readTailRows  = 1000
 )
 
-// TailRow is a row of a server's tail, as far as it is wanted. Frames come in their order.
+// TailRow is the wanted part of a server's tail row. Frames are in order.
 type TailRow struct {
 	ID     int64
 	Frames []Delta

@@ -33,7 +33,7 @@ func indexed(scope, text string) string {
 	return b.String()
 }
 
-// terms returns the words of a text. Scripts that set no spaces between words give pairs of characters; tails adds the
+// terms returns the words of a text. Scripts without spaces between words produce pairs of characters; tails adds the
 // last one of each run, so that a search for a single character finds it there too.
 func terms(text string, tails bool) []string {
 	var list []string

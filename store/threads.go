@@ -27,7 +27,7 @@ type Thread struct {
 
 // ThreadQuery selects a page of threads. Zero fields select everything.
 type ThreadQuery struct {
-	Owner     string // without deleted and temporary ones; "" is everybody's with them
+	Owner     string // without deleted and temporary ones; "" is all owners' including those
 	Shelf     Shelf
 	IDs       []string
 	Project   string // threads in it
@@ -89,8 +89,8 @@ func (db *DB) StuckThreads(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// Threads returns one page of the threads q selects and how many there are in
-// all. Ties are ordered by id in the same direction. Only thread rows are read.
+// Threads returns one page of the selected threads and their total number. Ties are ordered by id in the same
+// direction. Only thread rows are read.
 func (db *DB) Threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error) {
 	page, total, err := db.threads(ctx, q)
 	if err != nil {
@@ -150,7 +150,7 @@ func (db *DB) threads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	return page, total, err
 }
 
-// maxCounts bounds for how many owners the number of threads is remembered.
+// maxCounts limits the owners with a cached number of threads.
 const maxCounts = 1000
 
 // counted returns an owner's ("" for all) number of threads on a shelf, -1 if they must be counted, the only part of a
@@ -348,8 +348,8 @@ func (p *batch) patchThread() error {
 	return nil
 }
 
-// raisedTop makes the numbers of a batch's messages the thread's last ones. A number the thread
-// has given before makes it NULL, which the column refuses.
+// raisedTop makes the numbers of a batch's messages the thread's last ones. A number that the thread used before makes
+// it NULL, which the column rejects.
 const raisedTop = `top = CASE WHEN top < ? THEN CAST(? AS BIGINT) END`
 
 // topArgs returns the arguments of [raisedTop].

@@ -19,7 +19,7 @@ type Tree struct {
 // NoTree is the version at checkpoints of threads without files. 0 means unknown.
 const NoTree int64 = -1
 
-// TreeVersion returns the newest version of a thread's files, 0 when there is none. The thread need not exist yet.
+// TreeVersion returns the newest version of a thread's files, 0 for none. The thread need not exist yet.
 func (db *DB) TreeVersion(ctx context.Context, thread string) (v int64, err error) {
 	err = db.queryRow(ctx, `SELECT coalesce(max(version), 0) FROM tree WHERE thread = ?`, []any{thread}, &v)
 	if err != nil {
@@ -86,7 +86,7 @@ func (db *DB) PutTree(ctx context.Context, thread string, t Tree) (int64, error)
 	return t.Version, nil
 }
 
-// CopyTrees gives a thread without files all versions that another one had up to one of them, under their numbers.
+// CopyTrees copies all versions of another thread up to one of them to a thread without files, under their numbers.
 func (db *DB) CopyTrees(ctx context.Context, from, to string, version int64) error {
 	err := db.w.do(ctx, &job{apply: func(w *writer) error {
 		err := w.exec(`INSERT INTO object_use(object, thread, version) SELECT object, ?1, version FROM object_use

@@ -38,7 +38,7 @@ type Conversion struct {
 // EncodingNames returns the encodings in which a text can be read, most common first.
 func EncodingNames() []string { return charset.Names() }
 
-// Why returns the reason as a sentence for a model, empty where there is none.
+// Why returns the reason as a sentence for a model, empty for none.
 func (c *Conversion) Why() string {
 	switch c.Reason {
 	case "":

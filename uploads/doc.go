@@ -1,7 +1,7 @@
-// Package uploads takes files that a user gives to a thread: it reads a multipart stream without holding it in memory,
+// Package uploads stores files that a user adds to a thread: it reads a multipart stream without holding it in memory,
 // decides names, keeps limits, and lists and deletes stored files. It also decides how a stored file may be served.
 //
-// Converting documents is package documents, pictures package pictures. Begin with save.go.
+// Package documents converts documents, package pictures prepares images. Begin with save.go.
 package uploads
 
 import (

@@ -44,7 +44,7 @@ type Query struct {
 // Found answers a Query.
 type Found struct {
 	Passages []Passage // the best first
-	Searched int       // how many files were looked into
+	Searched int       // number of files searched
 	// Left are uploads that should have been looked into, with the reason why they weren't.
 	Left []Left
 }

@@ -15,7 +15,7 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// MaxPixels is the size of a picture that anybody looks at.
+// MaxPixels limits the size of an image.
 const MaxPixels = 50_000_000
 
 // Thumbnail is a small version of a picture.
@@ -26,7 +26,7 @@ type Thumbnail struct {
 	Hash string
 }
 
-// Pictures makes pictures fit to be shown. It is safe for concurrent use.
+// Pictures prepares images for display. It is safe for concurrent use.
 type Pictures interface {
 	// Clean returns a thread's image upright and without metadata, such as the location, with its type. Unknown formats
 	// are refused, since their metadata can't be removed. Errors match ErrPicture, or are the cause of an ended ctx.
@@ -44,7 +44,7 @@ var ErrPicture error = sentence("not a picture that can be shown")
 // PictureError is the reason why an image can't be shown.
 type PictureError struct {
 	Width, Height int    // where it has too many pixels
-	Unknown       bool   // it is of no kind that can be read here
+	Unknown       bool   // its format is unsupported
 	Kind          string // with Unknown: its format, such as HEIC, empty for a file that may not be an image
 }
 
@@ -100,7 +100,7 @@ func (NoPictures) Clean(_ context.Context, _ string, data []byte) ([]byte, strin
 	return data, "", nil
 }
 
-// Thumbnail makes none.
+// Thumbnail isn't supported.
 func (NoPictures) Thumbnail(context.Context, string, io.ReaderAt, int64, int) (Thumbnail, error) {
 	return Thumbnail{}, ErrPicture
 }

@@ -189,7 +189,7 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// publish gives the complete files their names.
+// publish renames the complete files to their final names.
 func (s *saving) publish() error {
 	kept := s.files[:0]
 	for i, f := range s.files {

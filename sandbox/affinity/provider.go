@@ -13,10 +13,10 @@ import (
 
 const (
 	patience = 5 * time.Second        // see Config
-	askEvery = 250 * time.Millisecond // how often it looks without being told
+	askEvery = 250 * time.Millisecond // polling interval without notifications
 )
 
-// provider waits for the end of sandboxes elsewhere before it gives one.
+// provider waits for the end of sandboxes elsewhere before it returns one.
 type provider struct {
 	sandbox.Provider
 	places *Places

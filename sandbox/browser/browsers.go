@@ -97,7 +97,7 @@ type Browsers struct {
 	sessions map[string]*session
 }
 
-// New makes Browsers. Nothing is started before the first action.
+// New returns Browsers. Nothing is started before the first action.
 func New(c Config) *Browsers {
 	if c.Most == nil {
 		c.Most = func() int { return 0 }

@@ -64,7 +64,7 @@ func (b *Browsers) Watch(ctx context.Context, thread string, show func(Frame) er
 	}
 	s.watchers[w] = struct{}{}
 	if s.cast != nil && len(s.last.JPEG) > 0 {
-		w.give(s.last) // nothing comes before the page changes
+		w.give(s.last) // resend the last frame until the page changes
 	}
 	s.spawn(s.recast)
 	s.mu.Unlock()
@@ -210,7 +210,7 @@ func (b *Browsers) TakeOver(ctx context.Context, thread string) error {
 	return nil
 }
 
-// HandBack lets the agent go on.
+// HandBack lets the agent continue.
 func (b *Browsers) HandBack(ctx context.Context, thread string) error {
 	b.mu.Lock()
 	s := b.sessions[thread]

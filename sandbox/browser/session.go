@@ -49,7 +49,7 @@ type session struct {
 	thread string
 	owner  string        // of the thread, "" if unknown
 	turn   chan struct{} // held during an action
-	ended  chan struct{} // closed when it is over, with the mutex held
+	ended  chan struct{} // closed at the end, with the mutex held
 	work   sync.WaitGroup
 
 	// Owned by the holder of turn.
@@ -62,7 +62,7 @@ type session struct {
 	ctx      context.Context // of its first tab
 	stop     []func()        // in call order
 	where    cdp.BrowserContextID
-	downs    string // the folder of downloads, "" where there are none
+	downs    string // the folder of downloads, "" without one
 	ups      string // the folder of files to upload
 	downRoot *os.Root
 	upRoot   *os.Root
@@ -123,7 +123,7 @@ func (s *session) finish() {
 	}
 }
 
-// spawn does something that end waits for, unless the session is over. The caller holds the mutex.
+// spawn runs a function that end waits for, unless the session has ended. The caller holds the mutex.
 func (s *session) spawn(f func()) {
 	if !s.over() {
 		s.work.Go(f)
@@ -213,7 +213,7 @@ func (l line) Write(ctx context.Context, m *cdproto.Message) error {
 // Close leaves the link to its owner.
 func (l line) Close() error { return nil }
 
-// allocator gives chromedp a browser that is there already.
+// allocator gives chromedp an existing browser.
 type allocator struct{ line }
 
 func (a allocator) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
@@ -365,7 +365,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	return s.restore(ctx)
 }
 
-// openFolders opens the folders of files before a page runs, so that no link that the browser makes leads out of them.
+// openFolders opens the file folders before a page runs, so that links created by the browser can't lead out of them.
 func (s *session) openFolders() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -410,7 +410,7 @@ func (s *session) attach(t *tab) error {
 		t.cancel()
 		return err
 	}
-	at, err := cdp.Call(t.ctx, to, page.GetFrameTree, cdp.Empty{}) // it may have come there before anybody listened
+	at, err := cdp.Call(t.ctx, to, page.GetFrameTree, cdp.Empty{}) // it may have been loaded before listening started
 	if err != nil {
 		t.cancel()
 		return err

@@ -133,7 +133,7 @@ func usable(n *accessibility.Node) bool {
 	return property(n, accessibility.PropertyNameFocusable) == "true"
 }
 
-// writer makes lines of a tree.
+// writer formats a tree as lines.
 type writer struct {
 	tr     *tree
 	number func(cdp.BackendNodeID) int // nil numbers nothing

@@ -19,7 +19,7 @@ import (
 	"fawn/sandbox/linediff"
 )
 
-// patience limits one look at a thread's files.
+// patience limits one scan of a thread's files.
 const patience = 10 * time.Second
 
 // History stores versions of files. It holds no open files and may be copied and used concurrently, but only one
@@ -29,7 +29,7 @@ type History struct{ dirs files.Dirs }
 // New returns a History for the threads of dirs.
 func New(dirs files.Dirs) History { return History{dirs} }
 
-// work is one look at a thread's files.
+// work is one scan of a thread's files.
 type work struct {
 	files *files.Files // nil while the thread has none
 	kept  *os.Root
@@ -37,7 +37,7 @@ type work struct {
 	more  bool // versions were added
 }
 
-// open gives nil for a thread of which nothing was ever noted.
+// open returns nil for a thread without records.
 func (h History) open(thread string) (*work, error) {
 	kept, err := h.dirs.Versions(thread)
 	if errors.Is(err, fs.ErrNotExist) {

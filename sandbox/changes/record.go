@@ -32,8 +32,8 @@ const (
 // Reason is why there is no difference to show.
 type Reason string
 
-// Why there is none: it is no text, is too large, has a name that secrets have, or a version is
-// not kept (any more).
+// Reasons for missing lines: the file isn't text, is too large, has a secret's name, or its version isn't stored (any
+// more).
 const (
 	Binary    Reason = "binary"
 	Large     Reason = "large"
@@ -60,7 +60,7 @@ type Summary struct {
 	Truncated bool `json:"truncated"`
 }
 
-// Files returns how many files a summary counts.
+// Files returns the number of files in a summary.
 func (s Summary) Files() int { return s.Created + s.Modified + s.Deleted + s.Linked }
 
 // File is one of them. Sizes and hashes are nil where the file was not there, hashes also where

@@ -73,7 +73,7 @@ func (s snapshot) save(root *os.Root) error {
 	return write(root, snapshotName, b.Bytes())
 }
 
-// write makes data the content of a file, which is complete or as it was.
+// write replaces the content of a file atomically.
 func write(root *os.Root, name string, data []byte) error {
 	temp := name + ".part"
 	if err := root.WriteFile(temp, data, 0o600); err != nil {
@@ -138,7 +138,7 @@ func (w *work) read(ctx context.Context, name string, s *state, left *int64) {
 		return
 	}
 	data, err := w.files.ReadFile(ctx, name, maxHashed)
-	if err != nil { // gone, closed to everybody, or grown meanwhile
+	if err != nil { // deleted, unreadable, or grown meanwhile
 		s.Why = Lost
 		return
 	}

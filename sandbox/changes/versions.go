@@ -105,7 +105,7 @@ func (w *work) note(ctx context.Context, by By) error {
 			return context.Cause(ctx)
 		}
 		data, err := w.files.ReadFile(ctx, f.Path, maxHashed)
-		if err != nil { // gone, closed to everybody, or grown meanwhile
+		if err != nil { // deleted, unreadable, or grown meanwhile
 			return context.Cause(ctx)
 		}
 		left -= int64(len(data))

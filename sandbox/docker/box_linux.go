@@ -137,7 +137,7 @@ func (b *box) finish(gone <-chan error) {
 	b.end()
 	ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 	defer cancel()
-	// It removes itself; this makes sure.
+	// It removes itself; make sure of it.
 	if err := b.engine.remove(ctx, b.id); err != nil {
 		b.launch.log.Warn("couldn't remove a container", "container", b.id, "error", err)
 	}

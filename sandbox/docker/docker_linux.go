@@ -62,7 +62,7 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 
 func (d *provider) image() string { return cmp.Or(d.Config.Engine.Image, defaultImage) }
 
-// Close also gives up the connections to the engine.
+// Close also closes the connections to the engine.
 func (d *provider) Close(ctx context.Context) error {
 	err := d.Base.Close(ctx)
 	d.mu.Lock()
@@ -85,7 +85,7 @@ func (d *provider) start(ctx context.Context, thread string, p sandbox.Policy) (
 // errEngine is the failure of an engine's step; the engine's message is in the detail, since it may contain paths.
 var errEngine = errors.New("the container engine refused")
 
-// engineStep makes an error of a step that the engine did not take.
+// engineStep wraps the error of a step that the engine refused.
 func engineStep(step string, err error) error {
 	return &sandbox.InitError{Step: step, Err: errEngine, Detail: err.Error()}
 }
@@ -147,7 +147,7 @@ func emptyFolder(dir string) (string, error) {
 	return dir, nil
 }
 
-// openProxy makes the socket through which a container reaches the proxy.
+// openProxy creates the socket through which a container reaches the proxy.
 func (d *provider) openProxy(thread string, p sandbox.Policy) (*proxySocket, error) {
 	if p.Network != sandbox.NetworkProxy || d.Config.Proxy == nil {
 		return nil, nil
@@ -169,9 +169,8 @@ type proxySocket struct {
 	serve    func()
 }
 
-// listenUnix makes a socket that the user of a container may connect to, in a
-// folder that no user of the host but the server's gets into. Paths of sockets
-// are short, so it is named by way of its open folder.
+// listenUnix creates a socket that a container's user may connect to, in a folder accessible on the host to the
+// server's user only. Socket paths are short, so it is named through its open folder.
 func listenUnix(path string) (net.Listener, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -238,8 +237,8 @@ func ownerMark(dir string) (string, error) {
 	return mark, nil
 }
 
-// serverMark names a process of this host so that no later one is taken for it,
-// or is empty if there is none.
+// serverMark identifies a process by PID and start time, so that a reused PID isn't mistaken for it. It is empty if
+// there is no such process.
 func serverMark(pid int) string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -173,8 +173,7 @@ func minor(version string) (int, error) {
 	return n, nil
 }
 
-// call makes one request and decodes the answer into out, unless that is nil.
-// Refusals are an *engineError.
+// call makes one request and decodes the response into out, unless that is nil. Refusals are an *engineError.
 func (e *engine) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, engineTime)
 	defer cancel()

@@ -50,8 +50,8 @@ func readFrames(r io.Reader, take func(stream byte, p []byte) error) error {
 // maxReport limits the line that follows the mark, in bytes.
 const maxReport = 64 << 10
 
-// markedOutputs finds the report of a command in its outputs. It calls report once
-// both have come to their mark: all that the command wrote was passed on then.
+// markedOutputs finds the report of a command in its outputs. It calls report once both have reached their mark: all of
+// the command's output was passed on then.
 type markedOutputs struct {
 	out, errs *markedOutput
 	line      []byte

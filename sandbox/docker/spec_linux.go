@@ -48,7 +48,7 @@ func (l *containerLaunch) closeProxy() {
 	}
 }
 
-// container is a request to make one, in the words of the engine.
+// container is a request to create one, in the engine's terms.
 type container struct {
 	Image       string
 	Entrypoint  []string
@@ -153,7 +153,7 @@ func (l *containerLaunch) container() (container, error) {
 		User: user, WorkingDir: "/", Labels: l.labels, StopSignal: "SIGKILL",
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true, HostConfig: h,
 	}
-	if !l.about.Podman { // which would make a timer for it
+	if !l.about.Podman { // it would create a timer for it
 		c.Healthcheck = &healthcheck{[]string{"NONE"}}
 	}
 	if p.Network != sandbox.NetworkHost {

@@ -131,7 +131,7 @@ func (s *session) roundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-// broken explains why no answer came.
+// broken describes why there was no response.
 func (s *session) broken(host string, err error) *denial {
 	switch {
 	case s.flow.limited.Load():

@@ -67,7 +67,7 @@ func (p Policy) compile() (*rules, error) {
 // patterns is a compiled list.
 type patterns struct {
 	exact map[string]bool
-	below []string // with the leading dot
+	below []string // with a leading dot
 	all   bool
 }
 

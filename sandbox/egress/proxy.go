@@ -111,10 +111,9 @@ func (p *Proxy) Usage(thread string) (in, out int64) {
 	return a.used()
 }
 
-// Serve accepts connections of a thread until ctx ends or l is closed, which
-// both count as success. It closes l and ends the connections that came
-// through it, and returns when all of them have ended. A thread may be served
-// on several listeners; its limits hold for them together.
+// Serve accepts connections of a thread until ctx ends or l is closed, which both count as success. It closes l and its
+// connections, and returns when all of them have ended. A thread may be served on several listeners; its limits hold
+// for them together.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, thread string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept reports the error

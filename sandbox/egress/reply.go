@@ -12,7 +12,7 @@ import (
 	"fawn/sandbox/netguard"
 )
 
-// denial is why a connection does not come about, and how a client is told.
+// denial is the reason for refusing a connection, and the client's message.
 type denial struct {
 	status  int
 	verdict Verdict

@@ -71,7 +71,7 @@ func (p *Proxy) converse(ctx context.Context, conn net.Conn, acct *account, thre
 	s.flow.extend(start.Add(min(headTime, s.flow.idle)))
 	first, err := s.in.Peek(1)
 	switch {
-	case err != nil: // it came and went without a word
+	case err != nil: // it connected and closed without a request
 	case first[0] == socksVersion:
 		s.socks(ctx)
 	default:
@@ -196,7 +196,7 @@ func (s *session) await(ctx context.Context, q Question) bool {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		if _, err := s.in.Peek(1); err != nil { // the client is gone, or the wait is over
+		if _, err := s.in.Peek(1); err != nil { // the client is gone, or the timeout has passed
 			cancel()
 		}
 	}()
@@ -239,8 +239,8 @@ func (s *session) note(d *denial) {
 	s.record.Verdict, s.record.Rule = d.verdict, d.rule
 }
 
-// linger lets a client read its answer: a connection that is closed while the
-// client still sends is reset, and the answer lost.
+// linger lets a client read the response: closing a connection while the client still sends resets it, and the response
+// is lost.
 func (s *session) linger() {
 	if closeWrite(s.flow.client) != nil || s.flow.client.SetDeadline(time.Now().Add(time.Second)) != nil {
 		return
@@ -248,7 +248,7 @@ func (s *session) linger() {
 	_, _ = io.CopyN(io.Discard, s.flow.client, 256<<10) // discard trailing headers up to the end
 }
 
-// unreachable explains why no connection came about.
+// unreachable describes why a connection failed.
 func unreachable(host string, err error) *denial {
 	var refused *netguard.Refused
 	var timeout net.Error

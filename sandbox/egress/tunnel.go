@@ -55,8 +55,7 @@ func (s *session) tunnel(ctx context.Context, g grant, host string, port int) {
 	}
 }
 
-// tunnelled serves one plain request inside a tunnel, as if it had come in
-// absolute form.
+// tunnelled serves one plain request inside a tunnel, as if it were in absolute form.
 func (s *session) tunnelled(ctx context.Context, g grant, host string, port int) {
 	req, ok := s.readRequest()
 	if !ok {

@@ -95,7 +95,7 @@ func (d Dirs) copyTree(ctx context.Context, src *os.Root, to string) error {
 // copyFile copies one regular file. If it was replaced by something else meanwhile, it is skipped.
 func (d Dirs) copyFile(ctx context.Context, src, dst *os.Root, name, to string) (err error) {
 	in, err := src.OpenFile(name, os.O_RDONLY|readFlags, 0)
-	if errors.Is(err, fs.ErrPermission) { // a program closed it to everybody
+	if errors.Is(err, fs.ErrPermission) { // a program removed the permissions
 		return nil
 	}
 	if err != nil {

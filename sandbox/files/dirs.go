@@ -196,8 +196,8 @@ func validThread(id string) bool {
 	return true
 }
 
-// Loosen makes a tree removable: folders become accessible again, and folders
-// nested deeper than a removal with open parents can go are moved to the top.
+// Loosen makes a tree removable: folders become accessible again, and folders nested too deeply for removal with open
+// parents are moved to the top.
 func Loosen(base string) error {
 	const deep = 64
 	root, err := os.OpenRoot(base)

@@ -44,13 +44,13 @@ func NewQuota(limit int64) *Quota {
 	return q
 }
 
-// SetLimit changes how many bytes each thread may have from now on; 0 means no limit.
+// SetLimit sets each thread's limit in bytes from now on; 0 means none.
 func (q *Quota) SetLimit(limit int64) { q.limit.Store(limit) }
 
-// Limit returns how many bytes each thread may have; 0 means no limit.
+// Limit returns each thread's limit in bytes; 0 means none.
 func (q *Quota) Limit() int64 { return q.limit.Load() }
 
-// Full returns how many threads had no room left when they were last counted.
+// Full returns the number of threads without space at their last count.
 func (q *Quota) Full() (n int) {
 	limit := q.Limit()
 	q.mu.Lock()
@@ -109,7 +109,7 @@ func (q *Quota) spend(ctx context.Context, d Dirs, thread string, n int64) error
 // reserve returns the part of a quota reserved for deliberate writes.
 func reserve(limit int64) int64 { return min(max(limit/20, 1<<20), limit/2) }
 
-// room returns how much may be written without touching the reserve.
+// room returns the space available without touching the reserve.
 func (q *Quota) room(ctx context.Context, d Dirs, thread string) (int64, error) {
 	limit := int64(0)
 	if q != nil {
@@ -133,14 +133,14 @@ type Meter struct {
 	used  int64         // guarded by mu, as all below
 	gone  int64         // deleted, but still open in processes
 	free  int64         // of the disk at that time
-	at    time.Time     // of the count
+	at    time.Time     // time of the count
 	took  time.Duration // by the count
 	deep  bool          // it could not be counted
 	busy  bool          // a count is under way
 	known bool
 }
 
-// Hold notes how much lies in files that were deleted but are still open.
+// Hold records the size of deleted files that are still open.
 func (m *Meter) Hold(gone int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

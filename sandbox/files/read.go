@@ -50,9 +50,8 @@ func notRegular(info fs.FileInfo) error {
 	return ErrNotRegular
 }
 
-// ReadFile returns the bytes of a regular file. When it has more than limit
-// bytes, the first limit bytes come with ErrTooLarge. It stops with the
-// context's error between blocks of 256 KiB.
+// ReadFile returns the content of a regular file. For a larger one it returns the first limit bytes with ErrTooLarge.
+// It stops with the context's error between blocks of 256 KiB.
 func (f *Files) ReadFile(ctx context.Context, p string, limit int64) ([]byte, error) {
 	file, info, err := f.Open(p)
 	if err != nil {

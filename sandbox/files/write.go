@@ -104,8 +104,8 @@ func writeAll(ctx context.Context, w io.Writer, data []byte) error {
 // Spend books n bytes that the caller is about to write to its own file. It returns ErrQuota without enough space.
 func (f *Files) Spend(ctx context.Context, n int64) error { return f.spend(ctx, n) }
 
-// Room returns how many bytes a log of the server's own may still take of the thread's quota. The last part of it, 5 %
-// and at least 1 MiB, stays free for the files of the thread itself.
+// Room returns the space that a log of the server may still use of the thread's quota. The last part of it, 5 % and at
+// least 1 MiB, is reserved for the thread's own files.
 func (f *Files) Room(ctx context.Context) (int64, error) { return f.room(ctx) }
 
 // Create creates a new file for writing, which the caller closes; writes are booked with Spend. The folder must exist;

@@ -69,7 +69,7 @@ func (h *Host) Probe(context.Context) sandbox.Report {
 	return r
 }
 
-// Resolve makes the data folder and finds its path without links.
+// Resolve creates the data folder and resolves its path.
 func (h *Host) Resolve() error {
 	if err := os.MkdirAll(h.Config.Dirs.Root, 0o700); err != nil {
 		return err

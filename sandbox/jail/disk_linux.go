@@ -134,7 +134,7 @@ func hex(b []byte) uint64 {
 // blameTime is the time to observe which processes write.
 const blameTime = 100 * time.Millisecond
 
-// written returns how much a process has caused to be written to disks, in bytes, with the children that it waited for.
+// written returns the bytes that a process and its reaped children caused to be written to disks.
 func written(n int) int64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(n) + "/io")
 	if err != nil {

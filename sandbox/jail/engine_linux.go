@@ -40,7 +40,7 @@ type EngineRequest struct {
 	// Mark precedes the report in the output, a line with a Message, and an empty line in the errors, because engines
 	// don't preserve the order of the two. It is secret.
 	Mark []byte
-	// Stdin is the input of the command; none gives /dev/null.
+	// Stdin is the command's input; none means /dev/null.
 	Stdin []byte
 	Input bool // there is a Stdin, possibly empty
 	// Text is the input on descriptor 3 if Script is set.
@@ -267,7 +267,7 @@ func (c *engineCall) start(r *EngineRequest) (int, error) {
 	return pid, err
 }
 
-// findShell looks for bash, which is not at one place in all images.
+// findShell finds bash, whose path differs between images.
 func findShell() string {
 	for _, name := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
@@ -307,7 +307,7 @@ func figures() (procs int, mem, tmp int64) {
 	return len(all), mem, tmp
 }
 
-// oomKills returns how often the system ended a process of this container for its memory.
+// oomKills returns the number of processes of this container killed for their memory.
 func oomKills() int64 {
 	for _, name := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"} {
 		b, err := os.ReadFile(name)

@@ -96,8 +96,7 @@ func childless() bool {
 	return errors.Is(err, unix.ECHILD)
 }
 
-// endAll ends everything below this process and returns how many processes are
-// left.
+// endAll ends everything below this process and returns the number of processes left.
 func endAll(user int, limit time.Duration) int {
 	start := time.Now()
 	end := start.Add(limit)
@@ -108,8 +107,7 @@ func endAll(user int, limit time.Duration) int {
 			return len(all)
 		}
 		EndBelow(t.self)
-		// Another server on this host may have given the same user away, so this
-		// comes second.
+		// Another server on this host may use the same user, so this is the last resort.
 		if user > 0 && time.Since(start) > limit/10 {
 			endUser(user, end)
 		}

@@ -39,8 +39,7 @@ type Spec struct {
 	Links, Files map[string]string
 	// Masks are paths inside with hidden content.
 	Masks []string
-	// Loopback brings the loopback of a new network up; Listen makes the listener
-	// there and sends it to the server.
+	// Loopback enables the loopback of a new network; Listen creates the listener there and sends it to the server.
 	Loopback, Listen bool
 	// ScopeSockets refuses abstract sockets of the host, for its own network.
 	ScopeSockets bool
@@ -50,8 +49,7 @@ type Spec struct {
 	// User, with Group as the only supplementary group.
 	Plain       bool
 	User, Group int
-	// Others are processes of the same user that are none of the sandbox's; the limit
-	// includes them.
+	// Others is the number of the user's processes outside of the sandbox; the limit includes them.
 	Others int64
 	// Cgroup means that a control group limits memory and processes.
 	Cgroup bool
@@ -139,7 +137,7 @@ type Exit struct {
 	Tampered   bool   `json:"tampered,omitempty"` // the parent of the command was killed or stopped
 	OOM        string `json:"oom,omitempty"`      // actions of the guard
 	Crowded    bool   `json:"crowded,omitempty"`  // the limit of processes was reached meanwhile
-	Cleared    int    `json:"cleared,omitempty"`  // processes of earlier commands that were ended to make room
+	Cleared    int    `json:"cleared,omitempty"`  // processes of earlier commands ended to make room
 	Error      string `json:"error,omitempty"`    // nothing ran, as the system said it
 	Errno      int    `json:"errno,omitempty"`    // with Error, if the system said it
 	UserUS     int64  `json:"user_us,omitempty"`

@@ -292,7 +292,7 @@ func ownDescriptor(path string) (string, bool) {
 	return "", false
 }
 
-// change makes the change that a call asks for.
+// change makes the change requested by a call.
 func change(c metadataCall, q *question, mem, fd int) error {
 	name, args := descriptor(fd), q.args[c.args:]
 	switch c.kind {

@@ -86,8 +86,8 @@ func (s *setup) bind() error {
 	return nil
 }
 
-// place makes the file or folder that a bind covers. Below an earlier bind it
-// must exist: nothing is made on the disk of the host.
+// place creates the file or folder covered by a bind. Below an earlier bind it must exist: nothing is created on the
+// host's disk.
 func (s *setup) place(dst string, dir bool, earlier []Bind) error {
 	for _, b := range earlier {
 		if _, ok := s.sources[b.Src]; ok && strings.HasPrefix(dst, b.Dst+"/") {

@@ -21,8 +21,7 @@ func plainSteps() []step {
 	}
 }
 
-// reach makes sure that commands, as the user they have now, can get to the
-// folders of their thread.
+// reach makes the thread's folders accessible to commands running as their user.
 func (s *setup) reach() error {
 	for _, b := range s.Binds {
 		fd, err := unix.Open(b.Src, unix.O_PATH|unix.O_CLOEXEC, 0)

@@ -49,7 +49,7 @@ func (s *setup) rlimits() error {
 			return err
 		}
 	}
-	// Commands give way to the server, and go first when memory runs out.
+	// Commands have lower priority than the server, and are the first to end when memory runs out.
 	if err := yield(5, 800); err != nil {
 		return err
 	}

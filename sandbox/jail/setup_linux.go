@@ -125,7 +125,7 @@ func (s *setup) guarded() int64 {
 	return s.Limits.Memory
 }
 
-// try runs a part that tests can make fail.
+// try runs a step that tests can make fail.
 func (s *setup) try(name string, run func() error) error {
 	if s.Fail == name {
 		return syscall.Errno(s.FailErrno)

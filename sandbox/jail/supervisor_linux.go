@@ -29,7 +29,7 @@ type running struct {
 	killing bool   // it is stopped by the supervisor; guarded by supervisor.mu
 	oom     string // guarded by supervisor.mu
 	crowded bool   // it met the limit of processes; guarded by supervisor.mu
-	cleared int    // processes that were ended to make room for it
+	cleared int    // processes ended to make room for it
 }
 
 func supervisorMain(plain bool) {

@@ -19,11 +19,9 @@ const landlockABI = 3
 // plainTmp stands for the temporary folder of a thread in the table of binds.
 const plainTmp = "/tmp"
 
-// provider keeps threads apart where the host has no namespaces to give: rules
-// about files, a filter of system calls, and a user of their own if the server
-// is root. Commands live among the processes of the host, see no network, and
-// find their files by translated paths. It shares the start of programs, users
-// and control groups with namespaces.
+// provider isolates threads on hosts without namespaces: by file rules, a system call filter, and separate users if the
+// server is root. Commands run among the host's processes, have no network, and find their files by translated paths.
+// Programs, users and control groups are shared with package ns.
 type provider struct {
 	*ns.Base
 	group int // may pass through the data folder, if the server is root

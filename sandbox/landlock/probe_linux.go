@@ -132,7 +132,7 @@ func (l *provider) tryOut(ctx context.Context, thread, other string) (r sandbox.
 	neighbour := filepath.Join(l.Above(), "threads", other, "private")
 	err = os.Mkdir(filepath.Dir(neighbour), 0o700)
 	if err == nil {
-		// Open to everybody, so that it is the rules about files that are tested.
+		// Accessible to everyone, so that only the file rules are tested.
 		err = errors.Join(os.Chmod(filepath.Dir(neighbour), 0o777), os.WriteFile(neighbour, nil, 0o644))
 	}
 	var missed []string

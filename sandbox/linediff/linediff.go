@@ -1,5 +1,4 @@
-// Package linediff compares two texts line by line. Where the texts come from and how differences look is decided by
-// its callers.
+// Package linediff compares two texts line by line. Its callers provide the texts and format the differences.
 package linediff
 
 import (
@@ -69,7 +68,7 @@ func middle(a, b []string) (out []Line) {
 	return out
 }
 
-// split gives the lines of a text; an empty text has none.
+// split returns the lines of a text; an empty text has none.
 func split(s string) []string {
 	if s == "" {
 		return nil
@@ -77,7 +76,7 @@ func split(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// Count returns how many lines a comparison adds and takes away.
+// Count returns the number of added and removed lines.
 func Count(lines []Line) (added, deleted int) {
 	for _, l := range lines {
 		switch l.Sign {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// dialTries limits how many of a name's addresses are tried.
+	// dialTries limits the addresses tried for a name.
 	dialTries = 4
 	// dialShare limits the time for one address while others remain.
 	dialShare = 4 * time.Second
@@ -63,7 +63,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 }
 
 // Judge reports whether a connection to "host:port" would be refused; the error is or wraps [*Refused] or [ErrHost]. A
-// name without an address is none.
+// name without an address counts as not refused.
 func (g *Guard) Judge(ctx context.Context, address string) error {
 	host, port, err := Authority(address)
 	if err != nil {

@@ -66,7 +66,7 @@ type Launch struct {
 	// Spare is room for processes of other sandboxes that begin after a command, where the system
 	// counts them for its limit; may be nil.
 	Spare   func() int64
-	Release func() // called when all is over, also after a failed start
+	Release func() // called at the end, also after a failed start
 }
 
 // StartBox starts the processes and waits until commands can run. Errors match ErrInit or are those of ctx.
@@ -115,7 +115,7 @@ func StartBox(ctx context.Context, l Launch) (*Box, error) {
 	return b, nil
 }
 
-// spawn makes the namespaces and the first process in them.
+// spawn creates the namespaces with their first process.
 func (b *Box) spawn(spec jail.Spec) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -290,7 +290,7 @@ func (b *Box) listen(fd int, serve func(net.Listener)) error {
 	return nil
 }
 
-// read returns one message and the descriptor that came with it, or -1.
+// read returns one message and its descriptor, or -1.
 func (b *Box) read() (*jail.Message, int, error) {
 	buf := make([]byte, 32<<10)
 	rights := make([]byte, unix.CmsgSpace(4))
@@ -328,7 +328,7 @@ func (b *Box) receive() {
 			_ = unix.Close(fd)
 		}
 		if err != nil {
-			// Without its answers the box is of no use.
+			// Without its answers the box is useless.
 			b.end()
 			return
 		}

@@ -29,8 +29,7 @@ func NoGroups(why string) string {
 		"or from a terminal with: systemd-run " + manager + "--scope -p Delegate=yes fawn"
 }
 
-// Cgroups makes control groups for sandboxes below a folder that was delegated
-// to the server. Only version 2 counts.
+// Cgroups creates control groups for sandboxes below a folder delegated to the server. Only version 2 is supported.
 type Cgroups struct {
 	dir  string
 	cpu  bool
@@ -157,7 +156,7 @@ func (c *Cgroups) Create(l sandbox.Limits) (*Cgroup, error) {
 	return g, nil
 }
 
-// oomKills returns how often the kernel ended a process for its memory.
+// oomKills returns the number of processes killed for their memory.
 func (g *Cgroup) oomKills() int64 {
 	w, err := words(filepath.Join(g.dir, "memory.events"))
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	"fawn/sandbox/pool"
 )
 
-// keep makes the first process a keeper, which a box without namespaces has in
-// place of process 1. The caller closes the end of the line that is returned
-// once the keeper has it.
+// keep makes the first process a keeper, which replaces process 1 in a box without namespaces. The caller closes the
+// returned end of the line once the keeper has it.
 func (b *Box) keep(spec jail.Spec) (*os.File, error) {
 	listening, line, err := os.Pipe()
 	if err != nil {

@@ -23,9 +23,8 @@ const (
 	uidFew   = 1 << 10
 )
 
-// Owners gives each running thread a user id of the host that no other running
-// thread has, so that even a hole in all other walls leaves threads apart. It
-// is for a server that is root.
+// Owners assigns each running thread a unique user id of the host, so that threads stay isolated even if other
+// protections fail. It is for a root server.
 type Owners struct {
 	base, n int
 	mu      sync.Mutex

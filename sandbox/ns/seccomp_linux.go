@@ -27,8 +27,8 @@ const (
 	offsetArgs   = 16
 )
 
-// condition compares the low half of an argument, masked. Linux itself looks at
-// the low half of all arguments that rules are about.
+// condition compares the low half of an argument, masked. Linux itself uses only the low half of the arguments in the
+// rules.
 type condition struct {
 	arg       int
 	mask, val uint32

@@ -38,8 +38,8 @@ func etc() []string {
 	}
 }
 
-// findSystem looks at the host, for commands of the user own, or of users of their own if it is
-// negative. A data folder that would be shown whole is refused.
+// findSystem examines the host for commands of the user own, or of separate users if it is negative. A data folder that
+// would be shown entirely is refused.
 func findSystem(ctx context.Context, cfg sandbox.Config, own int) (System, error) {
 	s := System{links: map[string]string{}}
 	for _, dir := range []string{"/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
@@ -82,8 +82,7 @@ func findSystem(ctx context.Context, cfg sandbox.Config, own int) (System, error
 	return s, s.findPrivate(ctx, cfg, own)
 }
 
-// findPrivate looks for files that are not meant for everybody where people put programs of
-// their own.
+// findPrivate finds private files among user-installed programs.
 func (s *System) findPrivate(ctx context.Context, cfg sandbox.Config, own int) error {
 	var tops []string
 	for _, dir := range []string{"/opt", "/usr/local"} {

@@ -30,8 +30,7 @@ var (
 type Box interface {
 	// Run runs one command. The end of ctx ends it, which exit reports. An error means that nothing ran.
 	Run(ctx context.Context, j Job) (Exit, error)
-	// Stat describes processes and memory; disk asks for gone too, which costs a look at
-	// every open file.
+	// Stat describes processes and memory; disk also requests gone, which requires a scan of every open file.
 	Stat(ctx context.Context, disk bool) (Usage, error)
 	// Clear ends the writer to the disk: leftover processes of earlier commands, or the running command unless it began
 	// after the count.
@@ -78,7 +77,7 @@ type Usage struct {
 // Cleared counts the ended processes.
 type Cleared struct {
 	Procs int
-	Names string // of their programs
+	Names string // names of their programs
 	Call  bool   // a running command writes; it was ended unless it began after the count
 }
 

@@ -20,7 +20,7 @@ type member struct {
 
 	mu         sync.Mutex
 	gone       string         // why it was destroyed; guarded by mu, as all below
-	owner      string         // for whom it works
+	owner      string         // owner it works for
 	policy     sandbox.Policy // for the next start
 	box        Box            // nil before the first command and after the end
 	with       sandbox.Policy // the machine's available memory

@@ -34,7 +34,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 	n := len(p)
 	k.bytes += int64(n)
 	for k.left > 0 && len(p) > 0 {
-		// A character that comes in two writes counts once.
+		// A character split across two writes counts once.
 		size := 1
 		for size < len(p) && !utf8.RuneStart(p[size]) {
 			size++
@@ -97,7 +97,7 @@ func (k *keeper) text(most int) (out []byte, truncated bool) {
 	return valid(append(out, tail...)), true
 }
 
-// leading gives the first n characters of p.
+// leading returns the first n characters of p.
 func leading(p []byte, n int) []byte {
 	for at, b := range p {
 		if utf8.RuneStart(b) {
@@ -109,7 +109,7 @@ func leading(p []byte, n int) []byte {
 	return p
 }
 
-// trailing gives the last n characters of p.
+// trailing returns the last n characters of p.
 func trailing(p []byte, n int) []byte {
 	at := len(p)
 	for at > 0 && n > 0 {

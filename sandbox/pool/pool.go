@@ -293,8 +293,7 @@ func (p *Pool) Failures() int {
 	return p.failed
 }
 
-// launch starts a box in a place that it waits for, which it gives back when the box is
-// gone.
+// launch starts a box after waiting for a place, which is released when the box is gone.
 func (p *Pool) launch(ctx context.Context, thread, owner string, policy sandbox.Policy) (Box, error) {
 	if err := p.reserve(ctx, owner, policy.Timeout); err != nil {
 		return nil, err

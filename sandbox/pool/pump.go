@@ -171,7 +171,7 @@ func (u *pump) take(s *stream, p []byte, last bool) {
 	u.merge(p[:n], false)
 }
 
-// merge shows output when enough has come together, or all of it at the end.
+// merge shows output when enough has accumulated, or all of it at the end.
 func (u *pump) merge(p []byte, last bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -223,7 +223,7 @@ func (u *pump) finish() {
 	<-u.finished
 }
 
-// total returns how many bytes came. It is called after finish, as texts is.
+// total returns the number of bytes read. Call it after finish, like texts.
 func (u *pump) total() int64 { return u.streams[0].total + u.streams[1].total }
 
 // texts returns a result's text of both outputs.

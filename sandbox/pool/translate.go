@@ -87,7 +87,7 @@ func shortOption(text string) bool {
 		(n == 0 || strings.IndexByte(" \t\n'\"=,(;|&", text[n-1]) >= 0)
 }
 
-// outside returns the replacements for output that comes in pieces.
+// outside returns the replacements for output that arrives in pieces.
 func outside(m sandbox.PathMapper) []replacement {
 	if t, ok := m.(Translator); ok {
 		return t.out.list

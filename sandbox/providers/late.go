@@ -39,7 +39,7 @@ func NewLate(cfg sandbox.Config) (sandbox.Provider, error) {
 	return l, nil
 }
 
-// wait gives the provider, or the end of ctx.
+// wait returns the provider, or the end of ctx.
 func (l *late) wait(ctx context.Context) (sandbox.Provider, error) {
 	select {
 	case <-l.chosen:

@@ -43,8 +43,7 @@ func (l *Link) Exceeded() bool {
 	return ok && w.exceeded()
 }
 
-// Folder makes a folder into which the browser may write, and which ends with it. It is "" for a browser that was not
-// started here.
+// Folder creates a folder writable for the browser, which is removed with it. It is "" for an external browser.
 func (l *Link) Folder(name string) (string, error) {
 	w, ok := l.wire.(local)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// taken returns how many bytes of memory the processes of a group take that are not pages of files.
+// taken returns the memory of a process group in bytes, excluding file pages.
 func taken(group int) (sum int64) {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {

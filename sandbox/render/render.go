@@ -24,7 +24,7 @@ import (
 // Limits of one page.
 const (
 	maxTime   = 30 * time.Second
-	settle    = 6 * time.Second // for scripts to continue behind the page's own end
+	settle    = 6 * time.Second // for scripts to continue after the page's load event
 	maxHTML   = 8 << 20         // characters
 	maxIn     = 64 << 20        // bytes from the network
 	maxOut    = 2 << 20         // bytes to it
@@ -177,7 +177,7 @@ func open(ctx context.Context, where string, memory int64, flags ...string) (wir
 	return launch(where, memory, flags...)
 }
 
-// show loads a page and reads it once it has come to rest.
+// show loads a page and reads it once it is idle.
 func (c *conversation) show(ctx context.Context, address, proxy string) (p Page, err error) {
 	var made struct {
 		Context string `json:"browserContextId"`

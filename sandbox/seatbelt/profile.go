@@ -112,8 +112,7 @@ func seatbeltString(path string) (string, error) {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`, nil
 }
 
-// seatbeltLimits makes bash set the limits that macOS has, before it becomes the
-// command.
+// seatbeltLimits makes bash set macOS's limits before it executes the command.
 func seatbeltLimits(l sandbox.Limits) string {
 	text := "ulimit -c 0; "
 	if l.FileSize > 0 {

@@ -52,8 +52,7 @@ func New(cfg sandbox.Config) (sandbox.Provider, error) {
 
 func (s *provider) Name() string { return sandbox.ProviderSeatbelt }
 
-// Probe runs a command of a throw-away thread and looks for walls that do not
-// stand.
+// Probe runs a command of a temporary thread and checks the protections.
 func (s *provider) Probe(ctx context.Context) sandbox.Report {
 	start := time.Now()
 	r := s.probe(ctx)

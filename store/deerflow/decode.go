@@ -147,7 +147,7 @@ func extension(b []byte, depth int) (any, []byte, error) {
 // extensionType returns the extension type at the start of b. The library isn't used because it interprets some of
 // LangGraph's numbers itself.
 func extensionType(b []byte) (int8, bool) {
-	at := 1 // fixext has the type behind the lead byte, the others have a size between
+	at := 1 // fixext has the type after the lead byte, the others have a size in between
 	switch b[0] {
 	case 0xc7:
 		at = 2

@@ -147,7 +147,7 @@ func (s *Source) Users(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// IDs returns the threads of a user, oldest first. "" is everybody.
+// IDs returns the threads of a user, oldest first. "" is all users.
 func (s *Source) IDs(ctx context.Context, user string) ([]string, error) {
 	query := `SELECT thread_id FROM checkpoints WHERE checkpoint_ns = '' GROUP BY 1 ORDER BY min(checkpoint_id)`
 	var args []any

@@ -34,7 +34,7 @@ type entry struct {
 	Size   int64
 	Time   int64 // time of the last content change, which by itself makes no version
 	Hash   [sha256.Size]byte
-	Object string // that has the content, "" where there is none
+	Object string // object with the content, "" for none
 	Offset int64  // in the object
 	Link   string
 }
@@ -77,7 +77,7 @@ func unpack(data []byte) (b body, err error) {
 	return b, err
 }
 
-// apply makes the changes of b. Names that no thread can have are left out.
+// apply applies the changes of b. Impossible names are skipped.
 func (m manifest) apply(b body) {
 	for _, c := range b.Changes {
 		switch {
@@ -121,7 +121,7 @@ type stat struct {
 	Size, Modified, Changed int64
 }
 
-// known is an entry as it lies in the folder. Without a stat it has to be read again.
+// known is an entry as stored in the folder. Without a stat it must be read again.
 type known struct {
 	Entry entry
 	Stat  stat

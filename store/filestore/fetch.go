@@ -97,7 +97,7 @@ func (g *fetch) clear(target manifest, i *index, keep func(name string) bool) er
 	return nil
 }
 
-// loosen lets the server write to a folder that a program has closed.
+// loosen makes a folder writable for the server after a program removed the permission.
 func (g *fetch) loosen(dir string) error {
 	is, ok := g.now.files[dir]
 	if !ok || is.kind != kindDir || is.mode&0o700 == 0o700 || g.loose[dir] {
@@ -134,7 +134,7 @@ func (g *fetch) all(ctx context.Context, target manifest, names []string) error 
 			continue
 		}
 		if _, ok := objects[e.Object]; !ok {
-			order = append(order, e.Object) // by name: outputs and uploads come before the workspace
+			order = append(order, e.Object) // by name: outputs and uploads precede the workspace
 		}
 		objects[e.Object] = append(objects[e.Object], name)
 	}

@@ -38,7 +38,7 @@ type Config struct {
 	DB      *store.DB
 	Objects Objects
 	Dirs    files.Dirs // the folders with the copies
-	Cache   int64      // about how many bytes the copies may take up; 0 is no limit
+	Cache   int64      // approximate limit of the copies' size in bytes; 0 is none
 	Log     *slog.Logger
 }
 
@@ -53,7 +53,7 @@ type Trees struct {
 // local is the copy of a thread.
 type local struct {
 	thread string
-	held   int       // guarded by Trees.mu: by how many
+	held   int       // guarded by Trees.mu: number of users
 	run    string    // guarded by Trees.mu: that works on it here
 	used   time.Time // guarded by Trees.mu
 
@@ -63,7 +63,7 @@ type local struct {
 	drop    bool       // guarded by mu: unsaved changes belong to a reverted run
 }
 
-// New makes them. It reads nothing.
+// New returns Trees without reading anything.
 func New(cfg Config) *Trees {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

@@ -151,7 +151,7 @@ func (b *Bucket) Get(ctx context.Context, name string, offset, length int64) (io
 	return res.Body, nil
 }
 
-// Head returns how many bytes an object has.
+// Head returns the size of an object in bytes.
 func (b *Bucket) Head(ctx context.Context, name string) (int64, error) {
 	res, err := b.repeat(ctx, "head", name, func() (*http.Request, error) {
 		req, err := b.request(ctx, http.MethodHead, name, nil)

@@ -42,5 +42,5 @@ func command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// outlive has a program go on when the thread that started it ends, as it does where a test gives its thread away.
+// outlive lets a program survive the thread that started it, for tests that give their thread away.
 func outlive(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = 0 }

@@ -41,7 +41,7 @@ func Storage(tb testing.TB) string {
 	return database(tb, installed(tb))
 }
 
-// nightly skips tests that `make test` leaves to `make nightly-cluster`. Benchmarks are asked for by name.
+// nightly skips tests that `make test` leaves to `make nightly-cluster`. Benchmarks are requested by name.
 func nightly(tb testing.TB) {
 	tb.Helper()
 	if _, test := tb.(*testing.T); test {
@@ -225,8 +225,7 @@ func (s *Server) Crash(tb testing.TB) {
 	}
 }
 
-// Deadlocks returns how often the server at an address has ended one of several transactions that waited for each
-// other.
+// Deadlocks returns the number of deadlocks resolved by the server at an address.
 func Deadlocks(tb testing.TB, address string) int {
 	tb.Helper()
 	return counted(tb, address, "deadlocks")

@@ -24,7 +24,7 @@ var shared struct {
 // keeper waits until the process is gone, then ends the server and removes its folder.
 const keeper = `trap "" INT TERM HUP; read -r _; kill -QUIT "$1"; while kill -0 "$1"; do sleep 0.1; done; rm -rf "$2"`
 
-// database makes an empty one for a test and drops it afterwards.
+// database creates an empty database for a test and drops it afterwards.
 func database(tb testing.TB, bin string) string {
 	tb.Helper()
 	s, name := share(tb, bin)

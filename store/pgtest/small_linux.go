@@ -72,5 +72,5 @@ func (s *Small) Fill() error {
 	return errors.Join(err, f.Close())
 }
 
-// Free gives the room back.
+// Free frees the space.
 func (s *Small) Free() error { return os.Remove(filepath.Join(s.disk, "filler")) }

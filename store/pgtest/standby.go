@@ -44,7 +44,7 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	return b
 }
 
-// Promote lets a standby take over.
+// Promote makes a standby take over.
 func (s *Server) Promote(tb testing.TB) {
 	tb.Helper()
 	conn, err := pgconn.Connect(context.Background(), s.URL)

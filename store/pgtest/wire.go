@@ -59,16 +59,16 @@ func NewWire(tb testing.TB, address string) *Wire {
 	return w
 }
 
-// Freeze lets nothing through any more, in both directions, without ending connections: as a network that is gone.
+// Freeze stops all traffic in both directions without closing connections, like a lost network.
 func (w *Wire) Freeze() { w.change(func() { w.frozen = true }) }
 
 // Mute drops all responses: requests take effect, but their results are lost.
 func (w *Wire) Mute() { w.change(func() { w.muted = true }) }
 
-// MuteAfter is [Wire.Mute] from when a request with a text has come through.
+// MuteAfter is [Wire.Mute] after a request containing a text has passed.
 func (w *Wire) MuteAfter(text string) { w.change(func() { w.marks = text }) }
 
-// Swallow ends the connection on which an answer with a text comes, without it, once.
+// Swallow closes the connection instead of delivering a response containing a text, once.
 func (w *Wire) Swallow(text string) { w.change(func() { w.eats = text }) }
 
 // Swallowed reports whether this has happened.
@@ -81,7 +81,7 @@ func (w *Wire) Swallowed() bool {
 // Thaw resumes the traffic, including data held back.
 func (w *Wire) Thaw() { w.change(func() { w.frozen, w.muted, w.marks = false, false, "" }) }
 
-// Delay lets everything wait so long, in both directions.
+// Delay delays all traffic in both directions.
 func (w *Wire) Delay(d time.Duration) { w.change(func() { w.delay = d }) }
 
 // Lose drops a share of the notifications, from 0 to 1, on connections that begin from now on.

@@ -267,8 +267,8 @@ func ascii(data []byte) bool {
 	return true
 }
 
-// sequences counts the valid multi-byte sequences of UTF-8 and the bytes that break it. Longer
-// sequences, which hardly come about by chance, count more.
+// sequences counts valid multi-byte sequences of UTF-8 and invalid bytes. Longer sequences, which rarely occur by
+// chance, count more.
 func sequences(data []byte) (good, bad int) {
 	for len(data) > 0 {
 		if data[0] < utf8.RuneSelf {
@@ -286,8 +286,8 @@ func sequences(data []byte) (good, bad int) {
 	return good, bad
 }
 
-// significant returns a sample of the lines that have bytes beyond ASCII: a guess needs nothing else, and they may all
-// be far behind the beginning.
+// significant returns a sample of the lines with bytes beyond ASCII: a guess needs nothing else, and they may all be
+// far from the beginning.
 func significant(data []byte) []byte {
 	if len(data) <= sample {
 		return data

@@ -88,7 +88,7 @@ const (
 	foreign    = -9.0  // a letter of another language
 	sign       = -6.0  // a typographic sign such as a dash or a quotation mark
 	oddSign    = -9.5  // any other sign
-	oddCase    = -4.0  // a capital behind a small letter
+	oddCase    = -4.0  // a capital after a small letter
 	mixed      = -7.0  // letters of two alphabets in one word
 	pair       = -1.6  // two accented letters in a row in a Latin word
 )
@@ -334,7 +334,7 @@ func frequent(c rune, lang string) bool {
 	return false
 }
 
-// The characters that most of any text is made of.
+// The most frequent characters of most texts.
 const (
 	commonHangul      = "이다는을의에가고은로한하를지도사기자인어리대시해서일들그나수부정아보라전과있오만으제상주여것거스장니면게습입했었까성명이름울산광역구동번호전화주소김박최강조윤임신오황안송류홍문비용월년일국내외연합계금액원"
 	commonHan         = "的一是不了人我在有他这中大来上个国到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后小么心多天而能好都然没日于起还发成事只作当想看文无开手用主行方又如前所本见经头面公同三已老从动两长知民样现分将外但身些与高意进把法此实回二理美点月明其种声全工己话儿者向情部正名定女问力机给等电话姓性别地址城市编号数量金额价格日期合计产品北京海李王张刘陈广东省市区县路"

@@ -1,4 +1,4 @@
-// Package convert turns documents into Markdown. [Convert] takes bytes and gives text with anchors for pages, slides
+// Package convert converts documents to Markdown. [Convert] takes bytes and returns text with anchors for pages, slides
 // and sheets; each format has its own file. [Main] runs it in a separate process, since documents are untrusted.
 // Package documents and its callers decide when a document is converted and in which sandbox.
 //

@@ -16,7 +16,7 @@ const listLevels = 9
 
 // numberedList is a list as a paragraph refers to it.
 type numberedList struct {
-	shared string // lists of one kind go on counting
+	shared string // lists of one kind share the counter
 	levels [listLevels]listLevel
 }
 
@@ -28,7 +28,7 @@ type listLevel struct {
 	legal   bool   // all numbers in it are decimal
 	again   int    // the level below which it begins again; -1 never
 	tight   bool   // nothing stands between number and text
-	style   string // paragraphs of which are of this level
+	style   string // style of this level's paragraphs
 	known   bool
 }
 

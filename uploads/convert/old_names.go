@@ -57,7 +57,7 @@ func otherContent(d *draft, data []byte, sheets bool) error {
 	return nil
 }
 
-// readable returns the beginning of a file as text, empty if it is none.
+// readable returns the beginning of a file as text, empty if it isn't text.
 func readable(head []byte) string {
 	t, err := charset.Decode(head[:len(head)&^3])
 	if err != nil {

@@ -174,7 +174,7 @@ func (w *oldBook) alone(b []byte) error {
 			}
 			w.sheets++
 			w.codes, w.styles, w.formats = map[int]string{}, nil, map[int]workbook.Format{}
-			records(b, from, func(r oldRecord) bool { // formats may stand behind the cells
+			records(b, from, func(r oldRecord) bool { // formats may follow the cells
 				w.global(r)
 				return r.kind != recEnd
 			})
@@ -249,7 +249,7 @@ func (w *oldBook) narrow(b []byte) string {
 	return t.String
 }
 
-// unicodeText has n characters behind a byte of flags.
+// unicodeText reads n characters after a byte of flags.
 func unicodeText(b []byte, n int) string {
 	if len(b) < 1 {
 		return ""

@@ -179,7 +179,7 @@ func (w *oldWordReader) text(b []byte, narrow bool, at uint32) {
 	w.paragraph(oldText(b[from:], narrow), w.run(at+uint32(from)), false)
 }
 
-// oldText is text without codes of fields and marks of things that are not text.
+// oldText returns text without field codes and marks of non-text objects.
 func oldText(b []byte, narrow bool) string {
 	s := ""
 	if narrow {

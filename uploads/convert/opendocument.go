@@ -173,8 +173,7 @@ func (o *odf) formula(object *node) string {
 	return ""
 }
 
-// table writes rows as they are shown. Repeated empty ones, which fill a sheet to its end,
-// are none.
+// table writes rows with formatted values. Repeated empty ones, which fill a sheet to its end, are skipped.
 func (o *odf) table(t *node) {
 	var rows [][]string
 	size := 0

@@ -242,7 +242,7 @@ func (r *pageReader) scale(text references.FPDF_TEXTPAGE, at int, size, height f
 	return scale
 }
 
-// rightToLeft reports whether a letter is of a script that is.
+// rightToLeft reports whether a letter belongs to a right-to-left script.
 func rightToLeft(r rune) bool {
 	return r >= 0x590 && r < 0x900 || r >= 0xFB1D && r < 0xFE00 || r >= 0xFE70 && r < 0xFF00
 }

@@ -209,8 +209,7 @@ func wide(r rune) bool {
 		r >= 0xFF00 && r < 0xFFF0
 }
 
-// columns counts the parts that lines from the first one on have in common: 2 or more make
-// a table.
+// columns counts the parts common to the lines from the first one on: 2 or more make a table.
 func (s *setter) columns(lines []textLine) int {
 	if len(lines) < 2 {
 		return 1

@@ -178,7 +178,7 @@ func number(s string) int {
 	return n
 }
 
-// kid returns the first child with a name; an empty element when there is none.
+// kid returns the first child with a name; an empty element if there is none.
 func (n *node) kid(names ...string) *node {
 	for _, name := range names {
 		next := &node{}
@@ -215,7 +215,7 @@ func (n *node) all(name string) (found []*node) {
 	return found
 }
 
-// orChoice returns the first of alternatives, which the newest programs show, or n where there are none.
+// orChoice returns the first alternative, which the newest programs show, or n without alternatives.
 func (n *node) orChoice() *node {
 	if c := n.kid("Choice"); c.name != "" {
 		return c

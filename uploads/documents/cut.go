@@ -37,7 +37,7 @@ type cutter struct {
 	above       string // the heading where the passage began
 }
 
-// Cut cuts the text of a file into passages, which have its name, and gives each to take.
+// Cut cuts the text of a file into passages, which have its name, and passes each to take.
 func Cut(file string, text io.Reader, take func(uploads.Passage) error) error {
 	c := cutter{file: file, take: take}
 	return c.read(bufio.NewReaderSize(text, 64<<10))

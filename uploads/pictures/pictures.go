@@ -141,7 +141,7 @@ func (s *Service) drawn(ctx context.Context, thread, hash string, side int, from
 	return data, nil
 }
 
-// get reads a kept picture; nil when there is none.
+// get reads a cached image; nil for none.
 func (s *Service) get(thread, name string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

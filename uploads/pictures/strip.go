@@ -236,7 +236,7 @@ func stripWebP(data []byte) ([]byte, int, error) {
 	return out, turn, nil
 }
 
-// stripGIF drops comments, texts and the data of applications but for how often it repeats.
+// stripGIF drops comments, texts and application data except the number of repetitions.
 func stripGIF(data []byte) ([]byte, error) {
 	at := 13
 	if len(data) < at {

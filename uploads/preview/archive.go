@@ -40,7 +40,7 @@ type Entry struct {
 // Archive is a list of the files in an archive.
 type Archive struct {
 	Entries []Entry // by name, at most MaxEntries
-	Files   int     // how many there are, or were seen
+	Files   int     // number of files, total or seen
 	Bytes   int64   // of all of them, unpacked
 	Cut     bool    // there are more, which weren't read
 	Outside bool    // a name leads out of the folder that it would be unpacked to

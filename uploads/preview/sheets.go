@@ -33,8 +33,8 @@ type Workbook struct {
 	Width  int        // columns it has in all
 }
 
-// ReadWorkbook takes the text that a conversion made of a workbook, and the number of the
-// sheet to show; the first is shown when there is none of that number.
+// ReadWorkbook takes the text converted from a workbook, and the number of the sheet to show; an unknown number shows
+// the first.
 func ReadWorkbook(text []byte, n int) Workbook {
 	var w Workbook
 	var body []byte

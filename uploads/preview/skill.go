@@ -21,7 +21,7 @@ const (
 // Skill is the content of a .skill file: a text for the model, and the files it mentions.
 type Skill struct {
 	Archive
-	Main   string      // name of the text in the archive; empty where there is none
+	Main   string      // name of the text in the archive; empty for none
 	Fields [][2]string // front matter
 	Text   string
 	Long   bool // the end of the text is missing
