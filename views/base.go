@@ -12,9 +12,9 @@ import (
 	"fawn/views/markdown"
 )
 
-// Below a base path, every address of this server on a page needs it in front. Templates,
-// handlers and Markdown write addresses from the root, such as /workspace/chats; Render, which
-// all HTML comes from, puts the base in front. So none can forget it.
+// Below a base path, every address of this server on a page needs the base as a prefix. Templates, handlers and
+// Markdown write root-relative addresses, such as /workspace/chats; Render, which produces all HTML, adds the base. So
+// none can be missed.
 
 type baseKey struct{}
 
@@ -82,7 +82,7 @@ func Below(base string, html []byte) []byte {
 	return append(out, html...)
 }
 
-// tagLength returns how many bytes at the beginning of s, which is a <, are one tag or comment.
+// tagLength returns the length of the tag or comment at the start of s, which begins with <.
 func tagLength(s []byte) int {
 	if bytes.HasPrefix(s, []byte("<!--")) {
 		if end := bytes.Index(s, []byte("-->")); end >= 0 {

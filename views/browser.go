@@ -10,7 +10,7 @@ type Browsed struct {
 	Address, Title string
 	Target         string   // the name of the element that was used
 	Picture        string   // path of a small picture; "" for none
-	Saved          []string // paths of files that came of the step
+	Saved          []string // paths of files saved by the step
 }
 
 // Names returns the names of the files, joined.

@@ -81,8 +81,8 @@ func Words(s string) int {
 	return n
 }
 
-// Safe makes a name written by a model or found on disk fit for one line of
-// text: no control characters, nothing that turns the direction around.
+// Safe prepares a name from a model or disk for one line of text: it removes control characters and changes of the text
+// direction.
 func Safe(s string) string { return markdown.SafeText(s) }
 
 // SafeLines is Safe for a text of several lines, such as the output of a tool.

@@ -26,13 +26,13 @@ type Shell struct {
 	Now     time.Time   // the moment of the request in the reader's time zone; groups the list by day
 	Threads []ThreadRow // newest first, the first page only (30 is a good number)
 	More    bool        // there are more chats than Threads holds
-	Total   int         // how many chats there are
+	Total   int         // number of chats
 	Undo    Undo        // a recent deletion
 	Toast   *Toast      // the result of an action
 	NoSide  bool        // the reader has put the side bar away
 	NoKeys  bool        // the reader disabled single-key shortcuts
 	Current string      // id of the thread on screen, empty on other pages
-	Path    string      // path and query of this page; forms which come back use it
+	Path    string      // path and query of this page, for forms that return to it
 	Nav     Nav         // which entry of the side bar is current
 	Who     *Who        // the signed-in account; nil without accounts
 
@@ -115,8 +115,7 @@ type FirstRun struct {
 	ConfigPath string        // where the configuration file is or would be
 }
 
-// FoundKey is an API key present in the environment. The key itself never
-// comes here.
+// FoundKey is an API key present in the environment, without its value.
 type FoundKey struct {
 	Env      string // OPENAI_API_KEY
 	Provider string // OpenAI
@@ -145,8 +144,8 @@ type Composer struct {
 	Limits      UploadLimits
 	Autofocus   bool
 	Partner     Partner    // the agent the chat is with
-	Project     string     // id of the project that a new chat is made in; empty is none
-	Also        string     // name of the chat app that the answer can be sent to as well; empty is none
+	Project     string     // project of a new chat; empty is none
+	Also        string     // name of the chat app that can also receive the answer; empty is none
 	Chats       []TaskChat // other chats that it can be sent to
 	Servers     bool       // there are MCP servers, whose tools are in a menu
 	ToolsOff    bool       // some of those tools are switched off for the chat
@@ -242,7 +241,7 @@ type ConfirmPage struct {
 	Shell    Shell
 	ThreadID string
 	Title    string
-	Files    int // how many files go with it
+	Files    int // number of its files
 }
 
 // SandboxState is the level of isolation of commands.
@@ -271,7 +270,7 @@ type Sandbox struct {
 	Provider string
 	Layers   []string
 	Degraded []string // weakened protections, in words
-	Reason   string   // why there is none
+	Reason   string   // reason why there is none
 	Hint     string   // advice
 	Network  string   // proxy, none or host
 	Disk     int64    // bytes a chat may have, 0 for no limit

@@ -61,7 +61,7 @@ type Service struct {
 type LinkPage struct {
 	Shell    Shell
 	Reset    bool   // a new password for an account that is there
-	Owner    bool   // makes the account that runs the installation
+	Owner    bool   // creates the installation owner's account
 	Gone     bool   // the link was used or is too old
 	Missing  bool   // there is no link in the address
 	Done     bool   // there is an owner already
@@ -150,7 +150,7 @@ type Tokens struct {
 	Secret  string // of the token that was just made, shown once
 	Made    string // its name
 	Scopes  []string
-	Days    []int // for how long a token can be good; 0 is for ever
+	Days    []int // possible lifetimes of a token; 0 is unlimited
 	Name    string
 	Problem string
 }
@@ -171,7 +171,7 @@ type Token struct {
 type Users struct {
 	List    []User
 	Link    string // that was just made, shown once
-	For     string // whom it is for
+	For     string // its recipient
 	Reset   bool   // it sets a new password
 	Roles   []string
 	Email   string

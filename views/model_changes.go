@@ -24,6 +24,6 @@ type Change struct {
 	Added, Taken int    // lines
 	Lines        []linediff.Line
 	Cut          bool   // Lines are not all
-	Why          string // why there are none, as the last part of a word's name; empty with Lines
+	Why          string // reason for their absence, as the last part of a catalogue key; empty with Lines
 	Gone         bool   // it cannot be opened any more
 }

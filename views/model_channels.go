@@ -32,7 +32,7 @@ type ChannelApp struct {
 	Label     string // Telegram
 	State     ChannelState
 	InFile    bool // config.yaml sets it up, the page cannot
-	Public    bool // everybody may write to it
+	Public    bool // anyone may write to it
 	MayChange bool
 	Open      bool // unfolded
 	Fields    []ChannelField
@@ -62,7 +62,7 @@ type ChannelApp struct {
 	Refused *Trouble // why the platform refused it
 }
 
-// ChannelField is a credential of a bot. Secrets never come here.
+// ChannelField is a credential of a bot, without secret values.
 type ChannelField struct {
 	Name     string
 	Label    string // for fields missing from the catalogue
@@ -81,7 +81,7 @@ type ChannelPerson struct {
 	Since     time.Time
 }
 
-// ChannelGroup is a group chat that the bot was let into.
+// ChannelGroup is a group chat that the bot was added to.
 type ChannelGroup struct {
 	Chat string
 	Name string
@@ -107,7 +107,7 @@ type ChannelTest struct {
 	Lacks []ChannelLack
 }
 
-// ChannelLack is a permission that a bot does without.
+// ChannelLack is a permission missing for a bot.
 type ChannelLack struct {
 	Need  string // its name on the platform
 	Loses string // catalogue key of the missing ability
@@ -141,7 +141,7 @@ type Undelivered struct {
 	At   time.Time
 }
 
-// Source is the chat app that a conversation comes from; without a name it is none.
+// Source is the chat app of a conversation; without a name there is none.
 type Source struct {
 	Name  string // telegram
 	Label string // Telegram

@@ -18,7 +18,7 @@ type File struct {
 	New      bool   // made in this turn (as opposed to changed)
 	Share    string // token of the link it is read through; empty on its owner's pages
 	Unseen   string // the format of a picture that no model is shown; empty for all else
-	Raw      string // where it is read as it is, in place of the files of a thread; empty for a file of these
+	Raw      string // address of the original, instead of the thread's files; empty for a file of these
 }
 
 // PageURL returns the page of the file.
@@ -188,7 +188,7 @@ type Panel struct {
 	Share    string          // token of the link it is shown through; empty on its owner's pages
 	Shared   map[string]bool // with Share: paths of the files that can be read through it
 	Zip      bool            // with the list: there are files for an archive of results
-	ZipAll   bool            // with the list: uploads or working files make a larger one
+	ZipAll   bool            // with the list: uploads or working files make a larger archive
 }
 
 // Home returns the page of the thread.

@@ -8,7 +8,7 @@ const (
 	AnnouncementsURL = "/ui/announcements"
 )
 
-// Announcement is a text of an administrator for everybody.
+// Announcement is an administrator's text for everyone.
 type Announcement struct {
 	ID      string
 	Text    string

@@ -55,5 +55,5 @@ type ChatRow struct {
 // Undo is a deletion that can be taken back.
 type Undo struct {
 	Token string
-	Count int // how many chats; 0 is too late
+	Count int // number of chats; 0 means too late
 }

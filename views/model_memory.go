@@ -28,13 +28,13 @@ type MemoryGroup struct {
 	Facts    []MemoryFact
 }
 
-// MemoryFact is one thing that is known.
+// MemoryFact is one stored fact.
 type MemoryFact struct {
 	ID, Text string
 	Avoid    string    // of a correction: the wrong statement
 	Agent    string    // a custom agent's; its facts are shown and not changed here
 	Origin   string    // manual, import or thread
-	URL      string    // the message it was said in; "" when there is none
+	URL      string    // its source message; "" for none
 	At       time.Time // of its last change
 }
 
@@ -45,7 +45,7 @@ type ThreadMemoryPage struct {
 	ThreadID string
 	Off      bool         // for this chat
 	Disabled bool         // by the configuration
-	Taught   []MemoryFact // that came from this chat
+	Taught   []MemoryFact // facts from this chat
 	Forgot   bool         // its facts were just deleted, which can be undone
 	Answer   bool         // the page is about an answer
 	Used     []MemoryFact // in the answer, still existing ones

@@ -32,7 +32,7 @@ type SavedPrompt struct {
 	ID, Name, About, Text string
 	Fields                int
 	Mine, Editable        bool
-	Everybody             bool   // it is shared with everybody
+	Everybody             bool   // shared with everyone
 	Group                 string // name of the group it is shared with
 }
 

@@ -23,7 +23,7 @@ type Choice struct {
 
 // Field is one input of a question's form.
 type Field struct {
-	Name        string // for the model
+	Name        string // shown to the model
 	Label       string
 	Type        string // text, textarea, number, select, multi_select, checkbox or date
 	Required    bool

@@ -7,7 +7,7 @@ type ReferencePage struct {
 	Groups  []RouteGroup
 }
 
-// RouteGroup are the routes about one thing.
+// RouteGroup are the routes of one subject.
 type RouteGroup struct {
 	Name   string
 	Routes []Route

@@ -10,7 +10,7 @@ type Share struct {
 	Stale bool      // the chat has gone on since
 }
 
-// SharePage is GET /ui/threads/{id}/share: the link of a thread, or the offer to make one.
+// SharePage is GET /ui/threads/{id}/share: the link of a thread, or a button to create one.
 type SharePage struct {
 	Shell    Shell
 	Modal    bool // only the inside of a dialog

@@ -63,10 +63,10 @@ type SkillFact struct{ Key, Value string }
 // SkillInstallPage asks whether to install a skill, or explains why it can't be.
 type SkillInstallPage struct {
 	Shell    Shell
-	Name     string // of the file, or the address it came from
+	Name     string // name of the file, or its source address
 	Action   string
 	Back     string
-	Chat     bool   // it comes from a chat, and goes back there
+	Chat     bool   // it is in a chat, which the page returns to
 	Sum      string // of the file as it was looked at
 	Skill    SkillInfo
 	Facts    []SkillFact

@@ -24,7 +24,7 @@ type Task struct {
 	Next     time.Time // when it runs next; zero is never
 	Paused   bool
 	Runs     []TaskRun // the latest starts, newest first
-	Chat     *TaskChat // of a chat app, that the results are sent to; nil is none
+	Chat     *TaskChat // chat of a chat app for the results; nil is none
 }
 
 // TaskChat is a chat of a chat app that results can be sent to.
@@ -65,7 +65,7 @@ type TaskForm struct {
 	Chats   []TaskChat
 	Chat    string // Value of one of them; empty is none
 	Problem string
-	Wrong   string // the field the problem is with; empty is none of them
+	Wrong   string // the field with the problem; empty for none
 }
 
 // Weekdays returns the days of the week as cron numbers them, Monday first.

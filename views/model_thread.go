@@ -132,7 +132,7 @@ type Turn struct {
 	Files  []File // files presented in this turn, then others that it created or changed
 	// Changes are the file changes of its runs.
 	Changes []RunChanges
-	// Questions the agent ended the turn with; shown when it is over.
+	// Questions with which the agent ended the turn; shown when it has ended.
 	Questions []Question
 	Failure   *Failure // with TurnFailed
 	Elapsed   time.Duration
@@ -238,7 +238,7 @@ const (
 type Trail struct {
 	Steps   []Step
 	Since   time.Time     // when the run began; a running trail counts from here
-	Elapsed time.Duration // when it is over
+	Elapsed time.Duration // set when it has ended
 	Open    bool          // shown unfolded; set it while the turn runs and has no answer yet
 }
 
@@ -279,7 +279,7 @@ type Step struct {
 	// Of a tool call.
 	Tool    string          // ls, read_file, write_file, str_replace, glob, grep, present_files, bash, or any other name
 	Args    json.RawMessage // arguments as sent by the model; may be cut off or invalid
-	Output  string          // the beginning of the output, at most a few KB; the rest comes lazily
+	Output  string          // the beginning of the output, at most a few KB; the rest is loaded on demand
 	Bytes   int64           // size of the whole output
 	Lines   int             // lines of the whole output
 	Error   string          // one line: why it failed
@@ -317,7 +317,7 @@ type Pictures struct {
 type Retry struct {
 	Reason      string    // burst, busy or network
 	Until       time.Time // when it is asked again
-	Attempt, Of int       // the attempt that comes next, and how many there may be
+	Attempt, Of int       // the next attempt, and the maximum
 }
 
 // Helper is a helper's report about itself; unknown fields are empty.

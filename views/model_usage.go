@@ -12,7 +12,7 @@ type Gauge struct {
 // Known reports whether there is anything to show.
 func (g Gauge) Known() bool { return g.Tokens > 0 && g.Window > 0 }
 
-// Percent returns how much of the window is full.
+// Percent returns the used percentage of the window.
 func (g Gauge) Percent() int {
 	if g.Window <= 0 {
 		return 0

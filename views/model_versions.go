@@ -44,5 +44,5 @@ func (f File) VersionURL(version string) string {
 	return ActionURL(f.ThreadID, "version/"+escapePath(f.Path)) + "?version=" + url.QueryEscape(version)
 }
 
-// RestoreURL makes an earlier version the newest one.
+// RestoreURL restores an earlier version.
 func (f File) RestoreURL() string { return ActionURL(f.ThreadID, "restore/"+escapePath(f.Path)) }

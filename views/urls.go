@@ -220,7 +220,7 @@ func TaskActionURL(id, action string) string {
 // ProjectsURL is the page of all projects.
 const ProjectsURL = "/workspace/projects"
 
-// ProjectActionsURL makes a project.
+// ProjectActionsURL creates a project.
 const ProjectActionsURL = "/ui/projects"
 
 // ProjectURL returns the page of a project.

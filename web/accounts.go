@@ -105,7 +105,7 @@ func (a *App) local() bool {
 	return true
 }
 
-// announceSetup shows the link that makes the owner's account, while there is none.
+// announceSetup shows the link that creates the owner's account, while there is none.
 func (a *App) announceSetup(ctx context.Context) error {
 	needs, err := a.accounts.NeedsSetup(ctx)
 	if err != nil || !needs {

@@ -28,7 +28,7 @@ const (
 	backupPrefix = "fawn-"
 	backupSuffix = ".tar.gz"
 	backupLayout = "20060102T150405Z"
-	backupLook   = time.Minute // how often a changed configuration is noticed
+	backupLook   = time.Minute // interval of checking for a changed configuration
 	backupRetry  = 10 * time.Minute
 )
 
@@ -105,7 +105,7 @@ func nextBackup(b config.Backup, last, now time.Time) (time.Time, bool) {
 	return due, !due.IsZero()
 }
 
-// backUp makes the planned backups until ctx ends.
+// backUp makes the scheduled backups until ctx ends.
 func (a *App) backUp(ctx context.Context) {
 	started, again, told := time.Now(), time.Time{}, ""
 	for {
@@ -144,7 +144,7 @@ func (a *App) backUp(ctx context.Context) {
 	}
 }
 
-// backupWait returns how long nothing is due, at most a minute.
+// backupWait returns the time until the next check, at most a minute.
 func (a *App) backupWait(plan config.Backup) time.Duration {
 	if plan.Every > 0 && plan.Every < backupLook {
 		return plan.Every
@@ -152,7 +152,7 @@ func (a *App) backupWait(plan config.Backup) time.Duration {
 	return backupLook
 }
 
-// lastBackup returns when the newest backup was made, zero if there is none.
+// lastBackup returns the time of the newest backup, zero if there is none.
 func (a *App) lastBackup(snap *config.Snapshot) (at time.Time) {
 	if names, _ := kept(backupDir(snap)); len(names) > 0 {
 		at, _ = madeAt(names[len(names)-1])

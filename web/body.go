@@ -17,11 +17,11 @@ const bodyRate = 8 << 10
 type body struct {
 	io.ReadCloser
 	conn  *http.ResponseController
-	due   time.Time // of the first byte
+	due   time.Time // due time of the first byte
 	bytes int64
 }
 
-// paced gives the body of a request a deadline, which every byte that has come moves on.
+// paced adds a deadline to the body of a request, which every received byte extends.
 func paced(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return

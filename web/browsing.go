@@ -24,7 +24,7 @@ const (
 	browserState = "browser.state"
 )
 
-// openBrowsers makes the service that gives agents a browser.
+// openBrowsers creates the service that gives agents a browser.
 func (a *App) openBrowsers() *browsing.Service {
 	a.browsers = browser.New(browser.Config{
 		Browser: &a.browser,

@@ -30,7 +30,7 @@ func (a *App) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		origin := r.Header.Get("Origin")
 		allowed := origin != "" && a.originAllowed(origin)
-		h.Add("Vary", "Origin") // also without one: a cache must not give this answer to another origin
+		h.Add("Vary", "Origin") // also without one: a cache must not return this response to another origin
 		if allowed {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", exposed)
@@ -73,7 +73,7 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// hostAllowed: loopback names, the address the connection came in on, or configured names.
+// hostAllowed reports whether a host is a loopback name, the connection's local address, or a configured name.
 func (a *App) hostAllowed(r *http.Request) bool {
 	host := hostName(r.Host)
 	if IsLoopback(host) {

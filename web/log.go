@@ -56,7 +56,7 @@ func (h *logHandler) setLevel(word string) {
 	}
 }
 
-// openLog gives the log the form the configuration asks for.
+// openLog configures the format of the log.
 func (a *App) openLog(snap *config.Snapshot) {
 	if h, ok := a.opts.Log.Handler().(*logHandler); ok {
 		h.format(snap.File.Logging.Enhance.Format)

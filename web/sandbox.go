@@ -136,8 +136,8 @@ func (a *App) guardFor(key string, private []string) *netguard.Guard {
 	return g
 }
 
-// followConfig gives running sandboxes the network rules of a changed configuration, threads
-// their limit of storage, and the log its level.
+// followConfig applies a changed configuration: network rules to running sandboxes, storage limits to threads, and the
+// log level.
 func (a *App) followConfig(ctx context.Context, seen *config.Snapshot) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -134,7 +134,7 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// drainTime returns how long requests may continue at a stop.
+// drainTime returns the time limit for requests at a stop.
 func (a *App) drainTime() time.Duration { return cmp.Or(a.opts.patience, drainTime) }
 
 // keepSockets keeps the sockets if this server can restart after the loss of its lease.
@@ -149,7 +149,7 @@ func (a *App) keepSockets(err error) bool {
 	return true
 }
 
-// leaseLoss reports that another server has taken over, or may have, so that this one must not go on.
+// leaseLoss reports that another server has taken over, or may have, so this one must stop.
 type leaseLoss chan error
 
 // tell never blocks; the first value counts.
@@ -170,7 +170,7 @@ func (l leaseLoss) wait(ctx context.Context) error {
 	}
 }
 
-// ending is the moment when something is over.
+// ending is the moment at which an operation ends.
 type ending struct {
 	ctx context.Context
 	end context.CancelFunc

@@ -96,7 +96,7 @@ func (a *App) url() string {
 	return "https://" + net.JoinHostPort(host, port)
 }
 
-// names returns the host names that the configuration gives to this server.
+// names returns the server's configured host names.
 func (a *App) names() []string {
 	s := a.config.Current().File.Server
 	return append(append([]string{}, s.TLS.Domains...), s.Hosts...)

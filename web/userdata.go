@@ -99,7 +99,7 @@ func (b belongings) removeTasks(ctx context.Context, user string) error {
 	return err
 }
 
-// removeThreads looks again until there is none: a request that was under way may have made one.
+// removeThreads repeats until none is left: an active request may have created one.
 func (b belongings) removeThreads(ctx context.Context, user string) error {
 	for {
 		threads, err := b.db.ThreadsOf(ctx, user)

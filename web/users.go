@@ -32,7 +32,7 @@ type UserJob struct {
 // Whoever can open it owns the folder anyway.
 const consoleName = "console.sock"
 
-// How long a request of the console may take to come, and its job: a user may have many chats.
+// Time limits of a console's request, and of its job: a user may have many chats.
 const (
 	consoleTime = time.Minute
 	consoleJob  = 30 * time.Minute
@@ -189,7 +189,7 @@ type jobResult struct {
 	Why string `json:"why"` // of a job that was refused
 }
 
-// askServer lets the server that has the folder do a job.
+// askServer makes the server that uses the folder do a job.
 func askServer(ctx context.Context, dir string, out io.Writer, job UserJob, locked *store.LockedError) error {
 	var dial net.Dialer
 	client := &http.Client{Timeout: consoleJob, Transport: &http.Transport{DisableKeepAlives: true,

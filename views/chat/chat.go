@@ -120,7 +120,7 @@ func ariaBusy(s views.TurnState) templ.Attributes {
 	return nil
 }
 
-// headText reports how a turn ended and, where it is known, after how long.
+// headText describes how a turn ended and, if known, its duration.
 func headText(ctx context.Context, t views.Turn) string {
 	if t.Waits() {
 		return i18n.C(ctx, "turn.waits")

@@ -46,7 +46,7 @@ func fieldType(kind string) string {
 	return "text"
 }
 
-// fieldStep lets a number have any digits.
+// fieldStep allows a number with any digits.
 func fieldStep(kind string) templ.Attributes {
 	if kind == "number" {
 		return templ.Attributes{"step": "any"}

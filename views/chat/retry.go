@@ -28,7 +28,7 @@ func retryWait(ctx context.Context, r views.Retry) string {
 	return i18n.C(ctx, "retry.in", int((left+time.Second-1)/time.Second))
 }
 
-// stepsText reports how many steps there are and how many of them failed.
+// stepsText returns the number of steps and of failed ones.
 func stepsText(ctx context.Context, count int, steps []views.Step) string {
 	text := i18n.N(ctx, "turn.steps", count)
 	if failed := FailedSteps(steps); failed > 0 {

@@ -27,7 +27,7 @@ func promptText(p views.SavedPrompt) string {
 type command struct {
 	name  string
 	more  bool // expects arguments
-	fresh bool // is of use in a new chat
+	fresh bool // useful in a new chat
 }
 
 var commands = [...]command{{name: "compact"}, {name: "goal", more: true, fresh: true}, {name: "new", more: true}}

@@ -32,14 +32,14 @@ type line struct {
 // anything.
 type args struct {
 	Path, Command, Pattern, Query, URL, Description string
-	Text                                            string // to be read aloud
+	Text                                            string // text to be read aloud
 	Helper, Prompt                                  string // the kind of a helper, and its task
 	Start, End                                      int
 	Files                                           []string
 	Name, Action                                    string // the name of a skill, and the operation on it
 }
 
-// growing names where more of a helper's trail comes from while it works.
+// growing returns the address of further steps of a working helper.
 func growing(t views.HelperTrail) templ.Attributes {
 	if !t.Running {
 		return nil
@@ -320,7 +320,7 @@ func first(list ...string) string {
 	return ""
 }
 
-// oneLine makes any text fit for the line of a step.
+// oneLine prepares a text for the line of a step.
 func oneLine(s string) string {
 	const limit = 160
 	if len(s) > 4*limit {

@@ -8,7 +8,7 @@ import (
 	"fawn/views/i18n"
 )
 
-// archiveSize returns how many files there are, and how large they become.
+// archiveSize returns the number of files and their unpacked size.
 func archiveSize(ctx context.Context, a *views.Archive) string {
 	return i18n.N(ctx, "files.archive.files", a.Files) + " · " +
 		i18n.C(ctx, "files.archive.unpacked", views.Bytes(a.Bytes))

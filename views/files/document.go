@@ -19,7 +19,7 @@ func whyNot(ctx context.Context, f *views.FileView) string {
 	return i18n.C(ctx, "files.nopreview")
 }
 
-// waits lets the script look again for a document that is being converted.
+// waits makes the script check again for a document being converted.
 func waits(p views.Panel) templ.Attributes {
 	if !p.File.Waiting {
 		return nil
@@ -34,7 +34,7 @@ func waits(p views.Panel) templ.Attributes {
 // place returns the address of a file with a query.
 func place(p views.Panel, query string) string { return p.File.PageURL() + "?" + query }
 
-// placeLink lets the script load the file in the panel with a query.
+// placeLink makes the script load the file in the panel with a query.
 func placeLink(p views.Panel, page bool, query string) templ.Attributes {
 	if page {
 		return nil

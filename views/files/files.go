@@ -114,7 +114,7 @@ func neighbours(p views.Panel) (prev, next *views.File, pos int) {
 	return nil, nil, 0
 }
 
-// Opens lets the script load a file into the panel; pages for readers of a link have none.
+// Opens makes the script load a file into the panel; pages of share links have no panel.
 func Opens(f views.File) templ.Attributes {
 	if f.Share != "" {
 		return nil
@@ -125,8 +125,7 @@ func Opens(f views.File) templ.Attributes {
 	}
 }
 
-// panelLink lets the script load a file into the panel; on the file's own page
-// links are links.
+// panelLink makes the script load a file into the panel; on the file's own page it is a plain link.
 func panelLink(f *views.File, page bool) templ.Attributes {
 	if page {
 		return nil
@@ -134,7 +133,7 @@ func panelLink(f *views.File, page bool) templ.Attributes {
 	return Opens(*f)
 }
 
-// listLink lets the script load the list of files into the panel.
+// listLink makes the script load the list of files into the panel.
 func listLink(p views.Panel, page bool) templ.Attributes {
 	if page {
 		return nil
@@ -162,7 +161,7 @@ func tabLink(p views.Panel, page, code bool) templ.Attributes {
 	return templ.Attributes{"data-panel": u, "data-push": push, "data-replace": "true"}
 }
 
-// editLink lets the script load the form of a file into the panel.
+// editLink makes the script load a file's form into the panel.
 func editLink(p views.Panel, page bool) templ.Attributes {
 	if page {
 		return nil

@@ -43,8 +43,8 @@ func Match(accept string) string {
 	return English
 }
 
-// T returns the sentence for key in lang, formatted with args as fmt.Sprintf does. An unknown language reads English;
-// an unknown key comes back itself, so that a hole is seen and nothing breaks.
+// T returns the text for key in lang, formatted with args as fmt.Sprintf does. An unknown language uses English; an
+// unknown key returns the key, so that a missing text is visible and nothing breaks.
 func T(lang, key string, args ...any) string {
 	s, ok := catalogue(lang)[key]
 	if !ok {

@@ -153,8 +153,7 @@ func (d *Differ) finish(full string) []Op {
 	return ops
 }
 
-// merge joins appends of HTML at the top, as many finished blocks in one tick
-// make.
+// merge joins top-level appends of HTML, as produced by many finished blocks in one tick.
 func merge(ops []Op) []Op {
 	out := ops[:0]
 	for _, o := range ops {

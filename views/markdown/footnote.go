@@ -62,8 +62,8 @@ func (w *writer) footnotes(list *extast.FootnoteList) {
 	w.raw(`</ul></section>`)
 }
 
-// declareNotes adds empty definitions for notes that src refers to, so that
-// their marks are read as notes before their definitions have come.
+// declareNotes adds empty definitions for notes that src refers to, so that their marks are parsed as notes before
+// their definitions arrive.
 func declareNotes(src string) string {
 	if !strings.Contains(src, "[^") {
 		return src

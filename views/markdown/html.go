@@ -25,11 +25,11 @@ type writer struct {
 	segment bool // one part of a growing text: footnotes stand alone, no list of notes
 	open    bool // the last block of the text is still growing
 	depth   int
-	inLink  int            // inside how many links: a link in a link would end the outer one
+	inLink  int            // number of enclosing links: a nested link would end the outer one
 	refs    map[int]string // footnote index to label
 
 	looked                int // references that were looked up
-	formulas, formulaText int // how many there were, and their bytes
+	formulas, formulaText int // number of formulas, and their bytes
 }
 
 func (w *writer) render(src string) {

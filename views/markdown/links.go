@@ -59,7 +59,7 @@ func (w *writer) resolve(dest []byte, relative bool) target {
 	return target{}
 }
 
-// resolveFile makes the address of a file from an escaped virtual path.
+// resolveFile returns the address of a file from an escaped virtual path.
 func (w *writer) resolveFile(escaped string) target {
 	p, err := url.PathUnescape(escaped)
 	if err != nil || w.o.Thread == "" && w.o.Share == "" || !strings.HasPrefix(p, filesRoot) {

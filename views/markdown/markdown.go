@@ -37,8 +37,8 @@ const (
 type Options struct {
 	Lang   string // language of labels such as "Copy"; empty means English
 	Thread string // id of the thread, for links to its files; empty makes them inert
-	// Dir is the folder of the thread that relative addresses of pictures start from, as
-	// mnt/user-data/outputs; empty makes them inert.
+	// Dir is the folder of the thread that relative image addresses start from, such as mnt/user-data/outputs; empty
+	// makes them inert.
 	Dir    string
 	Links  bool            // relative addresses of links start there too
 	Whole  string          // address of the text itself, for notes that it is cut; empty: they have no link

@@ -9,7 +9,7 @@ type fence struct {
 	n    int
 }
 
-// line looks at one line of source and updates the state.
+// line processes one line of source and updates the state.
 func (f *fence) line(l string) {
 	t := strings.TrimLeft(l, " ")
 	if len(l)-len(t) > 3 {

@@ -1,11 +1,8 @@
-// Package mathml turns TeX formulas into MathML, which browsers draw without a
-// script.
+// Package mathml converts TeX formulas to MathML, which browsers render without a script.
 //
-// The translation is made by Temml, a JavaScript program, in an interpreter that
-// is started with the first formula and not before. Formulas come from models
-// and are hostile until proven otherwise: their length, their nesting and the
-// time they take are bounded, they cannot define commands, and of the result
-// only the elements and attributes in a list come through.
+// Temml, a JavaScript program, does the conversion in an interpreter started with the first formula. Formulas come from
+// models and are untrusted: their length, nesting and time are limited, they can't define commands, and only listed
+// elements and attributes of the result are kept.
 package mathml
 
 import (
@@ -28,7 +25,7 @@ const MaxSource = 4 << 10
 const (
 	maxNesting = 60               // braces and environments within each other
 	maxOutput  = 256 << 10        // bytes of MathML of one formula
-	patience   = 30 * time.Second // no formula within the other bounds comes near to it, however busy the machine is
+	patience   = 30 * time.Second // no formula within the other limits comes close, even on a busy machine
 	cacheBytes = 4 << 20
 )
 
@@ -146,7 +143,7 @@ func (e *engine) translate(f formula) (string, error) {
 	if late.Stop() {
 		e.vm.ClearInterrupt()
 	} else {
-		e.call = nil // the interruption may come only now: this interpreter is used up
+		e.call = nil // the interruption may arrive late: this interpreter is unusable
 	}
 	if err != nil {
 		var stopped *goja.InterruptedError

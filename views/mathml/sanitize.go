@@ -12,10 +12,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// sanitize rebuilds the translator's output from the elements and attributes
-// that draw formulas and can do nothing else. The inline styles it comes with,
-// which the policy of the pages forbids, become classes or attributes where they
-// matter and are dropped elsewhere.
+// sanitize rebuilds the translator's output from elements and attributes that only draw formulas. Its inline styles,
+// which the pages' policy forbids, become classes or attributes where they matter and are dropped elsewhere.
 func sanitize(markup string, f formula) (string, error) {
 	body := &nethtml.Node{Type: nethtml.ElementNode, Data: "div", DataAtom: atom.Div}
 	nodes, err := nethtml.ParseFragment(strings.NewReader(markup), body)

@@ -25,7 +25,7 @@ func scanTrigger(s views.ChannelScan) string {
 	return "load delay:1s, submit"
 }
 
-// scanText reports how far a sign-in is.
+// scanText describes the progress of a sign-in.
 func scanText(ctx context.Context, s views.ChannelScan) string {
 	if s.Problem != "" {
 		key := "channels.scan.problem." + s.Problem

@@ -50,7 +50,7 @@ type Options struct {
 	// UserHeader is the header with the address of the user signed in by a proxy; empty for none. It is only honored in
 	// requests from trusted proxies.
 	UserHeader string
-	Required   bool // whether accounts are in force; else everybody is the owner of the installation
+	Required   bool // reports whether accounts are required; otherwise everyone is the installation's owner
 
 	Now func() time.Time // nil is the clock of DB
 }
@@ -59,8 +59,8 @@ type Options struct {
 type Service struct {
 	Options
 
-	// SecondFactor checks the code that a user gives besides a password. It is nil for a user without
-	// one, and ErrSecondFactor for a code that is missing or wrong. A nil func needs none of anybody.
+	// SecondFactor checks the code given in addition to a password. It returns nil for a user without a second factor,
+	// and ErrSecondFactor for a missing or wrong code. A nil func requires none.
 	SecondFactor func(ctx context.Context, user store.User, code string) error
 
 	// RemoveOwned deletes all that a user owns besides the account. A nil func deletes nothing.
@@ -85,10 +85,10 @@ func New(o Options) *Service {
 	return &Service{Options: o, limits: newLimits(o.Now), hashes: newHasher()}
 }
 
-// Required reports whether accounts are in force. If not, everybody is the owner of the installation.
+// Required reports whether accounts are required. Otherwise everyone is the installation's owner.
 func (s *Service) Required() bool { return s.Options.Required }
 
-// NeedsSetup reports whether accounts are in force and there is none yet.
+// NeedsSetup reports whether accounts are required and there is none yet.
 func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	if !s.Required() {
 		return false, nil

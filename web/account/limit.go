@@ -10,7 +10,7 @@ import (
 
 // How many wrong passwords are taken.
 const (
-	freeTries    = 5             // of an address before it has to wait
+	freeTries    = 5             // attempts of an address before it must wait
 	firstWait    = time.Minute   // then, and twice as long after each further one
 	longestWait  = time.Hour     // but no longer
 	accountTries = 100           // attempts of all addresses on one account; beyond it only addresses it is known from may try
@@ -21,7 +21,7 @@ const (
 // ErrLocked means that an address has to wait before its next attempt.
 type ErrLocked struct{ Wait time.Duration }
 
-// Error reports how long.
+// Error reports the waiting time.
 func (e *ErrLocked) Error() string {
 	return fmt.Sprintf("too many failed sign-ins; try again in %d seconds", e.Seconds())
 }

@@ -11,14 +11,14 @@ import (
 
 // Kinds of links.
 const (
-	LinkSetup  = "setup"  // makes the owner's account
-	LinkInvite = "invite" // makes an account
+	LinkSetup  = "setup"  // creates the owner's account
+	LinkInvite = "invite" // creates an account
 	LinkReset  = "reset"  // sets a new password
 )
 
 // How long links can be used.
 const (
-	setupLife  = 30 * 24 * time.Hour // a start makes a new one
+	setupLife  = 30 * 24 * time.Hour // each start creates a new one
 	inviteLife = 7 * 24 * time.Hour
 	resetLife  = 24 * time.Hour
 )

@@ -63,7 +63,7 @@ func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 				cancel(nil)
 				continue
 			}
-			defer s.live.remove(l) // the context ends with the server's: errors are answered behind this
+			defer s.live.remove(l) // the context ends with the server's: errors are answered outside of this
 			c.SetRequest(r.WithContext(ctx))
 			if who.Session != "" {
 				cookie, err := r.Cookie(CookieSession)
@@ -185,7 +185,7 @@ func authPost(path string) bool {
 
 func clientIP(r *http.Request) string { return cmp.Or(proxy.Of(r).IP(), r.RemoteAddr) }
 
-// Visit is from where a request comes.
+// Visit returns the origin of a request.
 func (s *Service) Visit(r *http.Request, remember bool) Visit {
 	return Visit{Device: r.UserAgent(), IP: clientIP(r), Remember: remember}
 }
@@ -232,7 +232,7 @@ func (s *Service) endCookie(r *http.Request) error {
 	return err
 }
 
-// renewCSRF gives a browser the token of its session if it has another one.
+// renewCSRF gives a browser its session's token if it has another one.
 func (s *Service) renewCSRF(c echo.Context, session string, lasting bool) {
 	if has, err := c.Request().Cookie(CookieCSRF); err != nil || has.Value != csrfOf(session) {
 		s.setCookie(c, CookieCSRF, csrfOf(session), Lifetime, lasting)

@@ -16,10 +16,10 @@ import (
 const (
 	Lifetime     = 30 * 24 * time.Hour // of an unused session
 	shortLife    = 24 * time.Hour      // of a session that isn't remembered
-	freshFor     = 15 * time.Minute    // how long a session may add ways to sign in without further proof
-	touchEvery   = time.Minute         // how often a use is noted
+	freshFor     = 15 * time.Minute    // age up to which a session may add ways to sign in without further proof
+	touchEvery   = time.Minute         // resolution of the last use
 	maxSessions  = 100                 // of one user; the longest unused go
-	maxTokens    = 100                 // of one user
+	maxTokens    = 100                 // limit per user
 	maxDevice    = 200                 // bytes of a device's description
 	tokenPrefix  = "fawn_"
 	maxTokenName = 100
@@ -69,8 +69,8 @@ func short(s string, n int) string {
 	return s
 }
 
-// Find returns the session of a cookie and its user: store.ErrNotFound when there is none,
-// errExpired when it is over, ErrDisabled when its user may not sign in.
+// Find returns the session of a cookie and its user: store.ErrNotFound without one, errExpired for an expired one,
+// ErrDisabled if its user may not sign in.
 func (s *Service) Find(ctx context.Context, cookie string) (store.Session, store.User, error) {
 	x, u, err := s.DB.SessionByHash(ctx, hashed(cookie))
 	switch {

@@ -61,7 +61,7 @@ func (s *Service) Create(ctx context.Context, n NewUser) (store.User, error) {
 	return made, err
 }
 
-// Initialize makes the owner's account of a server that has none. ErrSetUp when it has.
+// Initialize creates the owner's account on a server without one. ErrSetUp otherwise.
 func (s *Service) Initialize(ctx context.Context, n NewUser) (store.User, error) {
 	email, err := Email(n.Email)
 	if err != nil {
@@ -121,7 +121,7 @@ func May(by principal.Principal, target store.User, role string) error {
 	return ErrForbidden
 }
 
-// SetRole gives a user another role. Its sessions go on, with the new role from the next request.
+// SetRole changes a user's role. Their sessions continue with the new role from the next request on.
 func (s *Service) SetRole(ctx context.Context, id, role string) error {
 	if !validRole(role) {
 		return ErrRole
@@ -206,8 +206,8 @@ func (s *Service) change(ctx context.Context, id string, f func(*store.User)) (s
 	return u, err
 }
 
-// CheckPassword returns the user whom an e-mail address and a password belong to: ErrCredentials
-// when they don't, *ErrLocked when an address has to wait before it may try again.
+// CheckPassword returns the user with an e-mail address and password: ErrCredentials if they don't match, *ErrLocked if
+// an address has to wait before its next attempt.
 func (s *Service) CheckPassword(ctx context.Context, ip, email, password string) (store.User, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if len(email) > 254 {

@@ -55,7 +55,7 @@ func (t *teller) allow(ctx context.Context, c calling, what string, kind sdk.Too
 	return nil
 }
 
-// permission asks and gives the option that the person chose, "" for none.
+// permission asks and returns the option chosen by the person, "" for none.
 func (t *teller) permission(ctx context.Context, call sdk.ToolCallUpdate, options []sdk.PermissionOption) (
 	sdk.PermissionOptionId, error) {
 	r, err := t.e.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: t.s.id, ToolCall: call,
@@ -84,7 +84,7 @@ type question struct {
 	} `json:"schema"`
 }
 
-// put shows a question as a call that waits, and gives the option that the person chose.
+// put shows a question as a waiting call, and returns the option chosen by the person.
 func (t *teller) put(ctx context.Context, id sdk.ToolCallId, title string, kind sdk.ToolKind,
 	options []sdk.PermissionOption) (sdk.PermissionOptionId, error) {
 	t.mu.Lock()

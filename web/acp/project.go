@@ -181,7 +181,7 @@ func (t *teller) perform(ctx context.Context, c calling) (string, error) {
 	return t.change(ctx, c, at, a)
 }
 
-// read gives a file as the editor has it.
+// read returns a file's content in the editor.
 func (e *editor) read(ctx context.Context, s *session, at string, line, limit int) (string, error) {
 	text := ""
 	if e.capabilities().Fs.ReadTextFile {
@@ -485,7 +485,7 @@ func search(ctx context.Context, s *session, at, pattern, glob string) (string, 
 	err = walk(ctx, s, at, glob, func(name, shown string) error {
 		info, err := os.Stat(name)
 		if err != nil || info.Size() > maxSearched {
-			return nil // no source of anybody
+			return nil // not a source file
 		}
 		text, err := os.ReadFile(name)
 		if err != nil || bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {

@@ -93,7 +93,7 @@ func (e *editor) capabilities() sdk.ClientCapabilities {
 	return e.can
 }
 
-// reach gives the server, which is looked for again if it has gone.
+// reach returns the server, searching again if it is gone.
 func (e *editor) reach(ctx context.Context) (client.Server, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

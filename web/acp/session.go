@@ -63,7 +63,7 @@ func (s *session) thread() string { return string(s.id) }
 // path returns the address of something of the session's thread.
 func (s *session) path(rest string) string { return "/threads/" + url.PathEscape(s.thread()) + rest }
 
-// session gives a session that is open.
+// session returns an open session.
 func (e *editor) session(id sdk.SessionId) (*session, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,7 +73,7 @@ func (e *editor) session(id sdk.SessionId) (*session, error) {
 	return nil, &sdk.RequestError{Code: -32002, Message: fmt.Sprintf("there is no open session %q", id)}
 }
 
-// open makes a session known.
+// open registers a session.
 func (e *editor) open(ctx context.Context, server client.Server, id sdk.SessionId, folder string,
 	more []string) (*session, error) {
 	s := &session{id: id, folder: filepath.Clean(folder), mode: modeAsk, allowed: map[string]bool{},

@@ -487,7 +487,7 @@ func (t *teller) carryOut(c calling) {
 	})
 }
 
-// attempts are how often an answer is sent before it is given up, with pauses between.
+// attempts is the number of times an answer is sent before giving up, with pauses in between.
 const (
 	attempts = 5
 	pause    = time.Second

@@ -46,7 +46,7 @@ type a2aStream struct {
 	buf  []byte
 
 	message string          // the answer that grows
-	text    strings.Builder // as far as it has come
+	text    strings.Builder // text so far
 	grown   bool            // since it was told
 	working bool            // was told
 }

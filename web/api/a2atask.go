@@ -179,7 +179,7 @@ func (k *a2aCall) history(t *a2aTask, st *agent.State) []any {
 	return list
 }
 
-// answerOf returns the last thing the agent said or asked since the last message of a person.
+// answerOf returns the agent's last answer or question since the last message of a person.
 func answerOf(st *agent.State) string {
 	if q := agent.Question(st); q != nil {
 		return q.Content.String()

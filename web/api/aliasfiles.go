@@ -16,7 +16,7 @@ type broughtFile struct {
 	Status   string `json:"status"`
 }
 
-// broughtFiles returns the uploads the model was told of, by the message they came with.
+// broughtFiles returns the uploads listed for the model, by the message they were attached to.
 func broughtFiles(snap store.Snapshot) (map[string][]broughtFile, error) {
 	body, ok := snap.Fields["told_files"]
 	if !ok {

@@ -197,7 +197,7 @@ func (m mount) cron(c echo.Context) error {
 	return answerCron(c, cron)
 }
 
-// patchCron changes the parts a body gives, of the cron and of its runs' request.
+// patchCron changes the parts given in a body, of the cron and of its runs' request.
 func (m mount) patchCron(c echo.Context) error {
 	id := route.Param(c, "cid")
 	body, err := httpx.Body(c.Request(), m.BodyLimit())

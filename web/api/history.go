@@ -213,7 +213,7 @@ func beforeID(raw json.RawMessage) (string, error) {
 	return o.Checkpoint.ID, nil
 }
 
-// matchMetadata makes the filter of a history.
+// matchMetadata returns the filter of a history.
 func matchMetadata(raw json.RawMessage) (func(store.Checkpoint) bool, error) {
 	want, err := wanted("metadata", raw)
 	if err != nil {

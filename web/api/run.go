@@ -164,7 +164,7 @@ func (m mount) createRun(c echo.Context, thread string) error {
 	return httpx.JSON(c, http.StatusOK, out)
 }
 
-// maxBatch limits how many runs one request may create.
+// maxBatch limits the runs that one request may create.
 const maxBatch = 100
 
 func (m mount) createBatch(c echo.Context) error {

@@ -209,8 +209,8 @@ func (m mount) patchState(c echo.Context, t store.Thread) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// checkPatch looks at a partial state before anything is done with it: messages within
-// their limit, and names that are no field refused natively, else logged and ignored.
+// checkPatch validates a partial state before it is applied: messages within their limit, and unknown fields refused
+// natively, else logged and ignored.
 func (m mount) checkPatch(c echo.Context, where string, raw json.RawMessage) error {
 	raw = route.Given(raw)
 	if raw == nil {

@@ -20,7 +20,7 @@ import (
 
 const (
 	maxWebhookURL = 2048
-	// webhooksAtOnce limits how many are told at the same time, and with it the memory their bodies take.
+	// webhooksAtOnce limits concurrent notifications, and with it the memory of their bodies.
 	webhooksAtOnce = 4
 	webhookTime    = 15 * time.Second
 	webhookLook    = 5 * time.Second
@@ -229,7 +229,7 @@ func (a *API) webhookBody(ctx context.Context, run string) ([]byte, error) {
 	return agent.Encode(body)
 }
 
-// keepPayload lets a webhook be told although the run's thread is deleted now.
+// keepPayload stores a webhook's payload so that it can be sent after the run's thread is deleted.
 func (a *API) keepPayload(ctx context.Context, run store.Run) error {
 	if !strings.Contains(string(run.Kwargs), `"webhook":`) {
 		return nil

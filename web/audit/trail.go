@@ -108,7 +108,7 @@ type callKey struct{ thread, run, call string }
 type Trail struct {
 	db   *store.DB
 	log  *slog.Logger
-	wake chan struct{} // one token: look at the queue again
+	wake chan struct{} // one token: check the queue again
 	done chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex // guards all below
@@ -140,7 +140,7 @@ func (t *Trail) Close() {
 	<-t.done
 }
 
-// Lost returns how many rows could not be stored since the start.
+// Lost returns the number of rows lost since the start.
 func (t *Trail) Lost() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

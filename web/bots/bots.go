@@ -1,5 +1,5 @@
-// Package bots is the service behind setting up the bots of chat apps: configure, test, connect accounts, show status.
-// The API and the settings page both use it. The bots themselves are package agent/channels.
+// Package bots sets up the bots of chat apps: it configures and tests them, connects accounts, and reports their
+// status. The API and the settings page both use it. The bots themselves are package agent/channels.
 package bots
 
 import (
@@ -94,7 +94,7 @@ type App struct {
 	Status  channels.Status
 }
 
-// App looks at a chat app.
+// App describes a chat app.
 func (s *Service) App(p channels.Provider) App {
 	snap := s.Config.Current()
 	a := App{Provider: p, Written: snap.WritesChannel(p.Name)}
@@ -107,7 +107,7 @@ func (s *Service) App(p channels.Provider) App {
 // Running reports whether the bot is connected.
 func (a App) Running() bool { return a.Exists && a.Status.Running }
 
-// Public reports whether everybody may write to the bot.
+// Public reports whether anyone may write to the bot.
 func (a App) Public() bool { return slices.Contains(a.Section.List("allowed_users"), "*") }
 
 // Value returns a credential as it may be shown.
@@ -167,11 +167,11 @@ func (s *Service) credentials(p channels.Provider, values map[string]string) (la
 type Tried struct {
 	Me    chat.Me
 	Took  time.Duration
-	Lacks []chat.Lack // permissions that the bot does without
+	Lacks []chat.Lack // permissions missing for the bot
 	Err   error       // nil when the credentials work
 }
 
-// Test signs in with credentials, looks for missing permissions and stores nothing. The error is *Refused.
+// Test signs in with credentials and checks for missing permissions, without storing anything. The error is *Refused.
 func (s *Service) Test(ctx context.Context, p channels.Provider, values map[string]string) (Tried, error) {
 	l, err := s.credentials(p, values)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Service) Test(ctx context.Context, p channels.Provider, values map[stri
 	return Try(ctx, ch), nil
 }
 
-// Try signs a bot in and looks for missing permissions, by calls that only read.
+// Try signs a bot in and checks for missing permissions, by read-only calls.
 func Try(ctx context.Context, ch chat.Channel) Tried {
 	t := signIn(ctx, ch)
 	if x, ok := ch.(chat.Examiner); ok && t.Err == nil {

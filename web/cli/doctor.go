@@ -173,7 +173,7 @@ func (d *doctor) models(ctx context.Context, s *config.Snapshot) {
 	for i, m := range usable {
 		calls.Go(func() error { probed[i] = lead.Probe(ctx, m); return nil })
 	}
-	_ = calls.Wait() // they give no errors
+	_ = calls.Wait() // they return no errors
 	for i, m := range usable {
 		d.model(m, probed[i])
 	}

@@ -27,7 +27,7 @@ func Fsck(ctx context.Context, o web.Options, repair, deep bool) (ok bool, err e
 	if err != nil {
 		return false, err
 	}
-	if _, err := os.Stat(dir); err != nil { // looking does not make one
+	if _, err := os.Stat(dir); err != nil { // checking must not create one
 		return false, fmt.Errorf("can't read the data folder %s: %w", dir, errors.Unwrap(err))
 	}
 	db, dirs, err := web.OpenStore(ctx, o, dir)

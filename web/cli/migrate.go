@@ -61,7 +61,7 @@ type deerFlow struct {
 	database string
 }
 
-// findDeerFlow looks for the data folder and the database where DeerFlow puts them.
+// findDeerFlow searches DeerFlow's usual places for the data folder and the database.
 func findDeerFlow(from string) (d deerFlow, err error) {
 	if info, err := os.Stat(from); err != nil {
 		return d, fmt.Errorf("look for DeerFlow: %w", err)
@@ -89,7 +89,7 @@ type migration struct {
 	dir  string
 	db   *store.DB
 	dirs files.Dirs
-	left int // things that could not be taken
+	left int // number of items that couldn't be imported
 }
 
 func (m *migration) say(format string, args ...any) { fmt.Fprintf(m.o.Out, format+"\n", args...) }

@@ -88,7 +88,7 @@ func (to Reach) open(ctx context.Context, o web.Options) (s client.Server, done 
 	}, nil
 }
 
-// passingFolder makes a data folder with nothing but the configuration of the other one, and makes o use it.
+// passingFolder creates a temporary data folder with the configuration of the other one, and makes o use it.
 func passingFolder(o *web.Options) (dir string, err error) {
 	data, err := config.DataDir(o.Data)
 	if err != nil {

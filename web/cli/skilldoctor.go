@@ -33,7 +33,7 @@ func skillsBeside(o web.Options) (skills.Options, *config.Snapshot, error) {
 	return web.SkillOptions(func() *config.Snapshot { return snap }, o), snap, nil
 }
 
-// readSkills looks at the skills without changing anything; shown is a folder to show them in, or "".
+// readSkills reads the skills without changing anything; shown is a folder to show them in, or "".
 func readSkills(o web.Options, shown string) ([]skills.Skill, *config.Snapshot, error) {
 	opts, snap, err := skillsBeside(o)
 	if err != nil {

@@ -30,13 +30,13 @@ const (
 // follower reads the stream of a run, over as many connections as that takes.
 type follower struct {
 	on      func(event string, data []byte)
-	heard   time.Time // when something last came
+	heard   time.Time // time of the last received data
 	last    string    // id of the last event
 	failure string    // the run's error
 	ended   bool
 }
 
-// errSilent ends a connection on which nothing comes: its server stands still, or can't be reached any more.
+// errSilent ends a silent connection: its server hangs, or is unreachable.
 var errSilent = errors.New("nothing came from the server for 30 seconds")
 
 // open makes a request with a streaming response, and closes it after a long silence. A request that may start a run is

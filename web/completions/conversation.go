@@ -240,7 +240,7 @@ func (s *Server) find(ctx context.Context, v *conversation) (p plan, err error) 
 	return p, nil
 }
 
-// body returns the request for a run that a plan and the conversation's own request make.
+// body returns the request for a run, combining a plan and the conversation's own request.
 func (v *conversation) body(p plan) (json.RawMessage, error) {
 	v.at, v.whole = p.At, p.Whole
 	body := map[string]any{"assistant_id": v.model.assistant, "multitask_strategy": "enqueue",
@@ -279,5 +279,5 @@ func (m *message) plain() bool {
 // pathEscaped returns an absolute path as part of an address.
 func pathEscaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
-// responseKey leads to the place behind a response.
+// responseKey identifies the place after a response.
 func responseKey(run string) string { return "response-" + run }

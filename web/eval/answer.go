@@ -257,7 +257,7 @@ func partsOf(s string) (groups []string, parts [][]string) {
 			parts[i] = []string{since + texts[i+1]}
 			continue
 		}
-		end := 0 // of the part, in the text behind the citation
+		end := 0 // end of the part, in the text after the citation
 		if next := texts[i+1]; !closed().MatchString(next) {
 			at := commas().FindAllStringIndex(next, -1)
 			if len(at) == 0 {

@@ -85,7 +85,7 @@ type Measures struct {
 	Uncited   []string   `json:"uncited"`   // sentences with a number and no citation
 }
 
-// Held returns how many citations hold, of how many.
+// Held returns the number of valid citations, and of all.
 func (m Measures) Held() (held, all int) {
 	for _, c := range m.Citations {
 		if c.Verdict == Holds {
@@ -95,7 +95,7 @@ func (m Measures) Held() (held, all int) {
 	return held, len(m.Citations)
 }
 
-// Coverage returns the weight of the points that are covered, of how much.
+// Coverage returns the weight of the covered points, and the total.
 func (m Measures) Coverage() (covered, all float64) {
 	for _, p := range m.Points {
 		all += p.Weight

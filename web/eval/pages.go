@@ -173,7 +173,7 @@ func kindOf(name string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// finish reads the pages and makes the index.
+// finish reads the pages and builds the index.
 func (w *Web) finish() {
 	own, more := sha256.New(), sha256.New()
 	all := io.MultiWriter(own, more)
@@ -199,7 +199,7 @@ func (w *Web) finish() {
 	w.sum, w.own = hex.EncodeToString(more.Sum(nil)), hex.EncodeToString(own.Sum(nil))
 }
 
-// Len returns how many pages there are.
+// Len returns the number of pages.
 func (w *Web) Len() int { return len(w.pages) }
 
 // Sum returns a hash of all pages' content.
@@ -247,7 +247,7 @@ func (w *Web) Resolve(address string) string {
 	return at
 }
 
-// page returns a page that can be opened, nil if there is none.
+// page returns a page that can be opened, nil for none.
 func (w *Web) page(address string) *webPage {
 	at := w.Resolve(address)
 	if w.statuses[at] != 0 {

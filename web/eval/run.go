@@ -47,7 +47,7 @@ const maxReport = 4 << 20
 type runner struct {
 	Options
 	suite *Suite
-	mu    sync.Mutex // of Progress
+	mu    sync.Mutex // guards Progress
 }
 
 // Evaluate asks the questions of a suite and measures the answers. Each result is stored in its own file at once, so an

@@ -21,7 +21,7 @@ type Question struct {
 	Points []Point `yaml:"points" json:"points"`
 	// Sources are hosts, or hosts with the beginning of a path, that may be cited; none allows all.
 	Sources []string `yaml:"sources,omitempty" json:"sources,omitempty"`
-	// Forbidden are claims that no answer may make.
+	// Forbidden are claims that answers must not contain.
 	Forbidden []Forbidden `yaml:"forbidden,omitempty" json:"forbidden,omitempty"`
 	// Needs are addresses without which the question is left out, such as documentation that isn't on every machine.
 	Needs []string `yaml:"needs,omitempty" json:"needs,omitempty"`

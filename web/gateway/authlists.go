@@ -208,7 +208,7 @@ func (g *Gateway) inviteUser(c echo.Context) error {
 	return httpx.JSON(c, http.StatusCreated, linkJSON{proxy.Of(c.Request()).Root() + account.SetupPath(token), token})
 }
 
-// managed returns the user of a path, if the asker may change it and give it a role, in a session that began lately.
+// managed returns the user of a path if the caller may change it and assign it a role, in a recent session.
 func (g *Gateway) managed(c echo.Context, role string) (store.User, error) {
 	ctx := c.Request().Context()
 	if err := g.Accounts.Confirmed(ctx, principal.Of(ctx)); err != nil {

@@ -20,7 +20,7 @@ type userSpent struct {
 	modelSpent
 }
 
-// spentByUser answers everybody's spending to administrators.
+// spentByUser returns everyone's spending to administrators.
 func (g *Gateway) spentByUser(ctx context.Context, since time.Time) (list []*userSpent, err error) {
 	if g.Accounts == nil || !g.Accounts.Required() || !principal.Of(ctx).Operator() {
 		return nil, nil

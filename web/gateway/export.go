@@ -82,7 +82,7 @@ func (g *Gateway) archive(c echo.Context, write func(begin func(name string) io.
 	panic(http.ErrAbortHandler)
 }
 
-// saveAs makes a browser save the answer under a name, which has no separator of folders.
+// saveAs makes a browser save the response under a name, which contains no path separator.
 func saveAs(c echo.Context, name string) {
 	name = strings.NewReplacer("/", "-", "\\", "-", ":", "-").Replace(name)
 	h := c.Response().Header()

@@ -20,7 +20,7 @@ const (
 	taskPageMax = 100
 )
 
-// degraded is after how many questions without an answer the state of a task may be an old one.
+// degraded is the number of unanswered polls after which the state of a task may be outdated.
 const degraded = 3
 
 // mcpTaskJSON is a task of an MCP server in a list, in DeerFlow's form, with its origin.

@@ -16,7 +16,7 @@ func (m *money) add(s store.Spent) {
 	m.byCurrency[s.Currency] += s.Cost
 }
 
-// amounts returns all of them, also when there is none.
+// amounts returns all amounts, an empty map for none.
 func (m *money) amounts() map[string]float64 {
 	if m.byCurrency == nil {
 		return map[string]float64{}

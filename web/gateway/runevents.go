@@ -18,7 +18,7 @@ const (
 	maxEvents  = 2000
 )
 
-// eventJSON is one thing that happened in a run, as DeerFlow's gateway lists them.
+// eventJSON is an event of a run in the format of DeerFlow's gateway.
 type eventJSON struct {
 	Thread   string          `json:"thread_id"`
 	Run      string          `json:"run_id"`

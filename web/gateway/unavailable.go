@@ -27,7 +27,7 @@ func (g *Gateway) unavailable() []route.Route {
 	}
 }
 
-// always answers the same to everybody.
+// always returns a handler with a constant response.
 func always(body any) echo.HandlerFunc {
 	return func(c echo.Context) error { return httpx.JSON(c, http.StatusOK, body) }
 }

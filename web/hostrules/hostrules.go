@@ -36,7 +36,7 @@ const maxQuestions = 64
 // askTime limits the storing of a question, which a connection of a sandbox waits for.
 const askTime = 10 * time.Second
 
-// ErrAnswer is an answer that is none of once, thread, always and no.
+// ErrAnswer is an answer other than once, thread, always and no.
 var ErrAnswer = errors.New("unknown answer")
 
 // Decisions holds questions and answers in the database. It is safe for concurrent use.
@@ -54,8 +54,7 @@ type Decisions struct {
 	mu sync.Mutex // serializes read-modify-write changes
 }
 
-// New makes Decisions. announce shows an event to the readers of a thread's run, if one is
-// under way.
+// New returns Decisions. announce shows an event to the readers of a thread's run, if one is active.
 func New(db *store.DB, announce func(thread string, event json.RawMessage), log *slog.Logger) *Decisions {
 	return &Decisions{db: db, announce: announce, log: log}
 }

@@ -146,8 +146,8 @@ func (w *waits) join(q egress.Question, run string, patience time.Duration) (h *
 	return h, first
 }
 
-// leave takes a connection away and reports whether it was the last one. When the time is over without an answer,
-// connections of that run are not held any more.
+// leave removes a connection and reports whether it was the last one. After a timeout, connections of that run are no
+// longer held.
 func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +164,7 @@ func (w *waits) leave(q egress.Question, h *held, run string) (last bool) {
 	return h.n == 0
 }
 
-// answer lets the connections go that an answer is about, and reports whether there are any.
+// answer releases the connections that an answer is about, and reports whether there are any.
 func (w *waits) answer(thread, host string, answer egress.Answer) (some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -36,8 +36,8 @@ func (id ID) append(dst []byte) []byte {
 	return dst
 }
 
-// ParseID reads an id that a client gives back, also one with a time before it, as in
-// "1795231741539-12". Anything else is the zero id, which stands before everything.
+// ParseID parses an id sent by a client, also one with a time before it, as in "1795231741539-12". Anything else is the
+// zero id, which precedes everything.
 func ParseID(s string) ID {
 	s = strings.TrimSpace(s)
 	if i := strings.LastIndexByte(s, '-'); i > 0 {

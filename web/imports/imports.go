@@ -101,7 +101,7 @@ type Preview struct {
 	Missing    int     `json:"missing_files"`    // not in the export
 	Refused    int     `json:"refused_files"`    // over a limit or with a name no file can have
 	Empty      int     `json:"empty_chats"`      // without a message
-	Unreadable int     `json:"unreadable_chats"` // with contents unknown here
+	Unreadable int     `json:"unreadable_chats"` // with unknown content
 	TooLarge   int     `json:"too_large_chats"`  // over 32 MB
 	Titles     []Title `json:"titles"`           // the first ones
 }
@@ -219,7 +219,7 @@ func threadID(owner, app, id string) string {
 	return uuid.NewSHA1(namespace, []byte(owner+"\x00"+app+"\x00"+id)).String()
 }
 
-// chat makes one chat.
+// chat creates one chat.
 func (r *reading) chat(ctx context.Context, c *takeout.Conversation) error {
 	r.App = c.App
 	if len(c.Messages) == 0 {
@@ -507,8 +507,8 @@ func (s *Service) read(ctx context.Context, owner, id string) (i Import, err err
 	return i, nil
 }
 
-// Confirm puts the chats of a preview into the list. Doing it again changes nothing. ErrGone when
-// there is none, or its time is over.
+// Confirm adds the chats of a preview to the list. It is idempotent. ErrGone if the preview doesn't exist or has
+// expired.
 func (s *Service) Confirm(ctx context.Context, owner, id string) (Import, error) {
 	i, err := s.read(ctx, owner, id)
 	if err != nil || i.Done {

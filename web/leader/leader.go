@@ -33,7 +33,7 @@ type Runner struct {
 	done  chan struct{}
 }
 
-// Start begins to look for the duty.
+// Start starts competing for the duty.
 func (r *Runner) Start() {
 	r.begin.Do(func() {
 		ctx, stop := context.WithCancel(context.Background())
@@ -49,7 +49,7 @@ func (r *Runner) Start() {
 	})
 }
 
-// Leave ends the jobs, waits for them and lets another server have the duty. It can be called again.
+// Leave ends the jobs, waits for them and releases the duty. It is idempotent.
 func (r *Runner) Leave() {
 	r.begin.Do(func() {}) // never starts any more
 	if r.stop != nil {
@@ -93,7 +93,7 @@ func (r *Runner) seek(ctx context.Context) {
 	}
 }
 
-// watch looks for servers that are gone.
+// watch detects dead servers.
 func (r *Runner) watch(ctx context.Context) {
 	if r.Gone == nil {
 		return

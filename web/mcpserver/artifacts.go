@@ -216,7 +216,7 @@ func (s *Server) read(ctx context.Context, _ *sdk.CallToolRequest, in reading) (
 
 func contents(list ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: list} }
 
-// worded gives the refusals of a HEAD request, which has no body, a text.
+// worded adds a text to the refusals of HEAD requests, which have no body.
 func (s *Server) worded(err error, at string) error {
 	var told *inproc.Refusal
 	switch {

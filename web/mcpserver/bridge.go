@@ -25,8 +25,7 @@ const maxOpen = 64
 // Bridge is the server on standard input and output: it carries messages, one a line, to the
 // server of an address and its answers back.
 type Bridge struct {
-	// Find returns the address of a server, and brings one up if there is none. It is asked again
-	// when that is gone.
+	// Find returns the address of a server, starting one if necessary. It is called again when that is gone.
 	Find func(context.Context) (string, error)
 	In   io.Reader
 	Out  io.Writer
@@ -59,8 +58,8 @@ type rpc struct {
 	} `json:"result"`
 }
 
-// Run carries messages until the client closes its end or ctx ends. Requests that are open then
-// are given up; the tasks they began go on.
+// Run forwards messages until the client closes its end or ctx ends. Open requests are then abandoned; the tasks they
+// started continue.
 func (b *Bridge) Run(ctx context.Context) error {
 	b.client = &http.Client{Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4}}
 	b.open = map[string]context.CancelFunc{}
@@ -259,7 +258,7 @@ func (b *Bridge) forget(at string) {
 	}
 }
 
-// exchange writes the answers to a message and reports whether the last of them has come.
+// exchange writes the responses to a message and reports whether the last one has arrived.
 func (b *Bridge) exchange(ctx context.Context, m rpc, line []byte) (answered bool, err error) {
 	res, err := b.post(ctx, m, line)
 	if err != nil {

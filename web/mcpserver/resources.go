@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// How many files a client that lists resources is told of, and of how many conversations.
+// Limits of listed files, and of the conversations they are from.
 const (
 	listedFiles   = 200
 	listedThreads = 20

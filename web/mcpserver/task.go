@@ -183,7 +183,7 @@ func asked(v values) *question {
 	return q
 }
 
-// answerOf returns the last thing the agent said since the last message of a person.
+// answerOf returns the agent's last text since the last message of a person.
 func answerOf(raw json.RawMessage) string {
 	messages, err := agent.ParseMessages(raw)
 	if err != nil {

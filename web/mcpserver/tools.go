@@ -16,7 +16,7 @@ import (
 	"fawn/web/inproc"
 )
 
-// How long a call may wait. Many clients give up after a minute without an answer.
+// Limit of a call's wait. Many clients give up after a minute without a response.
 const (
 	usualWait = 50 * time.Second
 	mostWait  = time.Hour

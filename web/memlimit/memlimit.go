@@ -20,11 +20,11 @@ const (
 
 	heapGrowth = 60 // percent that a larger heap grows by before it is collected; Go's own is 100
 
-	calmEach  = 2 * time.Second // how often it is asked whether work is over
+	calmEach  = 2 * time.Second // interval of checking whether work has ended
 	calmBytes = 512 << 10       // at most this was allocated since when idle
 	worthIt   = 2 << 20         // and so much since memory was given back
 
-	worthDropping = 4 << 20  // bytes of the program file that came in since its pages were dropped
+	worthDropping = 4 << 20  // bytes of the program file loaded since its pages were dropped
 	plentyOfFiles = 28 << 20 // bytes of files in memory that are too many in any case
 )
 
@@ -88,7 +88,7 @@ func memoryFor(live, other uint64) int64 {
 	return int64(other + max(heapFloor, live+live*heapGrowth/100) + slack)
 }
 
-// otherMemory returns how many bytes the runtime has from the system for other things than objects.
+// otherMemory returns the runtime's memory other than objects, in bytes.
 func otherMemory() uint64 {
 	held := heapMetric("/memory/classes/total:bytes") - heapMetric("/memory/classes/heap/released:bytes")
 	return held - min(held,

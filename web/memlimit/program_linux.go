@@ -43,7 +43,7 @@ func traced() bool {
 	return err != nil || !strings.Contains(string(status), "\nTracerPid:\t0\n")
 }
 
-// fileBytes returns how much of this process's memory are pages of files, 0 when that is not known.
+// fileBytes returns the size of file pages in this process's memory, 0 if unknown.
 func fileBytes() uint64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	words := strings.Fields(string(b))

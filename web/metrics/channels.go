@@ -15,7 +15,7 @@ type Channels struct {
 	reasons                                                names
 }
 
-// Channels makes the counters of chat apps. Loads is asked whenever Prometheus asks.
+// Channels returns the counters of chat apps. loads is called for each scrape.
 func (m *Metrics) Channels(loads func() map[string]channels.Load) *Channels {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a label: how many values it has at most, and how long they are.
+// Limits of a label: the number of its values, and their length.
 const (
 	maxNames = 200
 	maxName  = 64

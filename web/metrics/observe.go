@@ -49,7 +49,7 @@ func (m *Metrics) Model(ctx context.Context, _ *agent.Turn, c *agent.ModelCall) 
 func (m *Metrics) Tool(ctx context.Context, _ *agent.Turn, c agent.ToolCall,
 	known bool) (context.Context, func(agent.Result, error)) {
 	name, began := unnamed, time.Now()
-	if known { // models make names up
+	if known { // models invent names
 		name = m.toolNames.bounded(c.Name)
 	}
 	return ctx, func(r agent.Result, err error) {

@@ -87,7 +87,7 @@ func described(t reflect.Type, more []Prop, read bool) (s Schema, left map[strin
 type member struct {
 	name    string
 	of      reflect.Type
-	omitted bool // when it is empty
+	omitted bool // omitted when empty
 }
 
 // members returns the fields of a struct and of its embedded ones, with outer ones taking precedence.

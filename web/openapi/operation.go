@@ -269,7 +269,7 @@ func (s Spec) operation(o Op) (map[string]any, error) {
 		case a.Schema != nil:
 			body = content("application/json", a.Schema)
 		}
-		if more := forms[a.Status]; more != nil { // the same in another form
+		if more := forms[a.Status]; more != nil { // the same in another format
 			maps.Copy(more, body)
 			continue
 		}

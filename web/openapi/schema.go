@@ -61,7 +61,7 @@ func Map(of Schema) Schema {
 	return s
 }
 
-// Open lets an object have members that s doesn't name.
+// Open allows members that s doesn't name.
 func Open(s Schema) Schema {
 	out := maps.Clone(s)
 	out["additionalProperties"] = true

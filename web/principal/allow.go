@@ -41,7 +41,7 @@ func Check(routes []*echo.Route) error {
 	return nil
 }
 
-// Allowed is nil if a policy lets the principal of a request in, or else a 401 or 403.
+// Allowed returns nil if a policy admits the principal of a request, else a 401 or 403.
 func Allowed(c echo.Context, p Policy) error {
 	who := Of(c.Request().Context())
 	switch {

@@ -16,7 +16,7 @@ const (
 	Manager         // as Operator, but no token: it concerns the accounts of others
 )
 
-// Admits reports whether the policy lets a principal in.
+// Admits reports whether the policy admits a principal.
 func (p Policy) Admits(who Principal) bool {
 	switch p {
 	case Anyone:

@@ -32,14 +32,14 @@ type Principal struct {
 	Owner    string // owner of the threads, runs, tasks and files it works with
 	Email    string
 	Name     string
-	Role     Role   // of the account; "" where there are none
-	Session  string // id of the session that lets it in, if one does
-	Token    string // id of the token that lets it in, if one does
+	Role     Role   // of the account; "" without accounts
+	Session  string // id of the authenticating session, if any
+	Token    string // id of the authenticating token, if any
 	ReadOnly bool   // the token may only read
 	Why      string // DeerFlow's code for an unknown principal
 }
 
-// Operator reports whether the principal runs the installation: models, settings and open hosts concern everybody.
+// Operator reports whether the principal operates the installation: models, settings and open hosts affect everyone.
 func (p Principal) Operator() bool {
 	return p.Role == RoleOwner || p.Role == RoleAdmin || p.Role == "" && p.Owner == Default
 }

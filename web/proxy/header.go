@@ -16,7 +16,7 @@ const (
 	headerForwarded = "Forwarded"
 )
 
-// maxHops limits how many proxies are followed.
+// maxHops limits the proxies followed.
 const maxHops = 32
 
 // hop is one proxy's description of its request. Empty fields are unspecified.
@@ -52,9 +52,8 @@ func (t Trust) forwarded(h http.Header, c *Client) {
 	}
 }
 
-// ofX reads X-Forwarded-For, -Proto and -Host, or returns nil if there are none. Proxies that
-// set Proto or Host replace them, so these have one value, the nearest proxy's; where there is
-// one for each hop, each hop has its own.
+// ofX reads X-Forwarded-For, -Proto and -Host, or returns nil if there are none. Proxies that set Proto or Host replace
+// them, so these usually have one value, the nearest proxy's; with one per hop, each hop has its own.
 func ofX(h http.Header) []hop {
 	from, proto, host := values(h, headerFor), values(h, headerProto), values(h, headerHost)
 	n := max(len(from), min(1, max(len(proto), len(host))))

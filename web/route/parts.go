@@ -45,7 +45,7 @@ type Deps struct {
 	Uploads func() uploads.Config
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
-	// Pictures makes thumbnails; nil makes none.
+	// Pictures creates thumbnails; nil creates none.
 	Pictures uploads.Pictures
 	Snapshot func() *config.Snapshot
 	Settings *config.Store                     // edited by the settings routes; nil refuses changes
@@ -87,7 +87,7 @@ type Deps struct {
 
 	// Knowledge manages collections of documents; nil uses one that reads no web pages and converts nothing.
 	Knowledge *knowledge.Service
-	// Projects changes projects; nil makes one.
+	// Projects changes projects; nil creates one.
 	Projects *projects.Service
 
 	// Channels are the bots of chat apps; nil has none.
@@ -99,7 +99,7 @@ type Deps struct {
 	// Export writes chats as files; nil cannot.
 	Export Exporter
 
-	// Imports makes chats from exports of other apps; nil cannot.
+	// Imports creates chats from exports of other apps; nil can't.
 	Imports *imports.Service
 
 	// Aside answers suggestions and polished drafts; nil cannot.
@@ -190,8 +190,7 @@ func (p *Parts) UntilDrained(ctx context.Context) (context.Context, func()) {
 	return httpx.Until(ctx, p.Draining, runs.ErrClosed)
 }
 
-// Checkpoint reads a checkpoint of a thread, its head by default. A thread without one gives
-// an empty snapshot.
+// Checkpoint reads a checkpoint of a thread, its head by default. A thread without one has an empty snapshot.
 func (p *Parts) Checkpoint(ctx context.Context, t store.Thread, checkpoint string) (store.Snapshot, error) {
 	if checkpoint == "" && t.Head == "" {
 		return store.Snapshot{}, nil

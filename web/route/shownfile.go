@@ -25,7 +25,7 @@ func OpenFile(dir *files.Files, p string) (*os.File, fs.FileInfo, error) {
 	case errors.Is(err, files.ErrNotRegular):
 		return nil, nil, httpx.Errorf(http.StatusBadRequest, "Path is not a file: %s", p)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR),
-		errors.Is(err, syscall.EINVAL): // the last: a name that became another kind of thing meanwhile
+		errors.Is(err, syscall.EINVAL): // the last: the name became another kind of file meanwhile
 		return nil, nil, NoFile(p)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, nil, httpx.Errorf(http.StatusForbidden, "Access denied: %s", p)

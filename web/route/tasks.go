@@ -52,7 +52,7 @@ func (p TaskParts) assistant(ctx context.Context, owner, name string) (string, e
 	return found.ID, err
 }
 
-// chat finds a chat of an account of owner, or a group that owner let the bot into.
+// chat returns a chat of an account of owner, or a group that owner let the bot into.
 func (p TaskParts) chat(ctx context.Context, owner, chat string) (string, error) {
 	d, ok := channels.ParseDestination(chat)
 	if !ok || !p.Bots.Available() {

@@ -22,7 +22,7 @@ const probeTime = 30 * time.Second
 // Meter observes requests to an object store.
 type Meter = objects.Meter
 
-// Check looks for the files of threads in a bucket, as [filestore.Check] does.
+// Check looks up the files of threads in a bucket, like [filestore.Check].
 func Check(ctx context.Context, db *store.DB, b *objects.Bucket, deep bool, tell func(string) error) (int, error) {
 	if err := Try(ctx, b); err != nil {
 		return 0, err
@@ -62,8 +62,8 @@ func Try(ctx context.Context, b *objects.Bucket) error {
 	return nil
 }
 
-// Trees keep the files of threads in the bucket that a configuration names and copies of them in d, which they become
-// the keeper of. They are nil where there is none.
+// Trees stores the files of threads in the configured bucket and copies of them in d, whose keeper they become. They
+// are nil without a bucket.
 func Trees(ctx context.Context, snap *config.Snapshot, db *store.DB, d *files.Dirs, meter objects.Meter,
 	log *slog.Logger) (*filestore.Trees, error) {
 	b, err := Bucket(snap, meter)

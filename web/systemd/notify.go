@@ -13,8 +13,7 @@ import (
 // notifyTime limits sending a notification to the manager.
 const notifyTime = 5 * time.Second
 
-// Manager is the service manager that started the program. The zero value is none, and notifying
-// it does nothing.
+// Manager is the service manager that started the program. The zero value is none, and notifying it does nothing.
 type Manager struct {
 	socket   string        // address of a Unix datagram socket
 	watchdog time.Duration // the longest silence it accepts; 0 is any

@@ -33,7 +33,7 @@ func ACME(a Authority) (*tls.Config, error) {
 		Cache: autocert.DirCache(a.Cache), Email: a.Email, Client: client}
 	first := a.Domains[0]
 	c := config(func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if hello.ServerName == "" { // a client that came by address gets the first name's
+		if hello.ServerName == "" { // a client connecting by address gets the first name's certificate
 			hello.ServerName = first
 		}
 		cert, err := m.GetCertificate(hello)

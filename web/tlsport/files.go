@@ -30,7 +30,7 @@ func config(get func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Confi
 // pair is a certificate with its key, and the state of the files it came from.
 type pair struct {
 	cert, key string
-	each      time.Duration // how often the files are looked at
+	each      time.Duration // interval of checking the files
 	log       *slog.Logger
 
 	mu     sync.Mutex

@@ -38,7 +38,7 @@ type splitter struct {
 
 	mu      sync.Mutex
 	waiting map[netip.Prefix][]net.Conn // the oldest first
-	err     error                       // of accepting
+	err     error                       // error of accepting
 }
 
 // Accept returns the next connection that has begun to speak.

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// How long a batch may take, and how often it is tried.
+// Time limit and number of attempts for a batch.
 const (
 	exportTime = 10 * time.Second
 	attempts   = 3
@@ -30,7 +30,7 @@ const (
 // Target is a collector that takes OTLP as protobuf over HTTP.
 type Target struct {
 	Name    string // for the log
-	URL     string // where traces are posted
+	URL     string // address of the collector
 	Headers map[string]string
 }
 

@@ -48,7 +48,7 @@ func (u *UI) rate(c echo.Context, in store.Thread) error {
 	return page.Frame(c, f, views.ThreadURL(id)+"#end-"+queryEscape(form.Get("turn")))
 }
 
-// putRating stores the rating of an answer, or removes it. A comment that came with that one goes with it.
+// putRating stores the rating of an answer, or deletes it with its comment.
 func (u *UI) putRating(ctx context.Context, thread string, t views.Turn) error {
 	if t.Rating != 0 {
 		_, err := u.DB.AddFeedback(ctx,

@@ -94,7 +94,7 @@ func (u *UI) suggest(ctx context.Context, v *conversation.View, turns []views.Tu
 	return append([]string{}, list[:min(len(list), wish.N)]...)
 }
 
-// turnstile lets one at a time through for each name.
+// turnstile admits one caller at a time for each name.
 type turnstile struct {
 	mu   sync.Mutex
 	held map[string]chan struct{}

@@ -118,7 +118,7 @@ func (u *UI) answerForm(c echo.Context, t store.Thread) error {
 		problem = misfit(c, fields, err)
 	case errors.Is(err, ask.ErrAnswered):
 		return httpx.Errorf(http.StatusConflict, "%s", page.Say(c, "mcp.asks.answered"))
-	case err != nil && !errors.Is(err, ask.ErrNoQuestion): // it is over meanwhile
+	case err != nil && !errors.Is(err, ask.ErrNoQuestion): // it closed meanwhile
 		return err
 	}
 	if !page.WantsFragment(c.Request()) {

@@ -46,7 +46,7 @@ func changedPlan(list []agent.Todo, form url.Values, text string) []agent.Todo {
 		if text == "" {
 			return list
 		}
-		id := "u" + uuid.NewString()[:8] // no number that the model could give
+		id := "u" + uuid.NewString()[:8] // not a number, which the model could use
 		return append(list, agent.Todo{ID: id, Content: text, Title: text, Status: "pending"})
 	}
 	at := slices.IndexFunc(list, func(t agent.Todo) bool { return t.ID == form.Get("item") })

@@ -17,8 +17,8 @@ import (
 // sampleName is the sample file's name in the chat.
 const sampleName = "sample-orders.csv"
 
-// sampleOrders are invented orders with the faults of real ones: mixed formats, an outlier, a
-// negative amount, regions written in two ways and an id that comes twice.
+// sampleOrders are invented orders with typical errors: mixed formats, an outlier, a negative amount, two spellings of
+// regions and a repeated id.
 //
 //go:embed sample-orders.csv
 var sampleOrders []byte

@@ -142,7 +142,7 @@ func (u *UI) sent(c echo.Context, was *conversation.View) error {
 		return err
 	}
 	before, after := was.Scene(false), now.Scene(false)
-	// An action that takes turns away makes room for some from before the page.
+	// An action that removes turns makes room for earlier ones.
 	if first := slices.IndexFunc(after.Turns,
 		func(t views.Turn) bool { return conversation.IndexTurn(before.Turns, t.ID) >= 0 }); first > 0 {
 		after.Turns = after.Turns[first:]

@@ -22,8 +22,8 @@ import (
 // errEmpty means that there is nothing to send.
 var errEmpty = errors.New("the message is empty")
 
-// start stores a message and starts its run, with a new thread if there is none of that id. While another run works,
-// the message waits.
+// start stores a message and starts its run, with a new thread if there is none with that id. During another run, the
+// message waits.
 func (u *UI) start(c echo.Context, thread, text string, form url.Values) (store.Run, error) {
 	return u.startAs(c, "", thread, text, form)
 }

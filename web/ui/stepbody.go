@@ -76,7 +76,7 @@ func (u *UI) step(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, chat.StepPage(body))
 }
 
-// findStep looks for a call and its result, newest first.
+// findStep finds a call and its result, newest first.
 func findStep(thread, name string, messages []*agent.Message) (step views.Step, output string, ok bool) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]

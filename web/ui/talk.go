@@ -22,7 +22,7 @@ const (
 	makingKey = "fawn_making"
 )
 
-// leadName, written behind an @, hands a chat back to the lead agent.
+// leadName, written after an @, returns a chat to the lead agent.
 const leadName = "fawn"
 
 // talk is the agent that a thread talks to; the lead agent has no name.

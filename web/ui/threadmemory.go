@@ -108,7 +108,7 @@ func (u *UI) changeThreadMemory(c echo.Context, t store.Thread) error {
 	return c.Redirect(http.StatusSeeOther, views.ActionURL(t.ID, "memory")+done)
 }
 
-// memoryChanged words an undo that came too late.
+// memoryChanged words an undo that is too late.
 func memoryChanged(c echo.Context, err error) error {
 	if key := settings.MemoryErrorKey(err); key != "" {
 		return echo.NewHTTPError(http.StatusConflict, page.Say(c, key))

@@ -68,14 +68,14 @@ type Deps struct {
 	Uploads func() uploads.Config // the limits of this moment
 	// Documents converts uploads; nil converts nothing.
 	Documents uploads.Documents
-	// Pictures makes thumbnails; nil makes none.
+	// Pictures creates thumbnails; nil creates none.
 	Pictures uploads.Pictures
 	Version  string
 	Memory   *memory.Service     // facts about people; may be nil
 	Spec     func() openapi.Spec // content of the API page; nil disables the page
 	Tasks    *schedule.Tasks     // scheduled tasks; nil means no such page
 	Agents   *profile.Library    // the custom agents; nil has none
-	Projects *service.Service    // changes projects; nil makes one
+	Projects *service.Service    // changes projects; nil creates one
 	// Knowledge manages collections of documents; nil uses one that reads no web pages and converts nothing.
 	Knowledge *collections.Service
 	Skills    *skills.Library    // nil has no skills
@@ -95,7 +95,7 @@ type Deps struct {
 	Inspect   *tracestore.Service             // records of runs' calls; nil disables those pages
 	// Backups describes the server's backups; nil omits it.
 	Backups func() views.Backups
-	// Print makes PDFs of chats; nil leaves that to the reader's browser.
+	// Print creates PDFs of chats; nil leaves that to the reader's browser.
 	Print export.Printer
 	// Restart ends every process of a thread's commands and reports whether there were any; nil without commands.
 	Restart  func(ctx context.Context, thread string) (bool, error)
@@ -103,7 +103,7 @@ type Deps struct {
 	Draining context.Context // over when live streams should end; nil never is
 }
 
-// AppCalls makes a call that an app of an MCP server asks for, if that is allowed.
+// AppCalls makes a call requested by an app of an MCP server, if permitted.
 type AppCalls func(ctx context.Context, t *agent.Turn, tool *agent.Tool, c agent.ToolCall) (agent.Result, error)
 
 // UI serves the pages of chats and of the packages below. Its only state is which follow-ups are being made.
@@ -138,10 +138,10 @@ func (u *UI) EmptyTrash(ctx context.Context) { u.chats.EmptyTrash(ctx) }
 // Providers returns the services that people can sign in with, for clients of the API.
 func (u *UI) Providers() []accounts.Provider { return u.account.Providers() }
 
-// Export makes files of chats, for clients of the API.
+// Export creates files of chats, for clients of the API.
 func (u *UI) Export() *export.Handlers { return u.export }
 
-// Imports makes chats from exports of other apps, for clients of the API.
+// Imports creates chats from exports of other apps, for clients of the API.
 func (u *UI) Imports() *imports.Service { return u.imports }
 
 // New checks that everything the pages load is embedded.

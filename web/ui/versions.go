@@ -75,7 +75,7 @@ func (u *UI) act(c echo.Context, t store.Thread, do func(ctx context.Context, id
 	return c.Redirect(http.StatusSeeOther, views.ThreadURL(id)+"#q")
 }
 
-// replay sends a message of the thread again from where it was sent, as change makes it.
+// replay sends a message of the thread again from its original place, as changed by change.
 func (u *UI) replay(c echo.Context, id string, form url.Values, change func(map[string]json.RawMessage) error) error {
 	if u.Runs.Active(id) != "" {
 		return conversation.ErrBusy

@@ -60,7 +60,7 @@ func (u *UI) speech(c echo.Context, t store.Thread) error {
 	if err != nil {
 		return err
 	}
-	// Players ask for ranges: all of them are of one making.
+	// Players request ranges, which must come from the same recording.
 	key := t.ID + "\x00" + page.Param(c, "message") + "\x00" + m.Model() + "\x00" + u.Config.Current().File.Speech.Voice
 	sound, err := u.speeches.read(c.Request().Context(), key, text, m.Speak)
 	if err != nil {
@@ -92,7 +92,7 @@ type speech struct {
 // maxSpeeches limits the cached answers, of at most a few MB each.
 const maxSpeeches = 8
 
-// slot waits for a place to work at, which done gives back.
+// slot waits for a place to work, which done releases.
 func (s *speeches) slot(ctx context.Context) (done func(), err error) {
 	s.once.Do(func() { s.slots = make(chan struct{}, maxVoices) })
 	select {

@@ -1,7 +1,7 @@
-// Package webtest is the kit of tests that talk HTTP to the program, whole or in part: it runs an opened program until
-// its test ends, makes requests, writes the configuration of a scripted model and the body of a run, and waits for
-// conditions. It doesn't import the program, so that tests of a part don't have to link the whole. Helpers for a single
-// package's tests, such as the parts of its server, stay with them.
+// Package webtest contains helpers for tests that use the program over HTTP, whole or in part: it runs an opened
+// program until its test ends, makes requests, writes the configuration of a scripted model and the body of a run, and
+// waits for conditions. It doesn't import the program, so that tests of a part don't have to link the whole. Helpers
+// for a single package's tests, such as the parts of its server, stay with them.
 package webtest
 
 import (
@@ -22,7 +22,7 @@ import (
 // Patience bounds every wait.
 const Patience = 5 * time.Minute
 
-// Program is a server that listens and is still to be run, as web.Open gives it.
+// Program is a listening server that isn't running yet, as returned by web.Open.
 type Program interface {
 	Addr() string // host and port
 	Run(context.Context) error
@@ -89,8 +89,7 @@ func Request(ctx context.Context, c *http.Client, method, url string, body io.Re
 	return c.Do(req)
 }
 
-// Send makes a request as [Request] does, and returns its answer, read to the end. An error of the connection ends the
-// test.
+// Send makes a request like [Request], and returns the completely read response. A connection error ends the test.
 func Send(t testing.TB, c *http.Client, method, url string, body io.Reader, headers ...string) (
 	res *http.Response, text string) {
 	t.Helper()

@@ -62,7 +62,7 @@ func (f Factors) app(ctx context.Context, user string, confirmed bool) (*store.F
 	return nil, nil
 }
 
-// Required reports whether a password is not enough for a user, and how many recovery codes are left.
+// Required reports whether a user needs a second factor, and the number of remaining recovery codes.
 func (f Factors) Required(ctx context.Context, user string) (required bool, recovery int, err error) {
 	app, err := f.app(ctx, user, true)
 	if err != nil || app == nil {
@@ -140,7 +140,7 @@ func (f Factors) use(ctx context.Context, app store.Factor, code string) error {
 	return err
 }
 
-// Recovery makes new recovery codes in place of the old ones.
+// Recovery replaces the recovery codes with new ones.
 func (f Factors) Recovery(ctx context.Context, user string) ([]string, error) {
 	if err := f.DB.DeleteFactors(ctx, user, kindRecovery); err != nil {
 		return nil, err

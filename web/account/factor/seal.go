@@ -43,14 +43,14 @@ func NewSeal(keys ...[]byte) (*Seal, error) {
 	return s, nil
 }
 
-// LocalKey returns the key in a data folder, made when there is none.
+// LocalKey returns the key in a data folder, creating it if necessary.
 func LocalKey(dir string) ([]byte, error) { return NamedKey(dir, KeyFile) }
 
-// NamedKey returns a key of 32 bytes in a file of a data folder, made when there is none.
+// NamedKey returns a 32-byte key in a file of a data folder, creating it if necessary.
 func NamedKey(dir, file string) ([]byte, error) {
 	name := filepath.Join(dir, file)
 	key, err := os.ReadFile(name)
-	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, and must not keep everybody out
+	if err == nil && len(key) != chacha20poly1305.KeySize { // it opens nothing, and must not lock everyone out
 		if err = os.Rename(name, name+".damaged"); err == nil {
 			err = fs.ErrNotExist
 		}

@@ -159,7 +159,7 @@ func (s *Site) FinishSignIn(c Ceremony, answer []byte, find func(user string) (U
 		return User{}, Key{}, refused(err)
 	}
 	var who account
-	var failed error // of find: the library makes a text of it
+	var failed error // error of find, which the library converts to text
 	_, used, err := s.w.ValidatePasskeyLogin(func(_, handle []byte) (webauthn.User, error) {
 		u, err := find(string(handle))
 		if err == nil {

@@ -24,7 +24,7 @@ import (
 var (
 	// ErrState means that a response doesn't belong to the sign-in that the browser began.
 	ErrState = errors.New("this sign-in was not started in this browser, or too long ago")
-	// ErrDenied marks a person whom the service did not let through.
+	// ErrDenied means that the service refused a person.
 	ErrDenied = errors.New("the service refused")
 	// ErrEmail means that a person's address is unknown, unverified or not allowed here.
 	ErrEmail = errors.New("the e-mail address is not accepted")

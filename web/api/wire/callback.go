@@ -76,7 +76,7 @@ func (e *Encoder) input() (json.RawMessage, error) {
 	return kw.Input, err
 }
 
-// valuesAt reads the values of a checkpoint, {} where there are none any more.
+// valuesAt reads the values of a checkpoint, {} if they no longer exist.
 func (e *Encoder) valuesAt(ctx context.Context, checkpoint string) (json.RawMessage, error) {
 	if checkpoint != "" {
 		s, err := e.load(ctx, checkpoint)
@@ -161,8 +161,8 @@ func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
 		map[string]any{"input": input}, e.run.ID, e.task(agent.NodeModel))
 }
 
-// modelChunk returns a piece of an answer. It comes before the messages frame of the same piece, as callbacks run
-// first: clients that ask for both show the first word twice otherwise.
+// modelChunk returns a piece of an answer. It precedes the messages frame of the same piece, as callbacks run first:
+// otherwise clients that request both show the first word twice.
 func (e *Encoder) modelChunk(ev runevent.Event) error {
 	at := part(ev.Seq-1, partAhead)
 	if !e.modes.has(ModeEvents) || !e.fresh(at) {
@@ -223,7 +223,7 @@ func (e *Encoder) toolEvent(f toolFrame, ev runevent.Event) error {
 		e.run.ID, e.task(agent.NodeTools))
 }
 
-// toolInput returns the arguments of a call as an object; text that is none is its member "input", as LangChain has it.
+// toolInput returns the arguments of a call as an object; other text is its member "input", as in LangChain.
 func toolInput(args json.RawMessage) any {
 	var object map[string]json.RawMessage
 	if len(args) == 0 || json.Unmarshal(args, &object) == nil && object != nil {

@@ -28,7 +28,7 @@ type Encoder struct {
 	step    int                 // number of the last step, -2 before one was seen
 	cp      string              // its checkpoint, or the run's starting point
 	running string              // the node that runs now, when a step or the start told
-	ended   bool                // the end frame is in or behind buf
+	ended   bool                // the end frame is in or after buf
 	among   bool                // others follow in the same stream
 	saved   *store.Checkpoint   // of the last step, if no longer stored
 
@@ -63,7 +63,7 @@ func (e *Encoder) Resume(ctx context.Context, reader *eventlog.Reader) (int64, e
 	return to, nil
 }
 
-// nodeBehind returns the node which runs behind a checkpoint, or "".
+// nodeBehind returns the node that runs after a checkpoint, or "".
 func nodeBehind(next []string) string {
 	if len(next) == 0 || next[0] == agent.NodeInterrupt {
 		return ""
@@ -161,8 +161,8 @@ func (e *Encoder) Among() { e.among = true }
 // Done reports whether the end of the stream was added.
 func (e *Encoder) Done() bool { return e.ended }
 
-// End closes the stream, once. Its number is not compared with the cursor: a reader that
-// comes back after the end gets told again.
+// End closes the stream, once. Its number isn't compared with the cursor: a reader that returns after the end gets it
+// again.
 func (e *Encoder) End(seq int64) {
 	if !e.ended {
 		name, data := "end", []byte("null")
@@ -213,7 +213,7 @@ func (e *Encoder) announce(ev runevent.Event) error {
 // growing is a message under way, with its splicer once a piece of it is shown.
 type growing = runevent.Draft[*splicer]
 
-// splicer makes the splicer of a message.
+// splicer returns the splicer of a message.
 func (e *Encoder) splicer(m *growing) (*splicer, error) {
 	meta, err := e.metadata(agent.NodeModel, m.NS)
 	if err != nil {

@@ -15,7 +15,7 @@ const GraphID = request.GraphID
 // LeadAssistant returns the id of the graph's assistant.
 func LeadAssistant() string { return request.LeadAssistant }
 
-// taskID returns the id of a node that would run behind a checkpoint: the same whenever it is asked for.
+// taskID returns the id of a node that would run after a checkpoint: the same for each call.
 func taskID(checkpoint, node string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(checkpoint+node)).String()
 }

@@ -34,7 +34,7 @@ func (m Modes) has(some Modes) bool { return m&some != 0 }
 // Custom reports whether custom events are asked for.
 func (m Modes) Custom() bool { return m.has(ModeCustom) }
 
-// ModeOf returns the mode of a name, 0 when there is none.
+// ModeOf returns the mode with a name, 0 for none.
 func ModeOf(name string) Modes {
 	for _, m := range modeNames {
 		if m.name == name {

@@ -151,7 +151,7 @@ func (e *Encoder) checkpoint(s *saved, seq, debugSeq int64) error {
 	return e.debug(one(debugSeq), s.cp.Step, "checkpoint", s.cp.At, f)
 }
 
-// starts shows the nodes which begin behind a checkpoint.
+// starts shows the nodes that begin after a checkpoint.
 func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 	list := make([]taskStart, len(s.cp.Next))
 	for i, node := range s.cp.Next {
@@ -175,7 +175,7 @@ func (e *Encoder) starts(s *saved, seq, debugSeq int64) error {
 	return nil
 }
 
-// goesOn shows the node a run without input starts with, at the first thing it does.
+// goesOn shows the node with which a run without input starts, at its first event.
 func (e *Encoder) goesOn() error {
 	if e.waiting == nil {
 		return nil
@@ -263,7 +263,7 @@ func (e *Encoder) around(ctx context.Context, ev runevent.Event) error {
 	return e.starts(now, ev.PartSeq(runevent.PartTask), ev.PartSeq(runevent.PartTaskDebug))
 }
 
-// first shows the empty checkpoint a thread begins with, which comes with its first input.
+// first shows a thread's initial empty checkpoint, which precedes its first input.
 func (e *Encoder) first(ctx context.Context, parent string, ev runevent.Event) error {
 	if parent == "" {
 		return nil

@@ -34,7 +34,7 @@ type ProtocolEncoder struct {
 	failure string
 }
 
-// NewProtocolEncoder makes one for a reader that has had the frames up to one.
+// NewProtocolEncoder returns an encoder for a reader that has received the frames up to one.
 func NewProtocolEncoder(db *store.DB, run store.Run, f *Filter, after httpx.ID) *ProtocolEncoder {
 	return &ProtocolEncoder{db: db, run: run, want: f, after: after}
 }

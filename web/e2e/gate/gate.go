@@ -32,7 +32,7 @@ func In(tb testing.TB, part Part, why string) {
 	}
 }
 
-// Pick chooses between the versions of a test: how often, how many, how long.
+// Pick selects between the versions of a test: repetitions, sizes and durations.
 func Pick[T any](short, nightly, soak T) T {
 	switch {
 	case Soaking():

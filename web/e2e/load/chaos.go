@@ -42,7 +42,7 @@ func (b *bench) chaos(ctx context.Context) error {
 		}
 		for _, data := range []string{without, with} {
 			later[data] = append(later[data], rest[data]...)
-			if round > 0 { // the first run of all gives new servers a moment
+			if round > 0 { // the very first run waits for new servers
 				early[data] = append(early[data], first[data])
 			}
 		}
@@ -57,7 +57,7 @@ func (b *bench) chaos(ctx context.Context) error {
 	return nil
 }
 
-// chaosRound starts a Fawn for each data folder, and lets them run in turns.
+// chaosRound starts a Fawn for each data folder, and runs them in turns.
 func (b *bench) chaosRound(ctx context.Context, folders ...string) (first map[string]float64, rest map[string][]float64,
 	err error) {
 	started := make([]*Target, len(folders))
@@ -85,7 +85,7 @@ func (b *bench) chaosRound(ctx context.Context, folders ...string) (first map[st
 	return first, rest, nil
 }
 
-// firstCall returns how long after a message was sent the model is called, in ms.
+// firstCall returns the delay in ms between sending a message and the model call.
 func (b *bench) firstCall(ctx context.Context, t *Target) (float64, error) {
 	thread, err := t.Thread(ctx)
 	if err != nil {

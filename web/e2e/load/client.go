@@ -94,7 +94,7 @@ func (t *Target) Thread(ctx context.Context) (string, error) {
 	return body.ID, nil
 }
 
-// count reports how many threads there are of a kind.
+// count returns the number of threads of a kind.
 func (t *Target) count(ctx context.Context, filter map[string]any) (int, error) {
 	res, err := t.post(ctx, "/threads/count", filter)
 	if err != nil {

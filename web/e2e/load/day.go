@@ -100,7 +100,7 @@ func (t *Target) workThrough(ctx context.Context, k, turns int) error {
 	return nil
 }
 
-// task sends a message that has the agent look at a file, write one and answer at some length.
+// task sends a message that makes the agent read a file, write one and give a long answer.
 func (t *Target) task(ctx context.Context, thread, name string, turn int) error {
 	call := func(tool string, args map[string]any) map[string]any {
 		args["description"] = "do the work"

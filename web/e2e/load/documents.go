@@ -177,8 +177,7 @@ func (t *Target) ask(req *http.Request, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// converterPeak returns the most memory that a running converter has had, in bytes; 0 where there is none, or none can
-// be seen.
+// converterPeak returns the peak memory of a running converter in bytes; 0 without one, or if unknown.
 func converterPeak() (peak int64) {
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -197,7 +196,7 @@ func converterPeak() (peak int64) {
 	return peak
 }
 
-// searchBooks has the model search the thread's documents and returns how long the run took, in ms.
+// searchBooks makes the model search the thread's documents and returns the duration of the run in ms.
 func (t *Target) searchBooks(ctx context.Context, thread, words string) (float64, error) {
 	return t.call(ctx, thread, "search_documents", map[string]string{"query": words}, `\"passages\":[{`)
 }

@@ -123,7 +123,7 @@ func (t *Target) sendHelpers(ctx context.Context, message string, helpers int) e
 	return nil
 }
 
-// askAll gets each of the paths again and again until ctx ends, and notes how long each took, in ms.
+// askAll requests each of the paths repeatedly until ctx ends, and records each duration in ms.
 func (t *Target) askAll(ctx context.Context, took map[string][]float64) error {
 	for ctx.Err() == nil {
 		for path := range took {

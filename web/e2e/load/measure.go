@@ -13,7 +13,7 @@ type burst struct {
 	cpuPerToken float64 // µs; 0 when the target has no PID
 	delivered   float64 // tokens that were there on time / tokens ordered
 	gaps        []float64
-	endLag      []float64 // ms behind the model's own schedule, one per stream
+	endLag      []float64 // ms after the model's own schedule, one per stream
 }
 
 // streams runs n concurrent answers, each with this number of tokens and rate (0 = unpaced), in separate threads

@@ -14,9 +14,8 @@ import (
 // prefixTurns is the length of the thread whose requests are compared.
 const prefixTurns = 20
 
-// prefix measures how much of a request the next one does not begin with, in a thread with
-// a tool call in each turn. Providers keep the beginning of a request and charge little for
-// it when it comes again.
+// prefix measures the part of a request not shared with the next one, in a thread with a tool call in each turn.
+// Providers cache the beginning of a request and charge little for it.
 func (b *bench) prefix(ctx context.Context) error {
 	data, err := os.MkdirTemp(b.Dir, "prefix-")
 	if err != nil {

@@ -57,7 +57,7 @@ func (b *bench) recovery(ctx context.Context) error {
 
 // speaking begins n answers that continue for hours and returns when each has shown a word.
 func speaking(ctx context.Context, t *Target, n int) error {
-	const atOnce = 250 // a word comes after five seconds
+	const atOnce = 250 // a word arrives after five seconds
 	errs := make([]error, atOnce)
 	var wg sync.WaitGroup
 	for i := range atOnce {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Row is one line of the report. Figures are NaN where they make no sense.
+// Row is one line of the report. Inapplicable figures are NaN.
 type Row struct {
 	Name  string
 	Unit  string
@@ -33,7 +33,7 @@ type Report struct {
 	Sandboxes []Row // relative to bare bash instead of a relay
 }
 
-// Failed reports whether any row is over its limit.
+// Failed reports whether any row exceeds its limit.
 func (r *Report) Failed() bool {
 	return slices.ContainsFunc(slices.Concat(r.Rows, r.Sandboxes), Row.Failed)
 }

@@ -108,9 +108,8 @@ func storageWrites(pid int) int64 {
 	return 0
 }
 
-// longThread has one conversation of many turns and looks at how disk and time
-// grow. The server is stopped at each measuring point, which folds its journal
-// into the database file, so that sizes are exact.
+// longThread runs one conversation of many turns and measures the growth of disk usage and time. The server is stopped
+// at each measuring point, which moves its journal into the database file, so sizes are exact.
 func (b *bench) longThread(ctx context.Context) error {
 	points := []int{25, 50, 100, 200}
 	if b.Quick {

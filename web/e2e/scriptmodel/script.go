@@ -107,7 +107,7 @@ type Call struct {
 	ID   string          `json:"id,omitempty"`
 }
 
-// Failure makes a turn answer with an HTTP error.
+// Failure makes a turn respond with an HTTP error.
 type Failure struct {
 	Status     int     `json:"status"`
 	Message    string  `json:"message,omitempty"`

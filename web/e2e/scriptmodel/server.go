@@ -44,8 +44,7 @@ type Model struct {
 	count    int
 }
 
-// Rule gives a script to user messages which contain Match and carry no script
-// of their own. The first rule that matches wins.
+// Rule assigns a script to user messages that contain Match and no script of their own. The first matching rule wins.
 type Rule struct {
 	Match  string `json:"match"`
 	Script Script `json:"script"`

@@ -225,7 +225,7 @@ func (h *Handlers) confirmTOTP(c echo.Context, user store.User, form url.Values)
 	return h.showAccount(c, http.StatusOK, func(a *views.Account) { a.Recovery = recovery })
 }
 
-// changeTOTP turns the app off, or makes new recovery codes.
+// changeTOTP turns the app off, or creates new recovery codes.
 func (h *Handlers) changeTOTP(c echo.Context, user store.User, form url.Values) error {
 	ctx := c.Request().Context()
 	if err := h.proves(c, user, form.Get("current")); err != nil {

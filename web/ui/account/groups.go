@@ -222,7 +222,7 @@ func (h *Handlers) showGroups(c echo.Context, status int, edit func(*views.Group
 	return page.HTML(c, status, settings.Page(p))
 }
 
-// announcementDays are for how long an announcement can be shown; 0 is until it is deleted.
+// announcementDays are the possible durations of an announcement; 0 is until it is deleted.
 func announcementDays() []int { return []int{1, 3, 7, 30, 0} }
 
 // Announcements lists all announcements.

@@ -70,7 +70,7 @@ func (h *Handlers) openLink(reset bool) echo.HandlerFunc {
 		if p.Gone {
 			status = http.StatusGone
 		}
-		if p.Owner && p.Token != "" { // for clients that make the account themselves, in this browser
+		if p.Owner && p.Token != "" { // for clients that create the account themselves, in this browser
 			h.Accounts.SetSetup(c, p.Token)
 		}
 		return showLink(c, status, p)

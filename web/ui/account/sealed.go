@@ -105,7 +105,7 @@ func (s *sealer) spend(text string, age time.Duration) bool {
 // stepAge limits the duration of a sign-in step.
 const stepAge = 10 * time.Minute
 
-// keep gives the browser v for a step, in a cookie of that name.
+// keep stores v for a step in a cookie of the browser.
 func (h *Handlers) keep(c echo.Context, step string, v any) error {
 	text, err := h.sealed.seal(step, v, stepAge)
 	if err != nil {

@@ -43,7 +43,7 @@ func (h *Handlers) withAccounts(next echo.HandlerFunc) echo.HandlerFunc {
 
 func (h *Handlers) factors() factor.Factors { return factor.Factors{DB: h.DB, Seal: h.seal} }
 
-// clientIP returns where a request comes from.
+// clientIP returns the address of a request's client.
 func (h *Handlers) clientIP(c echo.Context) string { return h.Accounts.Visit(c.Request(), false).IP }
 
 // afterwards returns the page requested before signing in.

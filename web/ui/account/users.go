@@ -17,7 +17,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Users lists everybody's accounts.
+// Users lists all accounts.
 func (h *Handlers) Users(c echo.Context) (views.Users, error) {
 	ctx := c.Request().Context()
 	me := principal.Of(ctx)
@@ -61,7 +61,7 @@ func (h *Handlers) showUsers(c echo.Context, status int, edit func(*views.Users)
 	return page.HTML(c, status, settings.Page(p))
 }
 
-// invite handles POST /ui/users: a link that makes an account.
+// invite handles POST /ui/users: a link that creates an account.
 func (h *Handlers) invite(c echo.Context) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// keepArchive makes a file for an archive; drop removes it.
+// keepArchive creates a file for an archive; drop removes it.
 func (h *Handlers) keepArchive() (archive *fetch.Archive, drop func(), err error) {
 	archive, err = fetch.Keep(h.Dirs.Root)
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Handlers) fetchSkill(c echo.Context) error {
 	return h.proposeOrAsk(c, archive, address)
 }
 
-// notFetched is why no skill came from an address, which the form keeps.
+// notFetched is the reason why an address provided no skill; the form keeps the address.
 type notFetched struct {
 	error
 	address string
@@ -105,7 +105,7 @@ type notFetched struct {
 
 func (n *notFetched) Unwrap() error { return n.error }
 
-// proposeOrAsk installs the skill in an archive, or lets it wait for an answer.
+// proposeOrAsk installs the skill in an archive, or stores it until a person answers.
 func (h *Handlers) proposeOrAsk(c echo.Context, archive *fetch.Archive, from string) error {
 	p, done, err := h.propose(archive, "")
 	switch {

@@ -12,7 +12,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// paletteRows limits the chats in the palette.
+// how long deleted chats can be restored
 const paletteRows = 8
 
 // palette handles GET /ui/palette: the dialog's content; with q only the matching list, with keys the list of

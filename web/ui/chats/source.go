@@ -8,7 +8,7 @@ import (
 	"fawn/views"
 )
 
-// sourceOf returns the filter that an address names; anything unknown is none.
+// sourceOf returns the filter named in an address; unknown ones are ignored.
 func sourceOf(name string) views.Source {
 	if name == views.FromApps {
 		return views.Source{Name: name}

@@ -243,7 +243,7 @@ func (d *screen) steps(turn string, was, now []views.Step) error {
 	return nil
 }
 
-// node changes a step, or a group, of which only more steps can come.
+// node updates a step, or a group that can only gain steps.
 func (d *screen) node(was, now chat.Node) error {
 	if !now.Grouped() {
 		return d.step(&was.Steps[0], &now.Steps[0])

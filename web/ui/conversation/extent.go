@@ -50,7 +50,7 @@ func (e Extent) choose(rows []store.MessageRow) ([]stretch, *views.Gap, error) {
 	return l.around(e.At), nil, nil
 }
 
-// newest returns the end of a conversation. It looks at no more of it than that.
+// newest returns the end of a conversation without reading the rest.
 func newest(rows []store.MessageRow) []stretch {
 	starts := turnStarts(rows, pageTurns+1)
 	if len(starts) <= pageTurns {
@@ -96,7 +96,7 @@ func (l ledger) begin(k int) int {
 
 func (l ledger) id(k int) string { return l.rows[l.starts[k]].ID }
 
-// find returns the number of the turn that a message is in, -1 when there is none.
+// find returns the number of the turn with a message, -1 for none.
 func (l ledger) find(message string) int {
 	row := slices.IndexFunc(l.rows, func(r store.MessageRow) bool { return r.ID == message })
 	if row < 0 || len(l.starts) == 0 {
@@ -109,7 +109,7 @@ func (l ledger) find(message string) int {
 	return max(0, k)
 }
 
-// gap stands for the turns from..to-1, nil when there are none.
+// gap represents the turns from..to-1, nil for none.
 func (l ledger) gap(from, to int) *views.Gap {
 	if from >= to {
 		return nil

@@ -47,11 +47,11 @@ type feed struct {
 	ending  bool // the final changes are being computed
 	over    bool
 	err     error
-	moves   int           // how often the feed moved on
+	moves   int           // number of times the feed has moved
 	wake    chan struct{} // closed when it does
 }
 
-// sentTick is the bytes of one tick and how many pages have yet to take them.
+// sentTick holds the bytes of one tick and the number of pages still to receive them.
 type sentTick struct {
 	data  []byte
 	pages int
@@ -99,7 +99,7 @@ func (f *feed) close() {
 	}
 }
 
-// next returns the number of the tick that comes next.
+// next returns the number of the next tick.
 func (f *feed) next() int { return f.first + len(f.ticks) }
 
 // taken records that a page has all ticks, and drops ticks that every page has.
@@ -313,7 +313,7 @@ type meeting int
 
 const (
 	metHere   meeting = iota // where the page can be brought
-	metAhead                 // behind the page, or about to end: the page waits
+	metAhead                 // ahead of the page, or about to end: the page waits
 	metOver                  // at the end
 	metFailed                // broken
 	metOther                 // at a run unknown to the page

@@ -42,10 +42,10 @@ func New(site *page.Site, d Deps) *Handlers {
 // Streams counts the pages that follow something now.
 func (h *Handlers) Streams() int64 { return h.streams.Open() }
 
-// Drawn returns how often changes of a page were worked out.
+// Drawn returns the number of computed page changes.
 func (h *Handlers) Drawn() int64 { return h.drawn.Load() }
 
-// Feeds returns how many threads are followed.
+// Feeds returns the number of followed threads.
 func (h *Handlers) Feeds() int {
 	h.feeds.mu.Lock()
 	defer h.feeds.mu.Unlock()

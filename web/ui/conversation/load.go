@@ -38,14 +38,14 @@ type View struct {
 	base       int                   // turns of the builder that were there before the run
 	before     Scene                 // of the last of them, before the run
 	part       bool                  // the newest turns and the run are left out
-	Gaps       map[string]*views.Gap // in front of these turns
+	Gaps       map[string]*views.Gap // before these turns
 	behind     *views.Gap            // after the last turn
 	resumable  bool                  // a run without input would do something
 	asking     bool                  // the stored thread waits for the answer to a question
 	todos      []views.Todo
 	suggests   bool // follow-ups are offered
 
-	run    store.Run // the run followed; ID "" when there is none
+	run    store.Run // the followed run; ID "" for none
 	reader *eventlog.Reader
 	seq    int64 // the events of the run up to here are in turns
 	ended  bool  // the run's last event is among them
@@ -303,7 +303,7 @@ func (v *View) start() {
 		}
 	}
 	if len(b.Turns) == 0 || in.Given && len(b.Turns) == v.base {
-		return // a message without an id: its turn comes with the first step
+		return // a message without an id: its turn is added with the first step
 	}
 	v.working(views.TurnQueued)
 }
@@ -366,7 +366,7 @@ func (v *View) fields(f map[string]json.RawMessage) {
 // Running reports whether a run is under way.
 func (v *View) Running() bool { return v.run.ID != "" && !v.ended }
 
-// Heading returns the title, or the first words that were said while there is none.
+// Heading returns the title, or the first words of the conversation without one.
 func (v *View) Heading() string {
 	if v.title != "" {
 		return v.title

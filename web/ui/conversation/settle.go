@@ -68,8 +68,8 @@ func (h *Handlers) settleTurns(ctx context.Context, v *View, snap store.Snapshot
 	return h.versions(ctx, v, snap, slices.Collect(maps.Keys(forks)))
 }
 
-// messagesBefore returns how many messages of snap there were when a run began, -1 when that is not known any more or
-// the run went on from something else.
+// messagesBefore returns the number of messages of snap when a run began, -1 if unknown or if the run continued from
+// something else.
 func (h *Handlers) messagesBefore(ctx context.Context, r store.Run, snap store.Snapshot) (int, error) {
 	if r.BaseCheckpoint == "" {
 		if r.FirstSeq == 0 { // it never began

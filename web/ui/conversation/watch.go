@@ -79,7 +79,7 @@ func indexStep(list []views.Step, s *views.Step) int {
 	return -1
 }
 
-// samePrefix returns how many steps both lists begin with, as a rule all that were there.
+// samePrefix returns the length of the lists' common prefix, usually everything so far.
 func samePrefix(was, now []views.Step) int {
 	n := 0
 	for n < len(was) && n < len(now) && sameStep(&was[n], &now[n]) {
@@ -88,7 +88,7 @@ func samePrefix(was, now []views.Step) int {
 	return n
 }
 
-// sameNodes returns how many entries two trails have in common at their beginning.
+// sameNodes returns the length of the trails' common prefix.
 func sameNodes(was, now []chat.Node) int {
 	n := 0
 	for n < len(was) && n < len(now) && was[n].ID() == now[n].ID() {

@@ -25,7 +25,7 @@ import (
 	"fawn/web/ui/turns"
 )
 
-// Printer makes a PDF of a document that loads nothing.
+// Printer creates a PDF of a document that loads nothing.
 type Printer func(ctx context.Context, document string) ([]byte, error)
 
 // Bounds of PDFs.

@@ -146,7 +146,7 @@ func ZipName(p string) string {
 	return strings.Join(parts, "/")
 }
 
-// unique gives a name that is taken a number.
+// unique numbers a name that is taken.
 func unique(name string, taken map[string]bool) string {
 	ext := path.Ext(name)
 	for n, was := 2, name; taken[strings.ToLower(name)]; n++ {

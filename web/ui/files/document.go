@@ -101,7 +101,7 @@ func (h *Handlers) made(ctx context.Context, dir uploads.Opener, view *views.Fil
 	return nil
 }
 
-// convertedTo shows a document by the text that was made of it.
+// convertedTo shows a document's converted text.
 func convertedTo(view *views.FileView, text []byte) {
 	view.Converted = true
 	switch view.Kind {

@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// editable reports whether a file's whole text is there, and can come back from a form as it was.
+// editable reports whether a file's text is complete and survives a form unchanged.
 func editable(f *views.FileView) bool {
 	return f.Kind.Textual() && !f.Missing && !f.Cut && !f.Growing && !f.Converted &&
 		strings.HasPrefix("/"+f.Path, files.Outputs+"/") &&

@@ -20,7 +20,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// versions adds to a file of the panel how many versions it has, and with ?versions= the list of them, with the
+// versions adds to a file of the panel its number of versions, and with ?versions= the list of them, with the
 // differences between the chosen one and the file.
 func (h *Handlers) versions(c echo.Context, thread string, view *views.FileView) error {
 	clean := "/" + view.Path

@@ -25,8 +25,8 @@ func ReadForm(r *http.Request, limit int64) (url.Values, error) {
 	return form, err
 }
 
-// ReadFormFiles reads a form. Its files go to save as they come, as a form that holds only
-// them; with save nil they are left out. Fields in front of the files are known to save.
+// ReadFormFiles reads a form. It streams the files to save as a form of their own; with a nil save they are dropped.
+// Fields before the files are available to save.
 func ReadFormFiles(r *http.Request, limit int64,
 	save func(url.Values, *multipart.Reader) error) (form url.Values, files bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -60,7 +60,7 @@ func CutRunes(s string, n int) string {
 	return s
 }
 
-// maxHeading limits a title made of first words, in bytes.
+// maxHeading limits a title made of the first words, in bytes.
 const maxHeading = 80
 
 // FirstWords returns the beginning of a text on one line.

@@ -365,7 +365,8 @@ func (h *Handlers) revokeChannel(c echo.Context) error {
 	return channelDone(c, one.Provider)
 }
 
-// changeGroup handles POST /ui/channels/by-name/:name/group: lets the bot answer in a group, or not, or forgets it.
+// changeGroup handles POST /ui/channels/by-name/:name/group: it allows the bot to answer in a group, forbids it, or
+// forgets the group.
 func (h *Handlers) changeGroup(c echo.Context, p channels.Provider) error {
 	form, err := page.ReadForm(c.Request(), page.SmallForm)
 	if err != nil {

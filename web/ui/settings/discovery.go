@@ -11,8 +11,8 @@ import (
 
 const (
 	discoverEvery = 30 * time.Second      // how long a discovery counts as fresh
-	discoverWait  = 50 * time.Millisecond // how long a page waits for a look
-	discoverTime  = 2 * time.Second       // how long a look may take
+	discoverWait  = 50 * time.Millisecond // how long a page waits for a discovery
+	discoverTime  = 2 * time.Second       // time limit of a discovery
 )
 
 // discovery caches the model servers found on this machine. At most one discovery is under way; it ends within
@@ -21,7 +21,7 @@ type discovery struct {
 	mu    sync.Mutex
 	found []llm.Found
 	at    time.Time
-	look  chan struct{} // closed when the look under way ends; nil when there is none
+	look  chan struct{} // closed when the current discovery ends; nil without one
 }
 
 // known returns the last found model servers. When that is old it looks again, and waits for the outcome only a moment.

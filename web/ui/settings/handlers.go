@@ -32,7 +32,7 @@ type Deps struct {
 	Backups   func() views.Backups // how the server backs itself up
 	Imports   *imports.Service
 	Version   string
-	// Discover looks for servers of models on this machine.
+	// Discover finds model servers on this machine.
 	Discover func(context.Context) []llm.Found
 	// Outward judges addresses that people have tried; nil judges none.
 	Outward lead.Outward

@@ -85,7 +85,7 @@ func (h *Handlers) memoryGroups(c echo.Context, facts []memory.Fact) (out []view
 	return out
 }
 
-// MemoryFact returns a fact as pages show it, with where it comes from.
+// MemoryFact returns a fact for pages, with its source.
 func (h *Handlers) MemoryFact(c echo.Context, f memory.Fact) views.MemoryFact {
 	out := views.MemoryFact{ID: f.ID, Text: f.Content, Avoid: f.Avoid, Agent: f.Agent, Origin: "import", At: f.Updated}
 	switch thread := f.Thread(); {
@@ -106,8 +106,8 @@ func (h *Handlers) MemoryFact(c echo.Context, f memory.Fact) views.MemoryFact {
 	return out
 }
 
-// changeMemory handles POST /ui/memory: a fact is added, rewritten or deleted, everything is forgotten, or the last of
-// these is taken back.
+// changeMemory handles POST /ui/memory: it adds, changes or deletes a fact, clears the memory, or undoes the last
+// change.
 func (h *Handlers) changeMemory(c echo.Context) error {
 	if h.Memory == nil {
 		return store.ErrNotFound

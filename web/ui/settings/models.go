@@ -135,7 +135,7 @@ func (h *Handlers) modelInfo(s config.ModelSetting) views.ModelInfo {
 	return m
 }
 
-// originText returns the file with the line, or the variable a value came through.
+// originText returns the file with the line, or the variable that supplied a value.
 func originText(o config.Origin) string {
 	switch {
 	case o.From == "environment":
@@ -188,7 +188,7 @@ func (h *Handlers) changeForm(name string) (views.ModelForm, error) {
 	return views.ModelForm{}, store.ErrNotFound
 }
 
-// editOf makes an edit of a form about a model, and the form to show when it is refused.
+// editOf returns the edit in a model's form, and the form to show if it is refused.
 func (h *Handlers) editOf(form url.Values, change bool) (config.ModelEdit, views.ModelForm) {
 	text := func(key string) string { return strings.TrimSpace(page.OneLine(page.PlainText(form.Get(key)))) }
 	f := views.ModelForm{Change: change, Name: text("name"), Label: text("display_name"),
@@ -351,7 +351,7 @@ func (h *Handlers) onModel(c echo.Context, do func(name string) error) error {
 	return c.Redirect(http.StatusSeeOther, views.SettingsURL("models"))
 }
 
-// modelError gives errors of the settings a status people can act on.
+// modelError assigns errors of the settings a meaningful status.
 func modelError(err error) error {
 	var wrong *config.EditError
 	switch {

@@ -47,7 +47,7 @@ func (h *Handlers) showScan(c echo.Context, p channels.Provider, s qrlogin.Scan,
 	return h.showChannel(c, http.StatusOK, p.Name, func(a *views.ChannelApp) { a.Scan = v })
 }
 
-// scanned shows a sign-in, or why there is none.
+// scanned shows a sign-in, or the reason why there is none.
 func (h *Handlers) scanned(c echo.Context, p channels.Provider, s qrlogin.Scan, err error) error {
 	var no *bots.Refused
 	failed := qrlogin.Scan{State: chat.ScanFailed}

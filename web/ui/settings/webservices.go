@@ -100,7 +100,8 @@ func (h *Handlers) saveService(c echo.Context, form func(string) string, s views
 	return h.changeWeb(c, s.Name, e)
 }
 
-// publicOnly reports whether addresses of the user of a request are only reached where the owner lets administrators.
+// publicOnly reports whether addresses from the user of a request are limited to those that the owner permits
+// administrators.
 func (h *Handlers) publicOnly(c echo.Context) bool {
 	g := h.Outward.Guard(c.Request().Context())
 	return g != nil && !g.Private
@@ -120,7 +121,7 @@ func (h *Handlers) moveService(c echo.Context, form func(string) string, s views
 	case at < 0:
 	case to == "first":
 		order = append([]string{s.Name}, slices.DeleteFunc(order, func(n string) bool { return n == s.Name })...)
-	case at+1 < len(asked): // the one below it comes first, wherever others stand that are not asked
+	case at+1 < len(asked): // the next used one comes first, regardless of unused ones in between
 		next := asked[at+1]
 		order = slices.DeleteFunc(order, func(n string) bool { return n == next })
 		order = slices.Insert(order, slices.Index(order, s.Name), next)

@@ -18,7 +18,7 @@ import (
 	"fawn/web/ui/page"
 )
 
-// sharing handles GET /ui/threads/:id/share: the link of a thread, or the offer to make one.
+// sharing handles GET /ui/threads/:id/share: the link of a thread, or a button to create one.
 func (h *Handlers) sharing(c echo.Context, t store.Thread) error {
 	var err error
 	p := views.SharePage{Modal: page.WantsFragment(c.Request()), ThreadID: t.ID, Empty: t.Head == ""}
@@ -52,7 +52,7 @@ func loopbackOf(hostport string) string {
 	return ""
 }
 
-// share handles POST /ui/threads/:id/share: makes the link, or has it show the thread as it is now.
+// share handles POST /ui/threads/:id/share: it creates the link, or updates it to the thread's current state.
 func (h *Handlers) share(c echo.Context, t store.Thread) error {
 	ctx := c.Request().Context()
 	if t.Head != "" { // otherwise the page shows that there is nothing to share

@@ -96,7 +96,7 @@ func (r *contentReader) escaped(c byte) {
 	r.escape = r.escape[:0]
 }
 
-// unit takes one \u escape, of which two may make a character.
+// unit parses one \u escape, two of which may form a character.
 func (r *contentReader) unit(hex []byte) {
 	var u rune
 	for _, c := range hex {

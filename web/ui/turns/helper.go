@@ -21,7 +21,7 @@ type helperEvent struct {
 	} `json:"usage"`
 }
 
-// helper updates a helper's card from its events. Its end comes with the result of the call.
+// helper updates a helper's card from its events. Its end arrives with the result of the call.
 func (b *Builder) helper(data json.RawMessage) {
 	var ev helperEvent
 	if json.Unmarshal(data, &ev) != nil || !strings.HasPrefix(ev.Type, "task_") || len(b.Turns) == 0 {

@@ -74,7 +74,7 @@ func remarked(t *views.Turn, r store.Run) {
 	}
 }
 
-// Outcome reports how a run that is over ended.
+// Outcome reports how an ended run ended.
 func Outcome(r store.Run) (views.TurnState, *views.Failure) {
 	switch r.Status {
 	case runs.Failed, runs.Timeout:
@@ -162,7 +162,7 @@ func tokens(r store.Run) int {
 	return usage.Total
 }
 
-// UsedMemories returns how many memories a run was told, and their ids as far as its metadata has room.
+// UsedMemories returns the number of memories used by a run, and as many of their ids as its metadata holds.
 func UsedMemories(r store.Run) (n int, ids []string) {
 	var meta map[string]json.RawMessage
 	if len(r.Metadata) == 0 || json.Unmarshal(r.Metadata, &meta) != nil {
@@ -187,8 +187,8 @@ type Span struct {
 	Start int
 }
 
-// TurnOf finds the turn a run belongs to: the one of a message it brought, else by how
-// many messages there were before it. The turn is "" when it is not among spans.
+// TurnOf returns the turn of a run: the turn of a message in its input, else by the number of earlier messages. The
+// turn is "" if it isn't among spans.
 func TurnOf(in request.Started, before int, spans []Span) string {
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		for _, s := range spans {

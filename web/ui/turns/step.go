@@ -15,14 +15,14 @@ import (
 	"fawn/web/ui/page"
 )
 
-// Bounds of a step's contents on the page, in bytes. The whole output comes on demand.
+// Limits of a step's content on the page, in bytes. The whole output is loaded on demand.
 const (
 	maxStepOutput = 2 << 10
 	maxStepLine   = 300
 )
 
-// StepID names a tool call on the page. Models repeat the ids of calls and may write
-// anything into them; the message makes them unique, and odd ones are hashed.
+// StepID returns a tool call's id on the page. Models repeat the ids of calls and may write anything into them; the
+// message makes them unique, and unusual ones are hashed.
 func StepID(message, call string) string {
 	plain := len(call) <= 64 && strings.IndexFunc(call, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')

@@ -1,6 +1,6 @@
 // Package turns converts messages and events of runs into the turns that pages show. Stored messages and streamed
-// events give the same turns, which keeps a live page equal to a fresh one. It reads no store. Begin with turn.go, then
-// stream.go.
+// events produce the same turns, so a live page equals a fresh one. It doesn't access the store. Begin with turn.go,
+// then stream.go.
 package turns
 
 import (
@@ -24,7 +24,7 @@ type Builder struct {
 	thread string
 	File   func(virtual string) views.File // describes a file; Bytes 0 when it is gone
 	Model  func(name string) string        // display name of a model by its provider's name; nil keeps the name
-	Window func(name, provider string) int // how many tokens a model reads, 0 is not known; nil leaves the gauge empty
+	Window func(name, provider string) int // context window in tokens, 0 if unknown; nil leaves the gauge empty
 
 	Turns []views.Turn
 	from  int               // where the steps of the newest AI message begin
@@ -35,7 +35,7 @@ type Builder struct {
 
 	Retry *views.Retry // the wait for the provider that the run is in, nil as a rule
 
-	writes *openCall // writes a file that is shown meanwhile; nil when there is none
+	writes *openCall // the call writing a file that is shown meanwhile; nil for none
 
 	numbers map[string]int  // of pages that results brought; replaced, never changed
 	opened  map[string]bool // pages that tools have opened, the same
@@ -134,8 +134,7 @@ func (b *Builder) addAnswer(m *agent.Message) {
 	b.write(t, draft{id: m.ID, reasoning: reasoning, text: text, calls: calls})
 }
 
-// begin makes room for an AI message with something to see: the answer before it was not
-// the last word and joins the trail.
+// begin adds an AI message with visible content: the previous answer wasn't final and joins the trail.
 func (b *Builder) begin(t *views.Turn, id string) {
 	if t.Answer != nil && t.Answer.ID != id {
 		t.Trail.Steps = append(t.Trail.Steps, views.Step{ID: t.Answer.ID, ThreadID: b.thread, Kind: views.StepNote,
@@ -145,7 +144,7 @@ func (b *Builder) begin(t *views.Turn, id string) {
 	b.from, b.calls = len(t.Trail.Steps), map[string]string{}
 }
 
-// draft is an AI message, whole or as far as it came.
+// draft is an AI message, complete or partial.
 type draft struct {
 	id              string
 	reasoning, text string
@@ -262,7 +261,7 @@ func UserMessage(m *agent.Message) views.UserMessage {
 // Blank reports whether a text has nothing to show.
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// used notes how much of its model's window an answer and its request filled.
+// used records how much of its model's window an answer and its request filled.
 func (b *Builder) used(m *agent.Message) {
 	if m.Usage == nil || m.Usage.Total == 0 || b.Window == nil {
 		return

@@ -91,7 +91,7 @@ func (b *Builder) number(t *views.Turn, w *views.Web) {
 // pageAddress matches a page's address in a text.
 var pageAddress = regexp.MustCompile(`https?://[^\s"'<>\\()\[\]{}]+`)
 
-// maxReport limits how much of a helper's report is looked through for addresses, in bytes.
+// maxReport limits the part of a helper's report searched for addresses, in bytes.
 const maxReport = 64 << 10
 
 // visit records the pages opened by a finished call: the requested and the final address. A search only names pages.
@@ -123,7 +123,7 @@ func (b *Builder) visit(t *views.Turn, s views.Step, output string) {
 	b.opened, t.Opened = known, known
 }
 
-// texts gives every text in the arguments of a call.
+// texts returns all texts in the arguments of a call.
 func texts(raw json.RawMessage, take func(string)) {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

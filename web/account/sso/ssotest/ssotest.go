@@ -55,14 +55,14 @@ func (s *Service) Person(claims map[string]any) {
 	s.person = claims
 }
 
-// Refuse makes the service send people back with an error; empty lets them through again.
+// Refuse makes the service redirect with an error; empty admits people again.
 func (s *Service) Refuse(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = why
 }
 
-// OtherKey makes the service sign with a key it does not publish.
+// OtherKey makes the service sign with an unpublished key.
 func (s *Service) OtherKey(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
