@@ -19,10 +19,10 @@ import (
 // command is a line of the table of commands. Help, completions and parsing are made from it.
 type command struct {
 	name  string // one word, or two such as "skills list"
-	args  string // its arguments; [X] is optional, and only flags may follow
+	args  string // what stands behind it; [X] may be left out, and nothing may follow but flags
 	about string
-	// set declares the flags and returns the function to run once they are parsed. A flag's usage begins with the name
-	// of its value in backquotes: FILE and DIR are completed as paths, a|b as words.
+	// set declares the flags and returns what does the work once they are parsed. The text of a flag
+	// begins with the name of its value in backquotes: FILE and DIR are completed as paths, a|b as words.
 	set func(c *invocation) func() error
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// maxFindings limits the result of Check, as a damaged file can break everything. A damaged file can break everything.
+// maxFindings limits the result of Check, as a damaged file can break everything.
 const maxFindings = 1000
 
 // Check returns broken references, one sentence each, at most 1,000: rows named by a card but missing, missing heads

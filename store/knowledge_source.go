@@ -196,7 +196,7 @@ func (db *DB) EndSource(ctx context.Context, s Source) error {
 	return nil
 }
 
-// SourceAsked returns the number of requests to read a source; ErrNotFound if it is gone.
+// SourceAsked tells how often somebody wanted a source read; ErrNotFound when it is gone.
 func (db *DB) SourceAsked(ctx context.Context, id string) (n int64, err error) {
 	err = db.queryRow(ctx, `SELECT asked FROM knowledge_source WHERE id = ?`, []any{id}, &n)
 	if err != nil && !errors.Is(err, ErrNotFound) {

@@ -211,8 +211,8 @@ func clip(name string) string {
 // Service manages groups. A nil Service limits nobody.
 type Service struct {
 	DB       *store.DB
-	Required func() bool   // reports whether accounts are required; otherwise nobody is limited
-	Zone     func() string // time zone of the daily limits; "" is UTC
+	Required func() bool   // whether accounts are in force; else nobody is limited
+	Zone     func() string // the time zone whose days count; "" is UTC
 }
 
 // Of returns the rights of an owner of runs.

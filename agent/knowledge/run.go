@@ -66,7 +66,7 @@ func pause(ctx context.Context, d time.Duration, changed <-chan struct{}) {
 	}
 }
 
-// tidy removes documents of deleted sources and creates missing embeddings.
+// tidy removes documents whose source is gone and makes vectors of those that are there.
 func (s *Service) tidy(ctx context.Context) {
 	for wait := s.look(); ctx.Err() == nil; {
 		changed := s.awaited()

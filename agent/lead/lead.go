@@ -46,7 +46,7 @@ type Builder struct {
 	weights  weights       // of tools
 	client   func(agent.ClientTool) *agent.Tool
 	bash     func() *agent.Tool // nil where commands cannot run; waits until that is known
-	reads    *tools.Locks       // used by the stage that compares read versions with current ones
+	reads    *tools.Locks       // of the stage that compares what was read with what is there
 	late     func(ctx context.Context, thread, from, to string)
 	found    TitleKeeper
 	project  func(ctx context.Context, thread string) (*Project, error)
@@ -114,11 +114,11 @@ type Options struct {
 	// Project gives the project that a thread is in, nil for none; it is asked at the start of each run. Without it no
 	// thread is in one.
 	Project func(ctx context.Context, thread string) (*Project, error)
-	// Knowledge searches collections of documents; nil for none. Collections returns the named collections that a
-	// person may read.
+	// Knowledge searches collections of documents; nil has none. Collections are those of some names that a person may
+	// read.
 	Knowledge   tools.Knowledge
 	Collections func(ctx context.Context, owner string, names []string) ([]Collection, error)
-	// Memory returns memories about the person of a turn; nil for none.
+	// Memory gives what is remembered about the person of a turn; nil remembers nothing.
 	Memory middleware.Remember
 	// Learn queues a turn's conversation for the memory; nil doesn't.
 	Learn middleware.Learn

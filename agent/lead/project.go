@@ -7,7 +7,7 @@ import (
 	"fawn/agent"
 )
 
-// Project holds the settings shared by a project's chats. Empty fields are left to the chat and its agent.
+// Project is what the chats of a project have in common. Empty choices are left to the chat and its agent.
 type Project struct {
 	Name         string
 	Instructions string

@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// Share gives the account with an e-mail address a role in a project of p's owner. Errors: *Invalid, *TooMany.
+// Share gives the person whose account has an address a role in a project of p's owner. Errors: *Invalid, *TooMany.
 func (s *Service) Share(ctx context.Context, p store.Project, email string, role store.Role) error {
 	if role != store.Viewer && role != store.Editor {
 		return &Invalid{"role", "want viewer or editor"}
@@ -37,7 +37,8 @@ func (s *Service) Share(ctx context.Context, p store.Project, email string, role
 	return s.end(ctx, u.ID, p.ID)
 }
 
-// Unshare ends a person's role in a project. Their chats leave it. Errors: store.ErrNotFound without a role.
+// Unshare ends a person's role in a project. The chats that they have in it leave it. Errors: store.ErrNotFound for
+// who has none.
 func (s *Service) Unshare(ctx context.Context, p store.Project, person string) error {
 	if person == p.Owner {
 		return fmt.Errorf("the owner of project %s: %w", p.ID, store.ErrNotFound)

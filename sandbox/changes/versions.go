@@ -135,7 +135,7 @@ func (w *work) note(ctx context.Context, by By) error {
 	return w.append(lines.Bytes(), size)
 }
 
-// journal reads all lines and skips unreadable ones.
+// journal reads all lines; those that can't be read are left out.
 func (w *work) journal() (list []entry, size int) {
 	data, err := w.kept.ReadFile(journalName)
 	if err != nil {

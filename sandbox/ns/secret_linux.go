@@ -132,7 +132,7 @@ func settingValue(b []byte) []byte {
 	return b
 }
 
-// secretName reports whether a setting of a name should be secret. Words of names are joined by _, -, . or a capital.
+// secretName tells whether a setting of a name should be secret. Words of names are joined by _, -, . or a capital.
 func secretName(name []byte) bool {
 	low := strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(string(name)))
 	for _, word := range []string{"password", "passwd", "passphrase", "secret", "secretkey", "secretaccesskey", "apikey", "accesskey",

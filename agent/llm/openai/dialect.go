@@ -50,7 +50,7 @@ const (
 
 type object = map[string]any
 
-// Dialects returns all known dialects. The first is for unknown servers.
+// Dialects are all the program knows. The first is for servers that are none of the others.
 func Dialects() []Dialect {
 	thinking := func(kind string) object { return object{"thinking": object{"type": kind}} }
 	template := func(on bool) object { return object{"chat_template_kwargs": object{"enable_thinking": on}} }

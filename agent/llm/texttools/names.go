@@ -51,7 +51,7 @@ func (r *reader) named(name string) string {
 	return name
 }
 
-// folded returns a name without case and without the marks between its words.
+// folded is a name without case and without the marks between its words.
 func folded(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(name))
 }

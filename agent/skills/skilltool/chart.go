@@ -239,7 +239,7 @@ func ticks(low, high float64, n int) []float64 {
 	return out
 }
 
-// label returns a number as an axis shows it.
+// label is a number as an axis shows it.
 func label(v, step float64) string {
 	for _, unit := range []struct {
 		size float64

@@ -452,7 +452,7 @@ func escapePDF(s string) string {
 	return b.String()
 }
 
-// font adds a font with its objects.
+// font adds a font and what belongs to it.
 func (f *pdfFile) font(o *objects, i int) int {
 	if i >= gothic {
 		name, order, cmap := "STSong-Light", "GB1", "UniGB-UCS2-H"

@@ -157,7 +157,7 @@ func lines(list []block, width float64, size int) int {
 	return n
 }
 
-// size returns the largest font size at which text fits; if none does, it reports that.
+// size is the largest letters with which text fits; where none do, it says so.
 func (sh *sheet) size(list []block, at box) int {
 	for size := 24; size >= 12; size -= 2 {
 		if float64(lines(list, at.w, size)*size)*1.35 <= at.h {
