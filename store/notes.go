@@ -16,7 +16,7 @@ const noteSetting = "note/"
 // noteRest is the extra time a note is kept after it expires, since servers' clocks may differ.
 const noteRest = time.Hour
 
-// noteHead is the size of a note's expiry time before its body.
+// noteHead is how many bytes say until when a note counts, before its body.
 const noteHead = 8
 
 // Note is a small value that servers share, such as a sign-in in progress.
@@ -24,7 +24,7 @@ type Note struct {
 	Name  string
 	Body  []byte
 	Until time.Time // it counts
-	Over  bool      // for SwapNotes: it may replace an existing one
+	Over  bool      // for SwapNotes: it may take the place of one that is there
 }
 
 // SwapNotes removes notes and adds others atomically, or returns ErrChanged. So only one server can take a note.

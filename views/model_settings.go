@@ -102,7 +102,7 @@ type MediaModel struct {
 	Kind                  string
 	Address, Model, Voice string
 	HasKey                bool
-	Alike                 []string // chat models whose address and key it can use
+	Alike                 []string // models for chats whose address and key it can have
 	Wrong, Problem        string   // the field that was refused, and why
 }
 

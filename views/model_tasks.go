@@ -49,7 +49,7 @@ type TaskRun struct {
 	Unsent   *Trouble  // why it was not sent
 }
 
-// TaskForm holds the fields of a new task's form.
+// TaskForm is what the form for a new task holds.
 type TaskForm struct {
 	Title   string
 	Prompt  string

@@ -212,7 +212,7 @@ const APIURL = "/docs"
 // TasksActionURL creates scheduled tasks.
 const TasksActionURL = "/ui/tasks"
 
-// TaskActionURL returns an action of a scheduled task: run, pause, resume, delete.
+// TaskActionURL is an action of a scheduled task: run, pause, resume, delete.
 func TaskActionURL(id, action string) string {
 	return TasksActionURL + "/" + url.PathEscape(id) + "/" + action
 }

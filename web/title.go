@@ -11,7 +11,7 @@ import (
 	"fawn/store"
 )
 
-// retitle stores a thread's title that arrived after the end of its run.
+// retitle stores a thread's title that came after the end of its run.
 func (a *App) retitle(ctx context.Context, thread, from, to string) {
 	err := a.runs.Retitle(ctx, thread, from, to)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, runs.ErrClosed) {

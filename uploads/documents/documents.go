@@ -45,7 +45,7 @@ type Job struct {
 	File *os.File
 	// Progress hears of pages done of all pages.
 	Progress func(done, of int)
-	// Encoding is the encoding selected for the text, empty for detection.
+	// Encoding is the one somebody chose for the text, empty where nobody did.
 	Encoding string
 }
 
@@ -79,8 +79,8 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// A document whose conversion never completes may be crashing the server. maxTries limits consecutive attempts without
-// any progress, and maxAgain those without further progress.
+// A document that is begun again and again and never comes to an end may be what ends the server. maxTries bounds how
+// often in a row nothing of it is read, and maxAgain how often no more than before.
 const (
 	maxTries = 3
 	maxAgain = 10

@@ -214,7 +214,7 @@ func (s *Service) try(ctx context.Context, thread, name, encoding string, asked 
 		noted = time.Now()
 		err := s.change(ctx, thread, name, asked, func(r *record) error {
 			r.Done, r.Pages = done, of
-			if done > 0 && !alive { // with progress, the document is unlikely to crash the server
+			if done > 0 && !alive { // what ends the server now is hardly the document
 				alive = true
 				r.Tries, r.Again = 0, r.Again+1
 			}

@@ -177,14 +177,14 @@ func typed() []command {
 	}
 }
 
-// offered returns the commands matching the query, best matches of the names first.
+// offered are the commands that fit the query, those first whose names say best what was asked for.
 func offered(ctx context.Context, p views.Palette) (list []command) {
 	query := strings.ToLower(strings.TrimSpace(p.Query))
 	all := commands()
 	if query != "" {
 		all = append(append(all, more()...), sections(p.Who)...)
 	}
-	fits := map[string]int{} // by action
+	fits := map[string]int{} // by what is done
 	for _, c := range all {
 		if c.Chat && !p.InChat || c.Lang != "" && c.Lang == i18n.Lang(ctx) || c.Operator && p.Who != nil && !p.Who.Operator {
 			continue
@@ -221,7 +221,7 @@ const (
 	samePhrase = 16 // the query stands among the other words as it is
 )
 
-// fit reports how well a command fits a query, 0 for not at all. Each word must be found; small words need not.
+// fit tells how well a command fits a query, 0 for not at all. Each word must be found; small words need not.
 func fit(query, name, also string) int {
 	words := strings.Fields(query)
 	if rest := slices.DeleteFunc(slices.Clone(words), small); len(rest) > 0 {
@@ -287,8 +287,8 @@ func hasHan(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
-// fitHan returns the same for Chinese, which has no spaces between words: the whole counts most, else each two signs
-// that are found, of which there must be half.
+// fitHan is the same for Chinese, which has no spaces between words: the whole counts most, else each two signs that
+// are found, of which there must be half.
 func fitHan(w, name, also string) int {
 	switch {
 	case strings.Contains(name, w):

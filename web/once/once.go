@@ -155,7 +155,7 @@ func Gone() error {
 // Claim takes a key with a plan, or gives the claim that is there.
 func (k *Keys) Claim(ctx context.Context, key Key, plan json.RawMessage) (_ Claim, first bool, err error) {
 	mine := Claim{Sum: key.sum, Run: uuid.Must(uuid.NewV7()).String(), Plan: plan}
-	for _, take := range [][]string{nil, {key.name}} { // the second attempt replaces an expired claim
+	for _, take := range [][]string{nil, {key.name}} { // the second time in place of one whose time is over
 		if err = k.note(ctx, take, key.name, mine, false); err == nil {
 			return mine, true, nil
 		}
@@ -208,7 +208,7 @@ func (k *Keys) Free(ctx context.Context, key Key) {
 	}
 }
 
-// note stores a claim. over replaces the existing one.
+// note writes a claim down. Over replaces the one that is there.
 func (k *Keys) note(ctx context.Context, take []string, name string, what Claim, over bool) error {
 	body, err := json.Marshal(what)
 	if err != nil {

@@ -30,10 +30,10 @@ func (r Row) Failed() bool {
 type Report struct {
 	Machine   string
 	Rows      []Row
-	Sandboxes []Row // relative to bare bash instead of a relay
+	Sandboxes []Row // beside bare bash in place of a relay
 }
 
-// Failed reports whether any row exceeds its limit.
+// Failed says whether any row is over its limit.
 func (r *Report) Failed() bool {
 	return slices.ContainsFunc(slices.Concat(r.Rows, r.Sandboxes), Row.Failed)
 }

@@ -132,7 +132,7 @@ func (d *screen) turns(was, s Scene) error {
 	return nil
 }
 
-// sameApps reports whether two trails show the same apps.
+// sameApps tells whether two trails show the same apps.
 func sameApps(was, now []views.Step) bool {
 	shown := func(list []views.Step) (out []string) {
 		for _, s := range list {
