@@ -14,11 +14,12 @@ import (
 // helperTime bounds a call of a helper model.
 const helperTime = 90 * time.Second
 
-// errBlank means that a helper model returned nothing.
+// errBlank is the answer of a helper model that says nothing.
 var errBlank = errors.New("the model returned an empty answer")
 
-// helper returns a model for side jobs, such as titles: the named one, else the run's own. Its usage is accounted as
-// job. It is nil for the built-in model, which can't do them.
+// helper is a model for side jobs, such as titles: the one named, else the run's own. What
+// it takes goes to the accounts as job says. It is nil for the built-in model, which cannot
+// do them.
 func (b *Builder) helper(snap *config.Snapshot, named string, own config.Model, job SideCall) middleware.Ask {
 	call := b.sideCall(snap, named, own, job)
 	if call == nil {
@@ -84,7 +85,7 @@ func (b *Builder) background(f func(ctx context.Context)) bool {
 	return true
 }
 
-// Close ends background work and waits for it. Close the runs' manager first.
+// Close ends what goes on beside runs, and waits for it. Close the runs' manager first.
 func (b *Builder) Close() {
 	b.mu.Lock()
 	b.stop()
@@ -92,7 +93,7 @@ func (b *Builder) Close() {
 	b.work.Wait()
 }
 
-// titles returns the rules of the thread's name.
+// titles are the rules of the thread's name.
 func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRules {
 	c := snap.File.Title
 	rules := middleware.TitleRules{TitleOptions: c, Late: b.late, Go: func(f func(context.Context)) { b.background(f) },
@@ -104,7 +105,7 @@ func (b *Builder) titles(snap *config.Snapshot, e equipment) middleware.TitleRul
 	return rules
 }
 
-// line returns the circuit breaker shared by all runs that call a model.
+// line is what all runs share which call a model.
 func (b *Builder) line(rules middleware.LineRules, model string) *middleware.Line {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,14 +116,14 @@ func (b *Builder) line(rules middleware.LineRules, model string) *middleware.Lin
 	return b.lines[key]
 }
 
-// lineKey identifies a circuit breaker. The configuration names the models, so there are few.
+// lineKey tells lines apart. The configuration names the models, so there are few.
 type lineKey struct {
 	model string
 	rules middleware.LineRules
 }
 
-// remember returns the memory for models, or nil. A model with a small window has no room for it, and a helper only
-// gets the facts in its brief.
+// remember is the memory that is told to models, or nil. One that reads little has no room
+// for it, and a helper knows of the person what it was told.
 func (b *Builder) remember(c config.Memory, e equipment) middleware.Remember {
 	if e.options.Guest || e.brief != "" || e.helper != nil || !c.Enabled || !c.InjectionEnabled {
 		return nil

@@ -36,7 +36,7 @@ const (
 	maxUpload  = 100 << 20
 )
 
-// Kind is the type of an action.
+// Kind is what an action does.
 type Kind int
 
 // Kinds of actions.
@@ -74,7 +74,7 @@ type Action struct {
 type View struct {
 	Address, Title string
 	Status         int      // of the HTTP answer; 0 if it isn't known
-	Notes          []string // events on the way
+	Notes          []string // what happened on the way
 	Text           string   // numbered elements, or words
 	Picture        []byte   // a small JPEG; nil where none could be made
 	Shot           []byte   // PNG of Screenshot
@@ -100,7 +100,7 @@ func (b *Browsers) Act(ctx context.Context, thread string, a Action) (*View, err
 	return b.once(ctx, thread, a)
 }
 
-// errLost means that the browser exited unexpectedly.
+// errLost means that the browser ended by itself.
 var errLost = errors.New("the browser ended")
 
 // once carries out an action.
@@ -145,7 +145,7 @@ func (b *Browsers) once(ctx context.Context, thread string, a Action) (*View, er
 	return v, failed
 }
 
-// Address checks an address to be opened.
+// Address checks what a browser is asked to open.
 func Address(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || len(raw) > maxURL {
@@ -262,7 +262,7 @@ func (s *session) open(ctx context.Context, t *tab, raw string) error {
 	return s.rest(ctx)
 }
 
-// unreachable explains why an address cannot be shown, in the words of the proxy where it refused it.
+// unreachable says why an address cannot be shown, in the words of the proxy where it refused it.
 func (s *session) unreachable(address, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -337,7 +337,7 @@ func (s *session) rest(ctx context.Context) error {
 	}
 }
 
-// find returns the element that a number or a name stands for.
+// find is the element that a number or a name stands for.
 func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.BackendNodeID, name string, err error) {
 	element = strings.TrimSpace(element)
 	bare := strings.TrimSuffix(strings.TrimPrefix(element, "["), "]")
@@ -356,7 +356,7 @@ func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.Back
 			if err != nil {
 				return 0, "", err
 			}
-			if found := tr.named(element); len(found) == 1 { // a button named with a number
+			if found := tr.named(element); len(found) == 1 { // a button whose name is a number
 				return found[0].BackendDOMNodeID, oneLine(text(found[0].Name)), nil
 			}
 		}
@@ -379,7 +379,7 @@ func (s *session) find(ctx context.Context, t *tab, element string) (id cdp.Back
 	return 0, "", refuse("%d elements are called %q. Choose one by its number.", len(found), clip(element, 200))
 }
 
-// nameOf returns the name of an element, or an error if it is gone.
+// nameOf is what an element is called, an error if it is gone.
 func (s *session) nameOf(ctx context.Context, t *tab, id cdp.BackendNodeID) (string, error) {
 	var got struct {
 		There bool
@@ -396,7 +396,7 @@ func (s *session) nameOf(ctx context.Context, t *tab, id cdp.BackendNodeID) (str
 	return clip(oneLine(got.Name), 200), err
 }
 
-// call calls a JavaScript function of ours on an element. out may be nil.
+// call runs a function of ours on an element. out may be nil.
 func (s *session) call(ctx context.Context, t *tab, id cdp.BackendNodeID, function string, out any, args ...any) error {
 	node, err := cdp.Call(ctx, t.t, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: id, ObjectGroup: "fawn"})
 	if err != nil {
@@ -424,7 +424,7 @@ func (s *session) call(ctx context.Context, t *tab, id cdp.BackendNodeID, functi
 	return json.Unmarshal(res.Result.Value, out)
 }
 
-// reach describes an element and any element covering it.
+// reach says what an element is and what lies above it.
 const reach = `function() {
 	const n = this.nodeType === 3 ? this.parentElement : this
 	n.scrollIntoView({block: "center", inline: "center", behavior: "instant"})
@@ -478,8 +478,8 @@ func (s *session) click(ctx context.Context, t *tab, element string) (string, er
 	return name, s.press(ctx, t, x, y)
 }
 
-// press clicks on a point of the page. If the click blocks the browser, for instance with a dialog, it doesn't wait for
-// the response.
+// press clicks on a place of the page. What the click brings about, such as a dialog, may keep the browser from
+// answering: it is not waited for then.
 func (s *session) press(ctx context.Context, t *tab, x, y float64) error {
 	s.mu.Lock()
 	t.moved = time.Now()
@@ -563,7 +563,7 @@ func (s *session) write(ctx context.Context, t *tab, a Action) (string, error) {
 	return name, nil
 }
 
-// fill replaces the text of a field.
+// fill replaces what is in a text field.
 func (s *session) fill(ctx context.Context, t *tab, id cdp.BackendNodeID, text string) error {
 	if _, err := cdp.Call(ctx, t.t, dom.Focus, dom.FocusParams{BackendNodeID: id}); err != nil {
 		return gone(err)
@@ -581,7 +581,7 @@ func (s *session) fill(ctx context.Context, t *tab, id cdp.BackendNodeID, text s
 	return err
 }
 
-// choose selects an option of a list by its label or value.
+// choose selects an option of a list by what it is called, or by its value.
 func (s *session) choose(ctx context.Context, t *tab, id cdp.BackendNodeID, option string) error {
 	var got struct {
 		Found   bool
@@ -637,7 +637,7 @@ func (s *session) upload(ctx context.Context, t *tab, id cdp.BackendNodeID, a Ac
 	return err
 }
 
-// keyOf returns the code and text of a named key.
+// keys are those that have a name, with their code and what they type.
 func keyOf(name string) (code int64, typed string) {
 	switch name {
 	case "Enter":
@@ -709,7 +709,7 @@ func shoot(ctx context.Context, t *tab, p page.CaptureScreenshotParams, whole bo
 	return got.Data, err
 }
 
-// small takes the screenshot shown next to a step.
+// small takes a picture that is shown beside a step.
 func small(ctx context.Context, t *tab) []byte {
 	for _, quality := range []int64{60, 35, 15} {
 		ctx, cancel := context.WithTimeout(ctx, closeTime)
@@ -762,7 +762,7 @@ func (s *session) view(ctx context.Context, a Action, v *View) error {
 	return nil
 }
 
-// staying returns the visible tab, after a closing tab has closed.
+// staying is the shown tab, once one that is about to close itself has done so.
 func (s *session) staying(ctx context.Context) (*tab, error) {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()

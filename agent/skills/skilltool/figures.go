@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// isChart reports whether a block of code is a chart: its language is chart.
+// isChart tells whether a block of code is a chart: its language is chart.
 func isChart(language string) bool { return strings.EqualFold(language, "chart") }
 
 // figure reads a chart out of a block of code: lines such as type: bar, then, behind an empty line, a table with commas
@@ -75,7 +75,7 @@ func (d *doc) figure(text string) (*chart, error) {
 	return ch, nil
 }
 
-// vector returns the chart as SVG.
+// vector is the chart as SVG.
 func (c *chart) vector() ([]byte, error) {
 	one := *c
 	one.canvas = &svg{w: chartWide, h: chartHigh}
@@ -83,7 +83,7 @@ func (c *chart) vector() ([]byte, error) {
 	return one.bytes()
 }
 
-// alt describes the chart for people who can't see it.
+// alt says what the chart shows, for those who can't see it.
 func (c *chart) alt() string {
 	if c.title != "" {
 		return c.title
@@ -102,7 +102,7 @@ const (
 	middle
 )
 
-// sides returns the alignment of a table's columns: from the Markdown, else numbers to the right.
+// sides are how the columns of a table stand: as the Markdown says; else numbers to the right.
 func (b *block) sides() []int {
 	out := make([]int, len(b.rows[0]))
 	copy(out, b.align)
@@ -132,7 +132,7 @@ func (b *block) sides() []int {
 	return out
 }
 
-// figureCell reports whether a cell is a number, perhaps with a sign, a currency or a short unit.
+// figureCell tells whether a cell is a number, perhaps with a sign, a currency or a short unit.
 func figureCell(s string) bool {
 	s = strings.TrimLeft(s, "+-−–±~≈<>≤≥(€$£¥ \u00a0")
 	if s == "" || !unicode.IsDigit([]rune(s)[0]) {
@@ -151,7 +151,7 @@ func figureCell(s string) bool {
 	return letters <= 4
 }
 
-// columnShares divides the width of a table by the columns' content in characters, with a minimum share.
+// columnShares share the width of a table by what its columns hold, in characters: none takes less than a part.
 func columnShares(rows [][][]span) []float64 {
 	out := make([]float64, len(rows[0]))
 	sum := 0.0
@@ -177,8 +177,8 @@ func columnShares(rows [][][]span) []float64 {
 	return out
 }
 
-// decimals returns how many digits behind the point the values of a chart are written with: as many as they need, up to
-// two, and fewer where they are large.
+// decimals is how many digits behind the point the values of a chart are written with: as many as they need, up to two, and
+// fewer where they are large.
 func (c *chart) decimals() int {
 	most, large := 0, 0.0
 	for _, s := range c.series {
@@ -204,7 +204,7 @@ func (c *chart) decimals() int {
 	return most
 }
 
-// grouped returns a number with commas between its thousands.
+// grouped is a number with commas between its thousands.
 func grouped(v float64, decimals int) string {
 	p := math.Pow(10, float64(decimals))
 	s := fmt.Sprintf("%.*f", decimals, math.Round(math.Abs(v)*p)/p)

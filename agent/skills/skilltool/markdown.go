@@ -31,7 +31,7 @@ type doc struct {
 	blocks        []block
 }
 
-// kind is the type of a block.
+// kind says what a block is.
 type kind int
 
 const (
@@ -52,12 +52,12 @@ type block struct {
 	quote   bool
 	spans   []span
 	ordered bool
-	list    int // number of an item's list
+	list    int // which list an item belongs to; those of two lists differ
 	number  int // of an ordered item; 0 continues the one before
 	text    string
 	rows    [][][]span // the first is the head
-	align   []int      // alignment of its columns, where specified
-	said    []bool     // columns with an explicit alignment, including the default
+	align   []int      // sides of its columns, where the Markdown says them
+	said    []bool     // the Markdown says the side of a column, also the usual one
 	pic     *pic
 	graph   *chart
 }
@@ -224,7 +224,7 @@ func (r *reader) block(n ast.Node, depth int, in *place) error {
 	return nil
 }
 
-// rows returns the cells of a table.
+// rows are the cells of a table.
 func (r *reader) rows(t *east.Table) (out [][][]span) {
 	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells [][]span
@@ -236,7 +236,7 @@ func (r *reader) rows(t *east.Table) (out [][][]span) {
 	return out
 }
 
-// says returns the text of a block.
+// says is the text of a block.
 func (b block) says() string {
 	switch b.kind {
 	case item:
@@ -259,7 +259,7 @@ func (r *reader) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spans returns the text of a block; look is the surrounding style.
+// spans is the text of a block; look is that of what is around it.
 func (r *reader) spans(n ast.Node, look span) (out []span) {
 	put := func(s string) {
 		look := look
@@ -330,7 +330,7 @@ func plain(spans []span) string {
 	return b.String()
 }
 
-// beside returns the path of a file referenced by the document.
+// beside is the place of a file that the document names.
 func (d *doc) beside(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -338,7 +338,7 @@ func (d *doc) beside(name string) string {
 	return filepath.Join(d.dir, name)
 }
 
-// picture reads an image next to the document.
+// picture reads a picture beside the document.
 func (d *doc) picture(name, alt string) (*pic, error) {
 	if strings.Contains(name, "://") || strings.HasPrefix(name, "data:") {
 		return nil, fmt.Errorf("picture %.80s: only files can be shown; load it first", name)

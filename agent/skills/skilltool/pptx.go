@@ -241,7 +241,7 @@ func (sh *sheet) runs(spans []span, size int, bold bool) {
 	}
 }
 
-// thing adds an object other than text.
+// thing adds what is not text.
 func (sh *sheet) thing(b block, at box) error {
 	switch b.kind {
 	case picture:
@@ -256,7 +256,7 @@ func (sh *sheet) thing(b block, at box) error {
 	return nil
 }
 
-// languageOf returns the language that programs check a text in.
+// languageOf is the language that programs check a text in.
 func languageOf(s string) string {
 	for _, r := range s {
 		if unicode.Is(unicode.Han, r) {
@@ -274,7 +274,7 @@ func (sh *sheet) foot() {
 		fmt.Sprintf(`<p:txBody><a:bodyPr/><a:lstStyle/><a:p><a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:rPr lang="en-US"/><a:t>%d</a:t></a:fld></a:p></p:txBody></p:sp>`, sh.number))
 }
 
-// notesText returns the paragraphs of notes.
+// notesText are the paragraphs of notes.
 func notesText(list []block) string {
 	var b strings.Builder
 	for _, n := range list {
@@ -362,7 +362,7 @@ func (sh *sheet) table(b block, at box) {
 	sh.tree.WriteString(`</a:tbl></a:graphicData></a:graphic></p:graphicFrame>`)
 }
 
-// tableWords returns how many letters the widest cells of a table have together.
+// tableWords is how many letters the widest cells of a table have together.
 func tableWords(rows [][][]span) (sum float64) {
 	for i := range rows[0] {
 		most := 0

@@ -27,7 +27,7 @@ const (
 	maxTaskRuns = 5   // starts of each
 )
 
-// tasks handles GET /workspace/scheduled-tasks.
+// tasks is GET /workspace/scheduled-tasks.
 func (h *Handlers) tasks(c echo.Context) error {
 	p := views.TasksPage{Form: h.newTask()}
 	if id := c.QueryParam("started"); id != "" {
@@ -72,7 +72,7 @@ func (h *Handlers) tasksPage(c echo.Context, status int, p views.TasksPage) (err
 	return page.HTML(c, status, tasks.Page(p))
 }
 
-// agentNames returns the custom agents that can be run.
+// agentNames are the custom agents that can be run.
 func (h *Handlers) agentNames(ctx context.Context) (names []string, err error) {
 	if h.Agents == nil {
 		return nil, nil
@@ -126,7 +126,7 @@ func (h *Handlers) task(c echo.Context, id string) (views.Task, error) {
 	return t, err
 }
 
-// zone returns the name of the time zone that the form begins with; a browser puts its own there.
+// zone is the name of the time zone that the form begins with; a browser puts its own there.
 func (h *Handlers) zone() string {
 	if z := h.Config.Current().File.Timezone; z != "" {
 		return z
@@ -134,12 +134,12 @@ func (h *Handlers) zone() string {
 	return "UTC"
 }
 
-// newTask returns the form's initial values.
+// newTask is what the form begins with.
 func (h *Handlers) newTask() views.TaskForm {
 	return views.TaskForm{Every: "day", At: "08:00", Weekday: "1", Zone: h.zone()}
 }
 
-// addTask handles POST /ui/tasks.
+// addTask is POST /ui/tasks.
 func (h *Handlers) addTask(c echo.Context) error {
 	if h.Tasks == nil {
 		return store.ErrNotFound
@@ -163,7 +163,7 @@ func (h *Handlers) addTask(c echo.Context) error {
 	return err
 }
 
-// maxTaskForm limits the form of a task, in bytes.
+// maxTaskForm bounds the form of a task, in bytes.
 const maxTaskForm = 1 << 20
 
 // taskProblem is a wrong field of the form and the sentence of the catalogue about it.
@@ -180,7 +180,7 @@ type taskForm struct {
 	expr string
 }
 
-// problem returns the message for an error of the service, nil if it isn't about the form.
+// problem is the sentence for an error of the service, nil for one that isn't about the form.
 func (f taskForm) problem(err error) *taskProblem {
 	var wrong *taskProblem
 	if errors.As(err, &wrong) {
@@ -262,7 +262,7 @@ func readTask(form url.Values) (base store.Cron, e schedule.Edit, f taskForm, er
 	return base, e, f, nil
 }
 
-// changeTask handles POST /ui/tasks/:id/:action.
+// changeTask is POST /ui/tasks/:id/:action.
 func (h *Handlers) changeTask(c echo.Context) error {
 	if h.Tasks == nil {
 		return store.ErrNotFound
