@@ -16,7 +16,7 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Chunk, error]
 }
 
-// Chunk is one delta of an answer. Usage, Finish, Model and Kwargs come once, as a rule last.
+// Chunk is one delta of an answer. Usage, Finish, Model and Kwargs arrive once, usually last.
 type Chunk struct {
 	Text      string
 	Reasoning string

@@ -41,7 +41,7 @@ func watch(t *Turn, model Model, req *Request) *ModelCall {
 	return c
 }
 
-// saw notes that there is something to see now.
+// saw records the first visible output.
 func (c *ModelCall) saw() {
 	if c != nil && c.First == 0 {
 		c.First = max(time.Since(c.Began), 1)

@@ -120,7 +120,7 @@ type Event struct {
 	Data    json.RawMessage
 }
 
-// Step is one checkpoint's worth of change.
+// Step is the change of one checkpoint.
 type Step struct {
 	Node  string   // NodeInput, NodeModel, NodeTools, NodeEnd or "update"
 	Patch State    // the written values

@@ -26,8 +26,8 @@ func Verify(ctx context.Context, file string) (Manifest, error) {
 	return m, err
 }
 
-// read goes through a backup and hands its entries to take; nil only checks them. digest is the sum of all sums, which
-// reports whether the file is still the same when it's read again.
+// read reads a backup and passes its entries to take; nil only verifies them. digest is a hash of all checksums, to
+// detect a changed file when it's read again.
 func read(ctx context.Context, file string, take func(h *tar.Header, body io.Reader) error) (m Manifest, digest string,
 	err error) {
 	f, err := os.Open(file)

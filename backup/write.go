@@ -167,7 +167,7 @@ func (w *writer) contents(database string) error {
 	return err
 }
 
-// leave notes a file that is not in the backup.
+// leave records a file omitted from the backup.
 func (w *writer) leave(name string, err error) {
 	if len(w.Left) < maxLeft {
 		w.Left = append(w.Left, fmt.Sprintf("%s: %v", name, err))

@@ -92,7 +92,7 @@ func (g gate) lifetime(days int) int {
 	return max(0, min(days, most))
 }
 
-// confirm notes that a fact was said again.
+// confirm records that a fact was said again.
 func (g gate) confirm(b *snapshot, i int, confidence float64) {
 	f := b.facts[i]
 	f.Confidence, f.Updated = math.Max(f.Confidence, confidence), g.now
@@ -143,8 +143,7 @@ func (g gate) review(b *snapshot, a answer) (n int) {
 	return n
 }
 
-// stale returns an agent's facts that are older than they are likely to hold, when there are enough of them to be worth
-// a review.
+// stale returns an agent's facts past their expected validity, if there are enough for a review.
 func (r Rules) stale(b *snapshot, agent string, now time.Time) []Fact {
 	if !r.Review {
 		return nil

@@ -43,7 +43,7 @@ func (p *pending) full(thread string, depth int) bool {
 	return depth > 0 && len(p.waiting) >= depth && !p.waiting[thread]
 }
 
-// stored notes that a thread's lesson waits.
+// stored records a pending lesson of a thread.
 func (p *pending) stored(thread string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *pending) seen(list []Lesson) {
 	}
 }
 
-// done notes that nothing waits of a thread.
+// done records that a thread has no pending lesson.
 func (p *pending) done(thread string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -330,7 +330,7 @@ func (s *Service) learn(ctx context.Context, l Lesson, last bool) error {
 	return err
 }
 
-// extract asks a model.
+// extract calls a model.
 func (s *Service) extract(ctx context.Context, l Lesson, said []Said, b *snapshot, stale []Fact) (answer, error) {
 	text, err := s.Ask(ctx, l, s.prompt(l, said, b, stale))
 	if err != nil {

@@ -42,7 +42,7 @@ type Rules struct {
 
 	Review        bool // whether old facts still hold
 	StaleDays     int
-	StaleLeast    int // candidates that are worth a review
+	StaleLeast    int // minimum number of candidates for a review
 	StaleMost     int // removals in one
 	StaleKeep     []string
 	StaleLifetime float64 // longest life of a new fact, in StaleDays

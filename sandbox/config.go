@@ -25,7 +25,7 @@ const (
 
 // Modes of the network inside.
 const (
-	// NetworkNone has loopback only.
+	// NetworkNone provides loopback only.
 	NetworkNone = "none"
 	// NetworkProxy is loopback and a listener there, see Config.Proxy.
 	NetworkProxy = "proxy"
@@ -67,7 +67,7 @@ type Config struct {
 	// UIDBase is the first of the user ids that threads get when the server is
 	// root; it uses 65536 of them.
 	UIDBase int
-	// Engine is for ProviderDocker.
+	// Engine configures ProviderDocker.
 	Engine Engine
 	// Proxy serves the listener that commands reach at 127.0.0.1:3128 in
 	// NetworkProxy mode, until it is closed. It is called once for each start of a

@@ -116,7 +116,7 @@ func (o Options) folder(thread, name string) (string, error) {
 	return at, os.MkdirAll(at, 0o700)
 }
 
-// ask has an agent work on a task.
+// ask makes an agent work on a task.
 func (o Options) ask(ctx context.Context, t *agent.Turn, c agent.ToolCall, name string, who Agent, prompt string) (
 	_ agent.Result, err error) {
 	if !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {

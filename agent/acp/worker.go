@@ -28,7 +28,7 @@ const (
 	cancelTime = 2 * time.Second
 )
 
-// worker is one call of an agent, and the client that it speaks with.
+// worker is one call of an agent, with its ACP client.
 type worker struct {
 	name string
 	who  Agent

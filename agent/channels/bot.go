@@ -11,7 +11,7 @@ import (
 	"fawn/store"
 )
 
-// bot is one platform at work.
+// bot runs one platform's bot.
 type bot struct {
 	h        *Hub
 	provider string
@@ -154,7 +154,7 @@ func (b *bot) channel() chat.Channel {
 	return b.ch
 }
 
-// failed notes why the bot does not work.
+// failed records why the bot doesn't work.
 func (b *bot) failed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,7 +175,7 @@ func (b *bot) failed(err error) {
 	b.tell()
 }
 
-// connected notes that the connection is up.
+// connected records that the connection is up.
 func (b *bot) connected() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,7 +223,7 @@ func (b *bot) resume() error {
 // kept is the time for which handled messages are remembered.
 const kept = 7 * 24 * time.Hour
 
-// sent notes that the platform took something.
+// sent records that the platform accepted something.
 func (b *bot) sent() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

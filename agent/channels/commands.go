@@ -69,7 +69,7 @@ func personal(c command) bool {
 	return false
 }
 
-// obey carries out a command that is no turn. The message is done with before the answer is sent.
+// obey carries out a command that isn't a turn. The message is marked as handled before the answer is sent.
 func (l *line) obey(ctx context.Context, a *admitted) error {
 	text, err := l.carryOut(ctx, a)
 	if err != nil {
@@ -218,7 +218,7 @@ func (l *line) status(ctx context.Context, c store.ChannelChat, say words) (stri
 	return strings.Join(out, "\n"), nil
 }
 
-// again has the last answer of the line sent as new messages.
+// again sends the line's last answer as new messages.
 func (l *line) again(ctx context.Context, a *admitted) error {
 	db := l.b.h.cfg.DB
 	last, err := db.LastAnswer(ctx, l.b.provider, l.at.chat, l.at.topic)

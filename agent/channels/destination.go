@@ -218,8 +218,8 @@ func StateOf(rows []store.Outbound) (state ResultState, why chat.Trouble) {
 	return state, why
 }
 
-// Deliver has the result of a run sent when the run has ended, if it was planned. Where the bot isn't ready, it takes
-// the result up as soon as it is.
+// Deliver sends the result of an ended run, if that was planned. If the bot isn't ready, it sends the result as soon as
+// it is.
 func (h *Hub) Deliver(ctx context.Context, run string) error {
 	rows, err := h.cfg.DB.Outbound(ctx, run)
 	if err != nil || len(rows) == 0 || rows[0].State != store.OutboundPlanned {

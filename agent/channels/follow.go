@@ -107,7 +107,7 @@ func (b *bot) begun(run string) {
 	}
 }
 
-// waits has an answer show that its run waits for others, or no longer does.
+// waits shows in an answer that its run waits for others, or no longer does.
 func (b *bot) waits(run string, yes bool) {
 	b.mu.Lock()
 	d := b.answers[run]

@@ -155,7 +155,7 @@ func (h *Hub) start(conf Bot) {
 	b.wg.Go(b.run)
 }
 
-// Look has the bots process work that other servers stored.
+// Look makes the bots process work stored by other servers.
 func (h *Hub) Look(ctx context.Context) error {
 	h.mu.Lock()
 	list := slices.Collect(maps.Values(h.bots))

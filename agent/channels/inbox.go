@@ -111,7 +111,7 @@ func (b *bot) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// taken notes that messages no longer wait.
+// taken records that messages no longer wait.
 func (b *bot) taken(n int) {
 	b.waiting.Add(int64(-n))
 	select {

@@ -205,7 +205,7 @@ func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wai
 	for _, row := range rows {
 		a := l.let[row.N]
 		if a == nil {
-			continue // refused, or done with
+			continue // refused, or handled
 		}
 		if len(batch) > 0 && (a.cmd.name != "" || a.who.owner != batch[0].who.owner ||
 			a.who.limited() != batch[0].who.limited() || len(batch) == together ||
@@ -228,7 +228,7 @@ func (l *line) next(rows []store.Inbound, now time.Time) (batch []*admitted, wai
 	return batch, 0
 }
 
-// settle notes that a message is done with.
+// settle marks a message as handled.
 func (l *line) settle(ctx context.Context, row store.Inbound, state, reason string) error {
 	if err := l.b.h.cfg.DB.SettleInbound(ctx, state, reason, row.N); err != nil {
 		return err

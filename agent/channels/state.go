@@ -46,7 +46,7 @@ func (h *Hub) Await(ctx context.Context, provider string) (Status, bool) {
 	}
 }
 
-// Retry has the answer of a run sent again. Errors: ErrNoBot, runs.ErrNotFound, runs.ErrBusy while it is being sent.
+// Retry sends the answer of a run again. Errors: ErrNoBot, runs.ErrNotFound, runs.ErrBusy while it is being sent.
 func (h *Hub) Retry(ctx context.Context, run string) error {
 	rows, err := h.cfg.DB.Outbound(ctx, run)
 	if err != nil {

@@ -316,7 +316,7 @@ func inContext(u chat.Update, text string) string {
 	return text
 }
 
-// follow waits for the end of the run and is done with its messages.
+// follow waits for the end of the run and marks its messages as handled.
 func (t *turn) follow(ctx context.Context) error {
 	t.l.b.begun(t.run)
 	run, err := t.l.b.h.cfg.Runs.Wait(ctx, t.run)

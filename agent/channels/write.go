@@ -13,8 +13,8 @@ import (
 	"fawn/store"
 )
 
-// An answer takes at most mostPieces messages. A longer one is its beginning and a file; whether it is can be told at
-// its end only, so that no more than the beginning is shown while it grows.
+// An answer uses at most mostPieces messages. A longer one is reduced to its beginning and a file; that is known only
+// at its end, so no more than the beginning is shown while it grows.
 const (
 	mostPieces = 10
 	beginning  = 2

@@ -20,7 +20,7 @@ import (
 // Types of the events about calls.
 const (
 	TypeCall = "client_tool_call"
-	TypeOver = "client_tool_over" // it has a result, or none is wanted any more
+	TypeOver = "client_tool_over" // it has a result, or is no longer wanted
 )
 
 // MaxResult limits the text of a result, in bytes.

@@ -151,7 +151,7 @@ func (r *Rows) failedOf(docs []Doc) error {
 	return nil
 }
 
-// keep notes a document unless a newer one is known. r.mu is held.
+// keep stores a document unless a newer one is known. r.mu is held.
 func (r *Rows) keep(d Doc) (newer bool) {
 	if d.Version <= r.docs[d.Name].Version {
 		return false

@@ -100,7 +100,7 @@ func (c *call) at(path string, query url.Values) string {
 	return u.String()
 }
 
-// get asks for JSON.
+// get requests JSON.
 func (c *call) get(ctx context.Context, path string, query url.Values, header map[string]string, out any) error {
 	return c.json(ctx, http.MethodGet, c.at(path, query), nil, header, out)
 }

@@ -115,7 +115,7 @@ func (s *Service) target(raw string, set Settings) (*url.URL, error) {
 	return u, nil
 }
 
-// read asks one reader after the other: the chosen service, our own fetcher, services with a key.
+// read tries one reader after the other: the chosen service, the built-in fetcher, services with a key.
 func (s *Service) read(ctx context.Context, u *url.URL, set Settings) (page, error) {
 	own := candidate{choice: Choice{Time: set.Fetch.Time}}
 	if s.cfg.World != nil {

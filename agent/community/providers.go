@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// provider is one service. A func that is nil means that it cannot do that.
+// provider is one service. A nil func means that it isn't supported.
 type provider struct {
 	name    string
 	module  []string // of DeerFlow's class paths
@@ -33,7 +33,7 @@ func providers() []*provider {
 // Direct is the name of the built-in fetcher, which uses no service.
 const Direct = "direct"
 
-// InBrowser is the name of our own fetcher where it showed the page in a browser.
+// InBrowser is the name of the built-in fetcher when it used a browser.
 const InBrowser = "browser"
 
 // Providers returns the names of all services.

@@ -67,7 +67,7 @@ type outcome[T any] struct {
 	notes    []string // why services before it gave nothing
 }
 
-// firstOf asks services until one has something.
+// firstOf tries services until one has a result.
 func firstOf[T any](ctx context.Context, s *Service, tool string, c Choice, set Settings,
 	ask func(*call) (T, bool, error)) (out outcome[T], err error) {
 	var last error
@@ -100,7 +100,7 @@ func firstOf[T any](ctx context.Context, s *Service, tool string, c Choice, set 
 	return out, last
 }
 
-// search asks for pages.
+// search searches for pages.
 func (s *Service) search(ctx context.Context, query string, most int) (outcome[[]Hit], error) {
 	set := s.cfg.Settings()
 	most = bounded(most, set.Search.Most)
@@ -114,7 +114,7 @@ func (s *Service) search(ctx context.Context, query string, most int) (outcome[[
 	})
 }
 
-// searchImages asks for pictures.
+// searchImages searches for images.
 func (s *Service) searchImages(ctx context.Context, q imageQuery) (outcome[[]Image], error) {
 	if s.cfg.World != nil {
 		return s.cfg.World.pictures()

@@ -37,7 +37,7 @@ type Choice struct {
 // Settings are the owner's choices, read at each call.
 type Settings struct {
 	Search, Fetch, Images Choice
-	// Fallback asks the next service when one fails.
+	// Fallback tries the next service when one fails.
 	Fallback bool
 	// SearXNG is the address of an own search engine, asked before the public ones.
 	SearXNG string

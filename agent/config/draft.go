@@ -219,7 +219,7 @@ func (d *draft) putKey(entry *yaml.Node, model, key string) {
 	setValue(entry, "api_key", literal("$"+own))
 }
 
-// keyPrefix begins the names of the variables that settings keep keys in.
+// keyPrefix is the prefix of variables in which settings store keys.
 const keyPrefix = "FAWN_MODEL_"
 
 // ownKey returns the variable in secrets.env that holds the entry's key, if the settings put it there.

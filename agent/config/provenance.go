@@ -8,7 +8,7 @@ type ModelSetting struct {
 	Default    bool // it answers unless another is asked for
 	HasKey     bool
 	InConfig   bool              // config.yaml has an entry of this name
-	InSettings bool              // so has DIR/settings.yaml, which RemoveModel takes away
+	InSettings bool              // also in DIR/settings.yaml, from which RemoveModel removes it
 	Origins    map[string]Origin // where each of its keys was written
 }
 

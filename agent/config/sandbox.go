@@ -81,7 +81,7 @@ type Mount struct {
 	ReadOnly      bool   `yaml:"read_only"`
 }
 
-// SandboxDocker is for the docker provider.
+// SandboxDocker configures the docker provider.
 type SandboxDocker struct {
 	Socket      string `yaml:"socket"`        // empty = the engine's usual place
 	Image       string `yaml:"image"`         // empty = built in choice

@@ -81,7 +81,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		middleware.SystemMessages(),
 		// after_model: not too many helpers
 		when(e.options.Subagents, middleware.SubagentLimit(e.helpers(f.Subagents), f.Subagents.MaxTotal)),
-		// after_model, wrap_model: no going round in circles
+		// after_model, wrap_model: detects loops
 		when(f.LoopDetection.Enabled, middleware.LoopDetection(f.LoopDetection)),
 		// before_agent, wrap_model, after_model: budget of a run and a thread
 		when(f.TokenBudget.Enabled, middleware.TokenBudget(f.TokenBudget, e.budget)),

@@ -58,7 +58,7 @@ func (b *Builder) Compact(ctx context.Context, s *agent.State, w Wish) (agent.St
 // Shortened is the result of a manual compaction.
 type Shortened struct {
 	Head          string // the checkpoint after it
-	Done          bool   // false: nothing was worth it
+	Done          bool   // false: it wasn't worthwhile
 	Summary       bool   // a new summary replaces the older part
 	Hidden, Shown int    // messages omitted from requests, and those included
 	Tokens        int    // estimate for the conversation in a request

@@ -155,7 +155,7 @@ func (b *Builder) who(ctx context.Context, s runs.Spec) (c custom, err error) {
 	return c, nil
 }
 
-// unread notes on a run that a text about the lead agent or the user can't be read: the run continues without it.
+// unread records on a run that a text about the lead agent or the user can't be read: the run continues without it.
 func unread(s runs.Spec, err error) {
 	var bad *profile.Invalid
 	if errors.As(err, &bad) {

@@ -92,7 +92,7 @@ func (e *equipment) limit(choose func([]*agent.Tool) []*agent.Tool) {
 
 // Tools of servers are hidden automatically if they exceed this share of the model's window.
 const (
-	guestShare  = 10      // one in so many
+	guestShare  = 10      // divisor of the limits for guests
 	usualWindow = 128_000 // for models with an unknown window
 )
 

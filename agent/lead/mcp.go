@@ -28,7 +28,7 @@ func mcpServer(name string, m config.MCPServer) mcp.Server {
 		ToolRouting: map[string]mcp.Routing{}, NoPrefix: !m.ToolNamePrefix, CallTimeout: m.ToolCallTimeout,
 		StartTimeout: m.SessionInitTimeout, Sampling: m.Sampling, PublicOnly: m.PublicOnly}
 	if m.Type != mcp.Stdio && m.Type != mcp.SSE {
-		s.Type = mcp.HTTP // it has several spellings
+		s.Type = mcp.HTTP // normalize its spelling
 	}
 	if s.Sandboxed, s.Hosts = m.Sandboxed, m.Hosts; s.Sandboxed {
 		var err error

@@ -27,7 +27,7 @@ type safe string
 // quote is the only way for untrusted text into the system prompt.
 func quote(s string) safe { return safe(agent.Escape(s)) }
 
-// ours returns a section of our own words.
+// ours returns a section of trusted text.
 func ours(name string) safe { return sections()[name] }
 
 // sections are parsed once: a system prompt is built for every run.

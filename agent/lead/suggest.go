@@ -20,7 +20,7 @@ const (
 	suggestChars    = 200
 )
 
-// Said is one message of a conversation in plain words.
+// Said is one message of a conversation as plain text.
 type Said struct {
 	Role, Content string // user or assistant; others are passed over
 }
@@ -175,8 +175,8 @@ func (b *Builder) Polish(ctx context.Context, w PolishWish) (string, error) {
 
 var errTooMuch = errors.New("the model wrote far more than the draft")
 
-// aside asks the model named by the configuration or chosen by the owner, else the first that the owner may use; nil means the built-in one. Errors: access.ErrDenied
-// where the owner may use no model, or no more tokens today.
+// aside calls the model named by the configuration or chosen by the owner, else the first that the owner may use; nil
+// means the built-in one. Errors: access.ErrDenied where the owner may use no model, or no more tokens today.
 func (b *Builder) aside(ctx context.Context, named, chosen string, job SideCall) (middleware.Ask, error) {
 	snap := b.config()
 	may, err := b.access.Of(ctx, job.Owner)

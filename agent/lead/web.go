@@ -42,7 +42,7 @@ func WebSettings(snap *config.Snapshot) community.Settings {
 // choice converts an entry of tools[].
 func choice(t config.Tool) (c community.Choice) {
 	if t.Use != "" {
-		c.Provider, _ = community.Resolve(toolOf(t), t.Use) // checkTool has told of errors
+		c.Provider, _ = community.Resolve(toolOf(t), t.Use) // checkTool has reported errors
 	}
 	text := func(names ...string) string {
 		for _, n := range names {

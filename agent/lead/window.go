@@ -63,7 +63,7 @@ func (l *windows) get(m config.Model) *window {
 	return l.of[key]
 }
 
-// refuse notes the window that a refused request named.
+// refuse records the window named in a refusal.
 func (l *windows) refuse(m config.Model, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -63,7 +63,7 @@ type Known struct {
 // class is the implementation behind a class path.
 type class struct {
 	dialect string // name of an openai.Dialect
-	native  bool   // it speaks Anthropic's own API
+	native  bool   // it uses Anthropic's own API
 	offline bool
 	refused string // why it can't be used, and the alternative
 }

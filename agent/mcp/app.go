@@ -71,7 +71,7 @@ func Handed(artifact json.RawMessage) json.RawMessage {
 	return a.App.Result
 }
 
-// appFeature has servers offer their apps.
+// appFeature makes servers offer their apps.
 func appFeature() *sdk.ClientCapabilities {
 	c := &sdk.ClientCapabilities{}
 	c.AddExtension(appExtension, map[string]any{"mimeTypes": []string{appType}})

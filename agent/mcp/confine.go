@@ -9,7 +9,7 @@ import (
 	"fawn/agent/mcp/process"
 )
 
-// Folder is one of this machine that a server in a sandbox sees.
+// Folder is a folder of this machine visible to a sandboxed server.
 type Folder struct {
 	Dir, Path string // on this machine, and inside
 	Write     bool

@@ -102,7 +102,7 @@ func (p *Pool) Tasks(ctx context.Context, thread string, limit int) ([]tasks.Tas
 	return p.follows.Book.List(ctx, thread, limit)
 }
 
-// Task is one of a thread. Errors: tasks.ErrNotFound.
+// Task returns a task of a thread. Errors: tasks.ErrNotFound.
 func (p *Pool) Task(ctx context.Context, thread, id string) (tasks.Task, error) {
 	if p.follows == nil {
 		return tasks.Task{}, tasks.ErrNotFound
@@ -525,7 +525,7 @@ func (p *Pool) endTask(ctx context.Context, task tasks.Task, why string) {
 	_, _ = f.ends(ctx, tasks.Cancelled, why, agent.Result{}) // it logs failures
 }
 
-// missed notes that a question about the task had no answer.
+// missed records an unanswered status request.
 func (f *follower) missed(ctx context.Context, s *server, err error) {
 	f.task.Misses++
 	if f.task.PollError = "no answer"; err != nil {

@@ -177,7 +177,7 @@ func (m *messages) all(text []byte) bool {
 	return len(found) > 0
 }
 
-// strays notes lines that are no messages.
+// strays logs lines that aren't messages.
 func (m *messages) strays(text []byte) {
 	for line := range strings.Lines(string(text)) {
 		m.log(line)

@@ -66,7 +66,7 @@ type longKey struct{}
 // mayBeLong lets a call become a task.
 func mayBeLong(ctx context.Context) context.Context { return context.WithValue(ctx, longKey{}, true) }
 
-// knowTasks has a client send the requests about tasks.
+// knowTasks adds the task methods to a client.
 func knowTasks(c *sdk.Client) error {
 	c.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {

@@ -61,7 +61,7 @@ const (
 // keeps it in rows, one per server.
 type memory struct {
 	path string             // empty keeps nothing
-	rows *clusterstate.Rows // nil has a file
+	rows *clusterstate.Rows // nil uses a file
 
 	mu      sync.Mutex
 	Version int              `json:"version"`
@@ -136,7 +136,7 @@ func (m *memory) put(name string, change func(k *known) (keep bool)) error {
 	return nil
 }
 
-// knownDoc begins the names of the rows.
+// knownDoc is the name prefix of the rows.
 const knownDoc = "mcp/known/"
 
 // rowTime limits the writing of one.
@@ -194,7 +194,7 @@ func (p *Pool) heard(names []string) error {
 	return nil
 }
 
-// tooLate notes that the server has not listed its tools when it should have.
+// tooLate records that the server hasn't listed its tools in time.
 func (s *server) tooLate() {
 	s.mu.Lock()
 	have, now := s.have, s.conf.signature()

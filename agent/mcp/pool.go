@@ -229,8 +229,8 @@ func (p *Pool) Forget(thread string) {
 	}
 }
 
-// Withdraw offers a tool no more that a provider of models refuses, until its server describes it otherwise or is
-// started again.
+// Withdraw stops offering a tool that a model's provider refused, until its server changes its description or is
+// restarted.
 func (p *Pool) Withdraw(t *agent.Tool, why string) {
 	p.mu.Lock()
 	s, ok := p.servers[t.Server]

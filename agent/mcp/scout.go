@@ -33,7 +33,7 @@ const (
 	lastDelay  = 5 * time.Minute
 )
 
-// server is one of the pool's.
+// server is one server of the pool.
 type server struct {
 	name   string
 	pool   *Pool
@@ -107,7 +107,7 @@ func (p *Pool) newServer(conf Server) *server {
 	return s
 }
 
-// changed notes that the tools are others now.
+// changed records that the tools have changed.
 func (s *server) changed() {
 	s.mu.Lock()
 	s.stale = true
@@ -333,7 +333,7 @@ func (s *server) session(ctx context.Context, thread string) (*session, error) {
 		}
 		s.mu.Lock()
 		if s.sessions[thread] == e {
-			delete(s.sessions, thread) // it has died; another one takes its place
+			delete(s.sessions, thread) // it died; another one replaces it
 		}
 		s.mu.Unlock()
 	}

@@ -35,7 +35,7 @@ type Server struct {
 	Hosts     []string // that it may reach from there; none reaches nothing
 
 	URL string
-	// PublicOnly has the server reached where Options.Public allows.
+	// PublicOnly restricts the server to addresses permitted by Options.Public.
 	PublicOnly bool
 	Headers    map[string]string
 	OAuth      *OAuth

@@ -14,7 +14,7 @@ const (
 	lineBytes = 2000
 )
 
-// Line is one of a server's log.
+// Line is one line of a server's log.
 type Line struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`

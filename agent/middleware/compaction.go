@@ -271,7 +271,7 @@ func (r CompactionRules) keepFrom(msgs []*agent.Message) int {
 	return newestFrom(msgs, int(min(budget, 1<<40)))
 }
 
-// newestFrom returns where the newest messages begin that have at most so many tokens.
+// newestFrom returns the start of the newest messages within a number of tokens.
 func newestFrom(msgs []*agent.Message, left int) int {
 	for i, m := range slices.Backward(msgs) {
 		if left -= tokens(m); left < 0 {

@@ -105,7 +105,7 @@ func recalledAt(s *agent.State, anchor string) bool {
 	return slices.ContainsFunc(s.Notes, func(n agent.Note) bool { return n.ID == memoryNote(anchor) })
 }
 
-// recalled asks the memory, which must not hold a run up.
+// recalled queries the memory, with a time limit.
 func recalled(ctx context.Context, t *agent.Turn, recall Remember) Recalled {
 	ctx, cancel := context.WithTimeout(ctx, memoryTime)
 	defer cancel()

@@ -39,8 +39,8 @@ type verdict struct {
 
 const notMetYet = "goal_not_met_yet"
 
-// judge asks at the end of a turn whether the goal is reached. A judge that fails ends the
-// turn as it would end without a goal, which stays.
+// judge decides at the end of a turn whether the goal is reached. If the judge fails, the turn ends as without a goal,
+// which is kept.
 func (p *pursuit) judge(ctx context.Context, t *agent.Turn, r *agent.Reply) error {
 	g, text := t.State.Goal, strings.TrimSpace(r.Message.Content.String())
 	if !pursued(g) || p.rules.Ask == nil || t.NS != "" || r.Final || r.Jump != agent.Continue ||

@@ -83,7 +83,7 @@ func hasMore(m *agent.Message) bool {
 	})
 }
 
-// inWords has some messages as text.
+// inWords converts some messages to text.
 func inWords(list []*agent.Message, which func(*agent.Message) bool) []*agent.Message {
 	out := slices.Clone(list)
 	for i, m := range list {

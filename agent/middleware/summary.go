@@ -89,7 +89,7 @@ func errOr(err, other error) error {
 	return other
 }
 
-// summary asks the model. Old and new text share the room there is.
+// summary calls the model. Old and new text share the available space.
 func (r CompactionRules) summary(ctx context.Context, earlier string, msgs []*agent.Message) (string, error) {
 	if r.Ask == nil {
 		return "", nil

@@ -121,7 +121,7 @@ func (n *naming) begun() bool {
 	return n.started
 }
 
-// start asks the model, once.
+// start calls the model, once.
 func (n *naming) start(t *agent.Turn, answer string) {
 	n.mu.Lock()
 	begun := n.started

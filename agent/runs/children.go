@@ -8,7 +8,7 @@ import (
 // childSet holds the live children of a run, so that none outlives it. The zero value is ready.
 type childSet struct {
 	mu    sync.Mutex
-	ended bool // no more children
+	ended bool // no more children may start
 	kids  map[string]liveChild
 	wg    sync.WaitGroup
 }

@@ -45,7 +45,7 @@ func (m *Manager) locate(ctx context.Context, run string) (r store.Run, log *eve
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		err = fmt.Errorf("run %s: %w", run, ErrNotFound)
-	case err != nil && ctx.Err() == nil && !m.db.Writable(): // which has no connections any more
+	case err != nil && ctx.Err() == nil && !m.db.Writable(): // its connections are closed
 		err = ErrClosed
 	}
 	return r, log, err

@@ -31,7 +31,7 @@ type cachedThread struct {
 	messages    map[int64]decodedMessage // by row number; each load creates a new map, which is never modified
 }
 
-// decodedMessage is one message and the bytes it counts for.
+// decodedMessage is one message with its size in the cache.
 type decodedMessage struct {
 	Message *agent.Message
 	bytes   int

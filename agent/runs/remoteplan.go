@@ -34,8 +34,8 @@ type asked struct {
 	Done  bool            `json:"done"`
 }
 
-// editRemotePlan has the server that has a run change its plan. there reports whether one has it still, else it fails
-// with errLeft.
+// editRemotePlan makes a run's server change its plan. there reports whether a server has it; otherwise it fails with
+// errLeft.
 func editRemotePlan(ctx context.Context, db *store.DB, thread string, edit planEdit, there func() bool) ([]agent.Todo, error) {
 	ctx, cancel := context.WithTimeout(ctx, planTime)
 	defer cancel()

@@ -35,7 +35,7 @@ type Config struct {
 	// Plan creates the first message to the chat for a cron's results: for a run on a thread, or the reason why none
 	// could start. nil sends no results.
 	Plan func(ctx context.Context, c store.Cron, thread, failed string) (store.Outbound, error)
-	// Deliver has the result of a run sent as it was planned, once the run has ended. It does not wait for that.
+	// Deliver sends the result of a run as planned, once the run has ended. It doesn't wait for that.
 	Deliver func(ctx context.Context, run string) error
 }
 
@@ -93,7 +93,7 @@ func (s *Scheduler) Wake() {
 	}
 }
 
-// TakeUp has Run resume starts that a lost server left. It never blocks.
+// TakeUp makes Run resume starts of a lost server. It never blocks.
 func (s *Scheduler) TakeUp() {
 	s.again.Store(true)
 	s.Wake()

@@ -182,7 +182,8 @@ func (t *Tasks) Pause(ctx context.Context, owner, id string) (store.Cron, error)
 	return t.Change(ctx, owner, id, Edit{Enabled: new(false)})
 }
 
-// Resume has a task start by its schedule again. A Refusal with ErrPast when it runs once and its time has passed.
+// Resume re-enables the schedule of a task. It returns a Refusal with ErrPast if the task runs once and its time has
+// passed.
 func (t *Tasks) Resume(ctx context.Context, owner, id string) (store.Cron, error) {
 	return t.Change(ctx, owner, id, Edit{Enabled: new(true)})
 }

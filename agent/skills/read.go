@@ -19,8 +19,8 @@ func Read(o Options) ([]Skill, error) {
 const common = " a an and are as at be but by can do file files for from has have how i if in into is it its make makes me my new of on or " +
 	"please that the their them then this to use uses used user want wants was what when which with you your "
 
-// Shared returns the words of a request that a skill's name and description have too: a hint on whether a model would
-// pick it, no more. Languages without spaces are compared by pairs of characters.
+// Shared returns the words that a request shares with a skill's name and description, as a hint on whether a model
+// would select it. Languages without spaces are compared by pairs of characters.
 func (s Skill) Shared(request string) []string {
 	own := map[string]bool{}
 	for _, w := range terms(strings.ReplaceAll(s.Name, "-", " ") + " " + s.Description) {

@@ -85,7 +85,7 @@ type Finding struct {
 	Rule     string // of the scanner; "" for a finding of the parser
 }
 
-// String is one line.
+// String returns one line.
 func (f Finding) String() string {
 	if f.Line > 0 {
 		return fmt.Sprintf("%s, line %d: %s", f.File, f.Line, f.Text)

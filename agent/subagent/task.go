@@ -30,7 +30,7 @@ type Options struct {
 	Late error
 }
 
-// Job is one helper's.
+// Job is the work of one helper.
 type Job struct {
 	Kind        Kind
 	Call        string // id of the call

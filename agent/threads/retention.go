@@ -43,7 +43,7 @@ func Sweep(ctx context.Context, db *store.DB, m *runs.Manager, p Policy, now tim
 	return w.done, err
 }
 
-// sweep is one at work.
+// sweep is one sweep in progress.
 type sweep struct {
 	db   *store.DB
 	runs *runs.Manager

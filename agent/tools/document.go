@@ -103,7 +103,7 @@ func unreadable(name string, c *uploads.Conversion) (agent.Result, error) {
 	return failed("%s cannot be read: %s.", show(name), c.Why())
 }
 
-// anchorLine begins a page, a slide, a sheet or a chapter of converted text.
+// anchorLine matches the start of a page, slide, sheet or chapter in converted text.
 var anchorLine = regexp.MustCompile(`^<!-- (?:page|slide|sheet|chapter) (\d+) -->`)
 
 // pageLines returns the lines of a page in converted text, and the number of pages.

@@ -25,7 +25,7 @@ type set struct {
 	open      Files
 	limits    Limits
 	documents uploads.Documents
-	knowledge Knowledge // nil has none
+	knowledge Knowledge // nil for none
 	locks     *Locks
 }
 

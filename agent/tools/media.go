@@ -167,7 +167,7 @@ func picture(f *files.Files, name string) (data []byte, clean string, res agent.
 	}
 }
 
-// readWhole reads a file of the thread that has at most so many bytes.
+// readWhole reads a file of the thread up to a size limit.
 func readWhole(f *files.Files, name string, most int64) (data []byte, clean string, res agent.Result, err error) {
 	if clean, err = files.Clean(name); err != nil {
 		res, err = explain(err, name, wantFile)
@@ -190,7 +190,7 @@ func readWhole(f *files.Files, name string, most int64) (data []byte, clean stri
 	return data, clean, res, nil
 }
 
-// draw asks for pictures and stores them.
+// draw requests images and stores them.
 func (m *mediaSet) draw(ctx context.Context, t *agent.Turn, art Pictures, name string, r media.Request) (agent.Result,
 	error) {
 	switch {

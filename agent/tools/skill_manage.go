@@ -24,8 +24,7 @@ type SkillRules struct {
 	Library *skills.Library
 	Allowed []string // names the agent may have; nil allows all
 	Scan    bool     // apply the content rules
-	// Judge asks a model about a text, and whether it can be run matters to it. An error is a reason
-	// to refuse.
+	// Judge asks a model about a text; whether it is executable matters. An error is a reason to refuse.
 	Judge func(ctx context.Context, t *agent.Turn, skill, file, text string, runs bool) (skills.Scan, error)
 }
 

@@ -24,7 +24,7 @@ const (
 // Rules configure retention.
 type Rules struct {
 	Prompts bool          // also keep prompts
-	Keep    time.Duration // 0 is for ever
+	Keep    time.Duration // 0 is unlimited
 }
 
 // Service is a trace.Observer. Close must be called.

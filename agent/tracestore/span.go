@@ -18,7 +18,7 @@ const (
 	KindSide  = "side" // a side call of a model
 )
 
-// Span is one call of a run. Times are in microseconds; Began is since 1970.
+// Span is one call of a run. Times are in microseconds; Began is since the epoch.
 type Span struct {
 	N      int64  `json:"id"`
 	Kind   string `json:"kind"`

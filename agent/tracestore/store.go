@@ -215,7 +215,7 @@ type pieces struct {
 	parts  []store.PromptPart
 }
 
-// add has a piece stored unless it is, and returns its hash.
+// add stores a piece unless it exists, and returns its hash.
 func (p *pieces) add(b []byte) [hashLen]byte {
 	hash := hashOf(b)
 	p.use(hash, func() []byte { return packed(b) })

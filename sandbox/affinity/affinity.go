@@ -80,7 +80,7 @@ func (p *Places) heard(store.Wake) {
 	}
 }
 
-// Kept is for [sandbox.Config].
+// Kept implements Kept of [sandbox.Config].
 func (p *Places) Kept(thread string, starts bool) {
 	if p == nil {
 		return
@@ -229,7 +229,7 @@ func (p *Places) here(thread string) bool {
 	return b != nil && b.count > 0 && !b.ending
 }
 
-// wait has c told when it may be time to look, until leave is called.
+// wait signals c when it may be time to check, until leave is called.
 func (p *Places) wait(c chan<- struct{}) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

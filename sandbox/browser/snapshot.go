@@ -69,7 +69,7 @@ func (tr *tree) frame(ctx context.Context, t *tab, f *page.FrameTree) error {
 		if f.Frame.ID == tr.top {
 			return err
 		}
-		return nil // it has just gone
+		return nil // it is gone
 	}
 	key := func(id accessibility.NodeID) accessibility.NodeID {
 		return accessibility.NodeID(string(f.Frame.ID) + "/" + string(id))
@@ -513,7 +513,7 @@ func oneLine(s string) string {
 
 func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
-// clip cuts a text to so many bytes.
+// clip truncates a text to a number of bytes.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

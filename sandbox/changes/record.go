@@ -63,8 +63,7 @@ type Summary struct {
 // Files returns the number of files in a summary.
 func (s Summary) Files() int { return s.Created + s.Modified + s.Deleted + s.Linked }
 
-// File is one of them. Sizes and hashes are nil where the file was not there, hashes also where
-// it is too large to be read.
+// File is one of them. Sizes and hashes are nil for a missing file, hashes also for one too large to read.
 type File struct {
 	Path      string  `json:"path"` // virtual
 	Root      string  `json:"root"` // workspace, outputs or project

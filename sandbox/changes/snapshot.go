@@ -32,7 +32,7 @@ type snapshot struct {
 	Files map[string]state
 }
 
-// state is one file of a snapshot. Two of the same stat are the same file.
+// state is one file of a snapshot. Equal stats mean the same file.
 type state struct {
 	Size, Modified, Changed int64
 	Inode                   uint64

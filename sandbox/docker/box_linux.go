@@ -205,7 +205,7 @@ func (b *box) Run(ctx context.Context, j pool.Job) (pool.Exit, error) {
 	r := jail.EngineRequest{Request: jail.Request{Args: []string{"", "-c", j.Command, "bash"}, Env: j.Env, Cwd: j.Cwd},
 		Stdin: j.Stdin, Input: j.Stdin != nil, Filter: b.launch.filter}
 	if len(j.Command) > ns.MaxArgument {
-		// Bash has read it all when it closes the file.
+		// Bash has read everything when it closes the file.
 		r.Args[2], r.Script, r.Text = ". /dev/fd/3", true, append([]byte("exec 3<&-;"), j.Command...)
 	}
 	r.Args = append(r.Args, j.Args...)
@@ -316,7 +316,7 @@ func (b *box) exit(j pool.Job, m *jail.Message) pool.Exit {
 	return e
 }
 
-// Stat asks a program inside.
+// Stat asks a process inside the container.
 func (b *box) Stat(ctx context.Context, _ bool) (pool.Usage, error) {
 	p, err := b.exec(ctx, jail.EngineRequest{Stat: true}, nopCloser{io.Discard}, nopCloser{io.Discard})
 	if err != nil {

@@ -162,7 +162,7 @@ func (l *containerLaunch) container() (container, error) {
 	return c, nil
 }
 
-// sparePids are for process 1 and the parents of some commands.
+// sparePids are reserved for process 1 and the parents of some commands.
 const sparePids = 64
 
 func size(n int64) string {

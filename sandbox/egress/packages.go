@@ -71,7 +71,7 @@ type packageReader struct {
 	found      map[string]bool
 }
 
-// add notes the hosts of the HTTP addresses among words.
+// add records the hosts of HTTP addresses among words.
 func (r *packageReader) add(words ...string) {
 	for _, word := range words {
 		if host, ok := urlHost(word); ok {

@@ -27,7 +27,7 @@ type Record struct {
 }
 
 // Proxy lets sandboxes reach the hosts that a policy opens. It speaks HTTP, CONNECT and SOCKS5 on the same listener.
-// The exported fields are set before the first Serve; the methods is safe for concurrent use.
+// The exported fields are set before the first Serve; the methods are safe for concurrent use.
 type Proxy struct {
 	// Decisions holds the owner's answers; nil when there are none.
 	Decisions Decisions

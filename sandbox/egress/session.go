@@ -234,7 +234,7 @@ func (s *session) refuse(d *denial, req *http.Request) {
 	}
 }
 
-// note puts a denial into the record.
+// note records a denial.
 func (s *session) note(d *denial) {
 	s.record.Verdict, s.record.Rule = d.verdict, d.rule
 }

@@ -11,11 +11,11 @@ import (
 
 // Keeper stores the files of threads elsewhere; those in the folders are a copy.
 type Keeper interface {
-	// Hold brings the copy of a thread up to date and has it stay until it is released.
+	// Hold updates the copy of a thread and keeps it until it is released.
 	Hold(thread string) (release func(), err error)
 	// Save saves the changes of the copy.
 	Save(ctx context.Context, thread string) error
-	// Copy gives thread to, which has no files yet, the files of thread from.
+	// Copy copies the files of thread from to thread to, which has none yet.
 	Copy(ctx context.Context, from, to string) error
 	// Drop forgets the files of a thread.
 	Drop(thread string) error

@@ -41,7 +41,7 @@ func (l SearchLimits) orDefault() SearchLimits {
 	}
 }
 
-// Entry is one name met on a walk.
+// Entry is one name found by a walk.
 type Entry struct {
 	// Path is the virtual path, below the path the walk was asked for.
 	Path string

@@ -47,7 +47,7 @@ type EngineRequest struct {
 	Text []byte
 	// Filter is a filter of system calls, 8 bytes for each instruction.
 	Filter []byte
-	// Stat asks for figures in place of a command.
+	// Stat requests figures instead of running a command.
 	Stat bool
 }
 

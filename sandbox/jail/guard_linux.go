@@ -39,7 +39,7 @@ type guard struct {
 	look func() (tree, map[int]int)
 	// killed is told which process was ended and why.
 	killed func(t tree, n int, why string)
-	// crowded is told that no more processes can start.
+	// crowded is called when no more processes can start.
 	crowded func()
 	// full means that at the last check there was hardly room for one more command.
 	full atomic.Bool

@@ -90,10 +90,10 @@ const (
 	Other   Content = "other"
 )
 
-// unnamed stands for who wrote a message first, where the platform keeps that to itself.
+// unnamed is the author of a forwarded message if the platform hides the name.
 const unnamed = "somebody"
 
-// empty tells that there is nothing to answer.
+// empty reports whether there is nothing to answer.
 func (u *Update) empty() bool {
 	return u.Text == "" && len(u.Files) == 0 && !u.Mentioned && u.Unread == ""
 }
@@ -240,8 +240,8 @@ type Stays struct{ Reason string }
 
 func (s *Stays) Error() string { return s.Reason }
 
-// Unsent tells of an error of Send or Upload that nothing of it is there: the platform was not reached, or has answered
-// that it did not take it. After any other the message may be there or not.
+// Unsent reports whether an error of Send or Upload proves that nothing was sent: the platform wasn't reached, or it
+// rejected the message. After any other error the message may exist or not.
 func Unsent(err error) bool {
 	_, rate := errors.AsType[*Rate](err)
 	_, gone := errors.AsType[*Gone](err)

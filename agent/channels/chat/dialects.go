@@ -44,7 +44,7 @@ func simpleText() *dialect {
 		languages: true, link: markdownLink(esc)}
 }
 
-// plainText has no marks at all.
+// plainText has no marks.
 func plainText() *dialect {
 	return &dialect{escape: same, verbatim: same, bullet: "• ", link: func(label, address string) string {
 		if label == address {

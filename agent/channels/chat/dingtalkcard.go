@@ -71,7 +71,7 @@ func (d *DingTalk) Edit(ctx context.Context, at Ref, p Post) error {
 		"content": d.render(p), "isFull": true, "isFinalize": p.Final, "isError": false}
 	err := d.put(ctx, "/v1.0/card/streaming", body)
 	if _, refused := errors.AsType[*Refused](err); refused && p.Final {
-		// it may have ended before a crash, and then takes no more of the stream
+		// it may have ended before a crash, and then accepts no more of the stream
 		err = d.put(ctx, "/v1.0/card/instances", map[string]any{"outTrackId": track,
 			"cardData":          map[string]any{"cardParamMap": map[string]string{dingTalkAnswer: d.render(p)}},
 			"cardUpdateOptions": map[string]bool{"updateCardDataByKey": true}})

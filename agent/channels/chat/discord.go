@@ -274,7 +274,7 @@ func (d *Discord) Upload(ctx context.Context, to Address, f File, key string) (R
 	})
 }
 
-// Fetch asks for the message again, because addresses of attachments end after a day.
+// Fetch requests the message again, because addresses of attachments expire after a day.
 func (d *Discord) Fetch(ctx context.Context, f FileRef, w io.Writer) error {
 	ids := strings.Split(f.ID, ":")
 	if len(ids) != 3 || !isID(ids[0]) || !isID(ids[1]) {

@@ -273,7 +273,7 @@ const (
 	catchPages    = 5
 )
 
-// noteLast notes the last message of a channel. Ids count up with time, so the oldest are given up first.
+// noteLast records the last message of a channel. Ids increase with time, so the oldest are dropped first.
 func noteLast(old, channel, message string) string {
 	last := map[string]string{}
 	_ = json.Unmarshal([]byte(old), &last) // empty at first

@@ -150,7 +150,7 @@ func feishuNeeds() []need {
 		{[]string{"im:message.reactions:write_only", "im:message"}, LosesSigns}}
 }
 
-// Examine asks for the scopes that the tenant granted.
+// Examine requests the scopes granted by the tenant.
 func (f *Feishu) Examine(ctx context.Context) ([]Lack, error) {
 	r, err := f.call(ctx, call{op: "scopes", method: http.MethodGet, path: "/application/v6/scopes"})
 	if _, refused := errors.AsType[*Refused](err); refused {

@@ -33,7 +33,7 @@ func (f *feishuFrame) header(key string) string {
 	return ""
 }
 
-// field is one of a message: a number, or bytes.
+// field is one field of a message: a number, or bytes.
 type field struct {
 	number int
 	value  uint64

@@ -152,7 +152,7 @@ func (s *Slack) refused(op string, r slackReply) error {
 	return &Refused{Reason: text}
 }
 
-// Check asks with both tokens.
+// Check checks both tokens.
 func (s *Slack) Check(ctx context.Context) (Me, error) {
 	who, err := s.identify(ctx)
 	if err != nil {

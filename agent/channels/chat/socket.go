@@ -93,7 +93,7 @@ type ahead struct {
 	mu     sync.Mutex
 	frames [][]byte
 	bytes  int
-	broken error // reason why no more messages come
+	broken error // reason why no more messages arrive
 
 	more chan struct{} // one token: there is more, or broken
 	room chan struct{} // one token: frames were taken

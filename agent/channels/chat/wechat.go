@@ -142,7 +142,7 @@ func (w *WeChat) refused(method string, r weChatReply) error {
 	return &declinedError{text}
 }
 
-// Check asks for the bot's settings, which the token must be good for.
+// Check requests the bot's settings, which proves that the token is valid.
 func (w *WeChat) Check(ctx context.Context) (Me, error) {
 	err := w.call(ctx, "getconfig", map[string]any{"ilink_user_id": w.cfg.BotID}, nil, 0)
 	_, fatal := errors.AsType[*Fatal](err)

@@ -116,7 +116,7 @@ func weChatSlot(person string) string {
 	return "tokens " + strconv.Itoa(int(sum.Sum32()%weChatSlots))
 }
 
-// weChatNote puts a person's token first.
+// weChatNote moves a person's token to the front.
 func weChatNote(slot, person, token string) string {
 	var list [][2]string
 	_ = json.Unmarshal([]byte(slot), &list) // empty at first

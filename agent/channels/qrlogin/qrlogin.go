@@ -19,7 +19,7 @@ import (
 // ScanTime is the lifetime of a QR code.
 const ScanTime = 3 * time.Minute
 
-// note begins the names of the notes about sign-ins.
+// note is the name prefix of notes about sign-ins.
 const note = "signin/"
 
 // A Scanner signs a bot in by a QR code.

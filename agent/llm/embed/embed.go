@@ -28,7 +28,7 @@ type Config struct {
 	Model   string // required
 	BaseURL string // root, or root + /v1; empty is OpenAI's
 	APIKey  string
-	HTTP    *http.Client // nil is one shared with chat models
+	HTTP    *http.Client // nil uses the one shared with chat models
 }
 
 // Client calls one model. It is safe for concurrent use; refusals are [llmerr.Error].

@@ -39,7 +39,7 @@ type Config struct {
 	APIKey  string
 	Voice   string          // of speech
 	Guard   *netguard.Guard // judges the addresses of pictures that an answer names instead of holding them; nil reaches public ones
-	HTTP    *http.Client    // nil is one shared with chat models
+	HTTP    *http.Client    // nil uses the one shared with chat models
 }
 
 // Client calls one model. It is safe for concurrent use; refusals are [llmerr.Error].
@@ -209,7 +209,7 @@ func host(address string) string {
 	return cmp.Or(u.Host, "its address")
 }
 
-// bounded reads a body of at most so many bytes.
+// bounded reads a body up to a limit.
 func bounded(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {

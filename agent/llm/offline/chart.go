@@ -170,8 +170,7 @@ func totals(group, number *column) (labels []string, values []float64) {
 	return labels, values
 }
 
-// upper begins an English title with a capital letter; Chinese ones begin with the name of
-// a column, which stays as it is.
+// upper capitalizes an English title; Chinese ones begin with the name of a column, which is unchanged.
 func (c *conversation) upper(s string) string {
 	if c.zh {
 		return s

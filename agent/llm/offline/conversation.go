@@ -210,7 +210,7 @@ func (c *conversation) named() (named []string) {
 	return named
 }
 
-// asksForWork reports whether the words ask for something to be done with files.
+// asksForWork reports whether the words request work on files.
 func (c *conversation) asksForWork() bool {
 	lower := strings.ToLower(c.text)
 	for _, w := range []string{"analy", "summar", "report", "chart", "plot", "graph", "histogram", "statistic",

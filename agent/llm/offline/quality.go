@@ -96,7 +96,7 @@ func (k *column) mixedDates(c *conversation) string {
 	return fmt.Sprintf(c.pick("`%s`: mixed date formats: %s.", "`%s`：日期格式不一致：%s。"), code(k.name), some(forms, example1))
 }
 
-// writtenNumbers speaks of numbers that are not plain digits, and so are text to most programs.
+// writtenNumbers reports numbers that aren't plain digits, and are text to most programs.
 func (k *column) writtenNumbers(c *conversation) string {
 	if k.kind != kindNumber {
 		return ""
@@ -126,7 +126,7 @@ func (k *column) writtenNumbers(c *conversation) string {
 		"`%s`：%s以文本形式保存，例如 %s，已按数值读取。"), code(k.name), c.number(written, "number", "个数字"), cell(sample))
 }
 
-// outliers speaks of values far outside of the middle half.
+// outliers reports values far outside of the middle half.
 func (k *column) outliers(c *conversation) string {
 	if k.kind != kindNumber || k.serial || k.year || k.values-k.odd < 8 {
 		return ""
@@ -146,7 +146,7 @@ func (k *column) outliers(c *conversation) string {
 		code(k.name), c.number(len(far), "outlier", "个离群值"), figure(low), figure(high), some(far, figure))
 }
 
-// negatives speaks of a few values below zero where nearly all are above.
+// negatives reports a few negative values where nearly all are positive.
 func (k *column) negatives(c *conversation) string {
 	if k.kind != kindNumber || k.serial || k.min >= 0 {
 		return ""

@@ -20,7 +20,7 @@ const (
 // leftOut replaces a result removed by compaction.
 const leftOut = "[Earlier output left out.]"
 
-// document is as much of a file as the conversation holds.
+// document is the part of a file held by the conversation.
 type document struct {
 	path    string
 	text    string // whole lines, from the first on

@@ -14,7 +14,7 @@ const maxDetailed = 60
 // maxReport limits a report to the size of one write_file call, in bytes.
 const maxReport = 76_000
 
-// analysis is one table with everything computed of it.
+// analysis is one table with its statistics.
 type analysis struct {
 	doc    document
 	table  table

@@ -9,7 +9,7 @@ type growing struct {
 	plain bool // pieces are new as a whole
 }
 
-// start begins with the first piece.
+// start handles the first piece.
 func (g *growing) start(piece string) {
 	if g != nil {
 		*g = growing{}

@@ -65,7 +65,7 @@ func (s shapes) shape(req *agent.Request) (system string, list []*agent.Message)
 	return system, out
 }
 
-// withoutTools has calls and results of tools as text.
+// withoutTools converts calls and results of tools to text.
 func withoutTools(list []*agent.Message) (out []*agent.Message) {
 	for _, m := range list {
 		c := *m

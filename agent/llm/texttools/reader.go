@@ -264,7 +264,7 @@ func (r *reader) outside(piece string) string {
 	return ""
 }
 
-// toAll begins words of Functionary.
+// toAll is the prefix of plain text in Functionary's format.
 const toAll = asked + "all\n"
 
 // addresses reports whether the mark of Functionary with which a text begins counts: the name of a tool and an object

@@ -34,7 +34,7 @@ func (m *Memory) learn(key string) {
 	m.deaf[key] = true
 }
 
-// Always speaks to a model without tool calls.
+// Always treats a model as one without native tool calls.
 func Always(m agent.Model) agent.Model { return &model{below: m, always: true} }
 
 // WhenRefused uses a model's native tool calls until its provider refuses them. The refusal is remembered under key,

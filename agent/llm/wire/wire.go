@@ -96,7 +96,7 @@ type Patience struct {
 	limit time.Duration
 }
 
-// Wait begins a wait for the provider; it is called before each that follows data.
+// Wait starts waiting for the provider; call it before each wait that follows data.
 func (p *Patience) Wait() {
 	if p.limit > 0 {
 		p.timer.Reset(p.limit)
@@ -105,7 +105,7 @@ func (p *Patience) Wait() {
 	}
 }
 
-// AtMost begins a wait of this length.
+// AtMost starts waiting with this limit.
 func (p *Patience) AtMost(d time.Duration) { p.timer.Reset(d) }
 
 // Do makes the call: begin sends it, and read processes the response. A failure is yielded last: the cause of ctx's

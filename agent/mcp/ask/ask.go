@@ -55,7 +55,7 @@ type Question struct {
 // Sent is a question as its server has sent it.
 type Sent struct {
 	Thread, Server, Message string
-	Schema                  any                 // nil asks for nothing but consent
+	Schema                  any                 // nil only requests consent
 	Veil                    func(string) string // takes secrets out of a text
 	Patience                time.Duration       // limit of waiting for an answer
 	Now                     time.Time           // by the clock of the [Board]

@@ -21,7 +21,7 @@ const (
 	maxMessageLen = 4000
 )
 
-// Field is one of a question's form.
+// Field is one field of a question's form.
 type Field struct {
 	Name        string
 	Title       string

@@ -12,7 +12,7 @@ import (
 	"fawn/agent/clusterstate"
 )
 
-// note begins the names of the notes about requests, where several servers share them.
+// note is the name prefix of notes about requests, for several servers.
 const note = "mcp/login/"
 
 const most = 32 // requests at a time

@@ -30,7 +30,7 @@ type Process struct {
 	in     *os.File      // its standard input
 	out    *os.File      // its standard output
 	err    *os.File      // its standard error; nil in a sandbox
-	said   chan struct{} // closed when it complains no more
+	said   chan struct{} // closed at the end of its error output
 	exited chan struct{}
 	status error // exit status, valid once exited is closed
 

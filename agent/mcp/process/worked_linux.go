@@ -20,7 +20,7 @@ func (g *group) worked() (sum uint64) {
 	for _, path := range all {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has gone
+			continue // it has exited
 		}
 		_, rest, ok := bytes.Cut(b, []byte(") ")) // the preceding name may contain anything
 		f := bytes.Fields(rest)

@@ -68,7 +68,7 @@ type Task struct {
 	File      string          `json:"file,omitempty"` // file with the whole result
 }
 
-// Over reports whether a server works on it no more.
+// Over reports whether the server no longer works on it.
 func (t Task) Over() bool { return Over(t.Status) }
 
 // Over reports whether a status is final.
@@ -76,7 +76,7 @@ func Over(status string) bool {
 	return status == Completed || status == Failed || status == Cancelled
 }
 
-// Book has the tasks of all threads.
+// Book stores the tasks of all threads.
 type Book struct {
 	DB *store.DB
 	// Bad is called with each unreadable row that is skipped; nil for none.

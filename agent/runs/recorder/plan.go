@@ -11,7 +11,7 @@ import (
 	"fawn/agent/runs/runevent"
 )
 
-// ErrSettled means that a run takes no more changes of the plan.
+// ErrSettled means that a run accepts no more plan changes.
 var ErrSettled = errors.New("the run is ending")
 
 // EditPlan shows a changed plan among the events of the run. It returns once the change would

@@ -37,7 +37,7 @@ func (a *Archive) Take(from io.Reader) (err error) {
 	})
 }
 
-// Fill has write fill the archive.
+// Fill lets write fill the archive.
 func (a *Archive) Fill(write func(io.Writer) error) error {
 	h := sha256.New()
 	err := write(io.MultiWriter(a.File, h))
