@@ -3,7 +3,7 @@ package agent
 // StopBreakpoint is the stop reason of a run which a breakpoint ended.
 const StopBreakpoint = "breakpoint"
 
-// Stops reports whether breakpoints, names of nodes or "*", hold a node.
+// Stops reports whether breakpoints, names of nodes or "*", apply to a node.
 func Stops(breakpoints []string, node string) bool {
 	for _, b := range breakpoints {
 		if b == "*" || CanonicalNode(b) == node {

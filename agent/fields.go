@@ -36,7 +36,7 @@ var Fields = []Field{
 	hidden(pointer("view", func(s *State) **View { return &s.View })),
 }
 
-// Set reports whether the field is written in s.
+// Set reports whether s writes the field.
 func (f Field) Set(s *State) bool { return f.set(s) }
 
 // Encode returns the field's stored and shown form.

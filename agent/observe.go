@@ -8,7 +8,7 @@ import (
 // Observer measures the calls of runs. Its methods are called by many goroutines, once or twice for each call and never
 // for a token, and must not block.
 type Observer interface {
-	// Model is told of a call of a model that has ended. Each attempt is one.
+	// Model is called after each attempt of a model call.
 	Model(ctx context.Context, t *Turn, c *ModelCall)
 	// Tool is called when a tool call begins; known reports whether the tool exists. It returns the tool's context and
 	// a function to call with the outcome.
@@ -56,7 +56,7 @@ func (c *ModelCall) ended(ctx context.Context, t *Turn, m *Message, err error) {
 	}
 }
 
-// observed is f, with the observer of the turn told about each call.
+// observed wraps f to notify the turn's observer of each call.
 func (l *loop) observed(f ToolFunc) ToolFunc {
 	return func(ctx context.Context, t *Turn, c ToolCall) (r Result, err error) {
 		if t.Observer == nil {
@@ -78,7 +78,7 @@ func (o Observers) Model(ctx context.Context, t *Turn, c *ModelCall) {
 	}
 }
 
-// Tool implements Observer. The last of the observers is told first how the call ended.
+// Tool implements Observer. The outcome is reported to the observers in reverse order.
 func (o Observers) Tool(ctx context.Context, t *Turn, c ToolCall, known bool) (context.Context, func(Result, error)) {
 	ends := make([]func(Result, error), len(o))
 	for i, one := range o {

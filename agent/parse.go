@@ -58,7 +58,7 @@ func ParseMessages(raw json.RawMessage) ([]*Message, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, fmt.Errorf("messages: %w: %v", ErrMessage, err)
 	}
-	for d.More() { // one by one: an empty one takes a hundred times the bytes that it is sent in
+	for d.More() { // one by one: an empty one takes a hundred times its encoded size
 		if len(out) == MaxMessages {
 			return nil, fmt.Errorf("messages: %w: want at most %d at once", ErrMessage, MaxMessages)
 		}

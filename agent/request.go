@@ -59,8 +59,8 @@ func spoken(msgs []*Message) []*Message {
 	return out
 }
 
-// visible applies the compaction view. Without an anchor nothing is hidden and only
-// outputs are cut; an anchor which is gone shows everything.
+// visible applies the compaction view. Without an anchor nothing is hidden and only outputs are shortened; a missing
+// anchor shows everything.
 func visible(v *View, msgs []*Message) []*Message {
 	if v == nil || v.From == "" && len(v.Cut) == 0 {
 		return msgs

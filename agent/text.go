@@ -17,7 +17,7 @@ func Escape(s string) string {
 	return strings.Join(strings.FieldsFunc(s, unlined), " ")
 }
 
-// unlined reports whether r may end a line, or change how it is read.
+// unlined reports whether r may end a line, or change its meaning.
 func unlined(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r)
 }

@@ -11,7 +11,7 @@ type Options struct {
 	ModelName              string
 	Thinking               bool
 	ThinkingAsked          bool // the caller said so; else Thinking is the default
-	ThinkingGiven          bool // the caller said whether to
+	ThinkingGiven          bool // the caller made a choice
 	ReasoningEffort        string
 	PlanMode               bool
 	Subagents              bool
@@ -29,7 +29,7 @@ type Options struct {
 	ClientTools            []ClientTool
 }
 
-// ClientTool is a tool that the client of a run carries out, as it describes it.
+// ClientTool is a tool carried out by a run's client, as described by it.
 type ClientTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -105,7 +105,7 @@ const (
 	EventChunk      EventKind = iota + 1 // Message, Chunk
 	EventCustom                          // Data: any JSON object
 	EventToolStart                       // Call
-	EventToolOutput                      // Call.ID, Data: output of a tool while it runs
+	EventToolOutput                      // Call.ID, Data: output of a running tool
 	EventToolResult                      // Call, Message, Result
 )
 

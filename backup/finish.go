@@ -35,7 +35,7 @@ func Finish(dir string) (done bool, err error) {
 	return done, errors.Join(err, release())
 }
 
-// stages returns the folders of restores that are under way or were cut off.
+// stages returns the folders of current and interrupted restores.
 func stages(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

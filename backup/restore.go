@@ -25,7 +25,7 @@ const (
 type Restored struct {
 	Manifest
 	Aside    string // folder with the replaced content, "" for none
-	Database bool   // only the database was put back, from a copy of one
+	Database bool   // only the database was restored, from a copy
 }
 
 // Restore restores a backup into a data folder that no server uses. The backup is verified completely, unpacked next to
@@ -212,7 +212,7 @@ type unpacker struct {
 	root  *os.Root
 	left  int64 // bytes that may still be written
 	made  string
-	later []tar.Header // links: made last, so that nothing is ever written through one
+	later []tar.Header // links: created last, so that nothing is written through one
 }
 
 // maxLinks limits the recorded links.

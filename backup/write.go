@@ -284,7 +284,7 @@ func (w *writer) config(name string, b []byte) error {
 	return w.add(name, &tar.Header{Size: int64(len(b)), Mode: 0o600, ModTime: w.Created}, bytes.NewReader(b))
 }
 
-// file adds an open file as long as it is now.
+// file adds an open file up to its current length.
 func (w *writer) file(name string, f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {

@@ -328,7 +328,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// moment reads the forms of times that documents have; none is the zero time.
+// moment parses the documents' time formats; others are the zero time.
 func moment(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999"} {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() > 1970 && t.Year() < 9999 {

@@ -18,8 +18,8 @@ const (
 	fileSpace    = "memory_file"    // of an owner: the hash of the memory.json that was taken in
 	lessonSpace  = "thread_lesson"  // by thread: the pending lesson
 	learnedSpace = "thread_learned" // by thread: id of the last message learned from
-	offSpace     = "thread_memory"  // by thread: nothing is learned or recalled
-	mutedSpace   = "memory_switch"  // of an owner: nothing is learned or recalled in any thread
+	offSpace     = "thread_memory"  // by thread: memory is off
+	mutedSpace   = "memory_switch"  // by owner: memory is off in all threads
 	mutedKey     = "off"
 )
 
@@ -78,7 +78,7 @@ func (s *Service) Add(ctx context.Context, owner string, at At, f Fact) (Documen
 type Edit struct {
 	Content, Category *string
 	Confidence        *float64
-	Revision          int64 // of the fact as it was seen; 0 takes any
+	Revision          int64 // revision last seen by the caller; 0 accepts any
 }
 
 // Change changes a fact of the lead agent's. Errors: ErrNotFound, ErrDuplicate, ErrChanged,
@@ -298,7 +298,7 @@ func (s *Service) Reload(ctx context.Context, owner string) (Document, error) {
 	return b.document(), nil
 }
 
-// Off reports whether a thread neither teaches nor recalls anything: it was switched off for it, or it is temporary.
+// Off reports whether a thread uses no memory: it was switched off for it, or the thread is temporary.
 func (s *Service) Off(ctx context.Context, thread string) (bool, error) {
 	metadata, off, _, err := s.DB.ThreadKV(ctx, thread, offSpace, learnedSpace)
 	return len(off) > 0 || store.Thread{Metadata: metadata}.Temporary(), err

@@ -14,7 +14,7 @@ func (db *DB) Shared() bool {
 	return !file
 }
 
-// Crowded reports whether this server has no room for more runs. As long as it is so, runs that its batches bring to
+// Crowded sets whether this server has no room for more runs. As long as it is so, runs that its batches bring to
 // the front may be claimed by any server.
 func (db *DB) Crowded(full bool) { db.w.crowded.Store(full) }
 

@@ -42,7 +42,7 @@ type report struct {
 // failure is a failed test, or a package that wasn't built or ended in the middle of a test.
 type failure struct {
 	name string
-	said []string // the last lines that it logged from its own files
+	said []string // the last lines it logged from its own files
 }
 
 type ended struct {

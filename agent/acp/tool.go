@@ -27,7 +27,7 @@ const (
 	maxPrompt  = 256 << 10 // bytes
 	maxCopied  = 500       // files of one call
 	maxFile    = 32 << 20  // bytes of a file that is copied
-	maxListed  = 50        // files that the model is told of
+	maxListed  = 50        // files listed for the model
 	defaultEnd = 30 * time.Minute
 )
 
@@ -38,7 +38,7 @@ type Agent struct {
 	Env         map[string]string
 	Description string
 	Model       string        // "" is the agent's choice
-	Approve     bool          // all that it asks for is allowed; else nothing is
+	Approve     bool          // grant all requested permissions; otherwise none
 	Timeout     time.Duration // limit of a call
 }
 

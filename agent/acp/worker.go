@@ -21,9 +21,9 @@ import (
 
 const (
 	maxAnswer  = 256 << 10 // limit of an agent's answer in bytes
-	maxText    = 8 << 20   // bytes of a file that it reads or writes through us
+	maxText    = 8 << 20   // size limit of a file that it reads or writes through us
 	maxSteps   = 64 << 10  // limit of its shown steps in bytes
-	lastLines  = 10        // that it complained of
+	lastLines  = 10        // last lines of error output kept
 	helloTime  = time.Minute
 	cancelTime = 2 * time.Second
 )

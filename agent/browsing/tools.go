@@ -60,7 +60,7 @@ func Names() []string {
 	return []string{Navigate, Click, Type, Read, Back, Screenshot, Download, Close}
 }
 
-// Aliases returns the names that DeerFlow has for some of them.
+// Aliases returns DeerFlow's names for some of them.
 func Aliases() []string { return []string{"browser_snapshot", "browser_get_text"} }
 
 const (

@@ -52,7 +52,7 @@ type candidate struct {
 	who   who     // set once the sender is looked up, if known
 	known bool
 
-	working bool              // a turn of the line is under way
+	working bool              // a turn of the line is active
 	voice   bool              // a voice message that will be transcribed
 	open    bool              // the group was admitted
 	group   store.ChannelChat // its row

@@ -17,7 +17,7 @@ type answer struct {
 	lang   string // language tag of texts besides the answer
 	parts  []*part
 	files  []string // paths that were presented, in order
-	doing  string   // the tool at work
+	doing  string   // the running tool
 	status string   // of the ended run
 	failed string   // why it ended badly
 	cursor int64

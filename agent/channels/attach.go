@@ -53,7 +53,7 @@ func reasonOf(err error) string {
 	return "it could not be fetched"
 }
 
-// fetch streams a file from the platform into the uploads, as the form of a browser would bring it.
+// fetch streams a file from the platform into the uploads, like a browser's form.
 func (t *turn) fetch(ctx context.Context, thread, name string, f chat.FileRef) (uploads.Result, error) {
 	r, w := io.Pipe()
 	form := multipart.NewWriter(w)

@@ -48,7 +48,7 @@ type Status struct {
 	Reconnects  int
 	Error       string // the last failure, for people
 	Remedy      string
-	Trouble     chat.Trouble // the same, to be told in another language
+	Trouble     chat.Trouble // the same, for translation
 	ErrorAt     time.Time
 	LastIn      time.Time
 	LastOut     time.Time

@@ -35,7 +35,7 @@ type delivery struct {
 
 	ctx     context.Context
 	stop    context.CancelFunc
-	over    chan struct{} // closed when it no longer works
+	over    chan struct{} // closed when it has stopped
 	revoked atomic.Bool
 
 	mu      sync.Mutex
@@ -101,7 +101,7 @@ func (b *bot) deliver(first store.Outbound, fresh bool) {
 // words selects texts by the recipient's language.
 func (d *delivery) words() words { return wordsOf(d.ans.lang) }
 
-// over forgets a delivery.
+// over removes a delivery.
 func (b *bot) over(d *delivery, tail chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

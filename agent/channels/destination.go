@@ -103,7 +103,7 @@ func (h *Hub) topic(ctx context.Context, c store.ChannelChat, topic string) (boo
 	return err == nil && t.Alias == "" && t.Kind == kindGroup, err
 }
 
-// reaches reports whether an owner may have answers sent to a chat, which is the row of the chat itself.
+// reaches reports whether an owner may send answers to a chat, given the chat's own row.
 func (h *Hub) reaches(ctx context.Context, owner string, c store.ChannelChat) (bool, error) {
 	own := settingsOf(c)
 	person := chat.Person{ID: cmp.Or(own.Account, c.Chat), Workspace: own.Workspace}
@@ -119,7 +119,7 @@ func (h *Hub) reaches(ctx context.Context, owner string, c store.ChannelChat) (b
 	return h.owns(ctx, c.Provider, owner, person)
 }
 
-// owns reports whether a person on a platform is known as an owner.
+// owns reports whether a person on a platform belongs to an owner.
 func (h *Hub) owns(ctx context.Context, provider, owner string, p chat.Person) (bool, error) {
 	c, err := h.cfg.DB.ConnectionOf(ctx, provider, p.ID, p.Workspace)
 	if err == nil || !missing(err) {
@@ -135,7 +135,7 @@ type Result struct {
 	Owner  string
 	Thread string
 	Task   string // its title is shown above the answer; empty for an answer in a conversation
-	Failed string // why its run did not start
+	Failed string // reason why its run did not start
 }
 
 // Plan returns the first message to a chat, to be stored together with the run. If sending isn't allowed, the message
@@ -192,7 +192,7 @@ const (
 	ResultUnknown ResultState = "unknown" // a part of it may be missing
 )
 
-// Trouble is why a message was not sent, or not yet; the zero value when there is no reason.
+// Trouble is the reason why a message wasn't sent, or not yet; the zero value for none.
 func Trouble(o store.Outbound) chat.Trouble {
 	if o.Error == NotConnected {
 		return chat.Trouble{Cause: chat.Disconnected, Text: NotConnected}

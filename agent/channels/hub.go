@@ -28,13 +28,13 @@ type Config struct {
 	Save func(ctx context.Context, thread string, form *multipart.Reader) (uploads.Result, error)
 	// Listen transcribes a recording; nil transcribes nothing.
 	Listen func(ctx context.Context, name string, audio io.Reader) (string, error)
-	// Listens reports whether Listen would be of use at the moment.
+	// Listens reports whether Listen is currently available.
 	Listens func() bool
 	// Open opens a file of a thread by its virtual path, with its size; nil sends no files.
 	Open func(thread, path string) (io.ReadCloser, int64, error)
 	// Models lists a user's models by name, the default one first.
 	Models func(ctx context.Context, owner string) []string
-	// Skill reports whether a skill that people can call has a name.
+	// Skill reports whether there is a callable skill with a name.
 	Skill func(name string) bool
 	// Facts records an owner's known facts.
 	Facts func(ctx context.Context, owner string) (int, error)

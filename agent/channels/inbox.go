@@ -66,7 +66,7 @@ func (b *bot) row(ctx context.Context, u chat.Update) (store.Inbound, error) {
 		u.At = row.At
 	}
 	if len(u.Text) > maxText {
-		u.Text = u.Text[:maxText+1] // enough to see that it is too long
+		u.Text = u.Text[:maxText+1] // enough to detect that it is too long
 		for !utf8.ValidString(u.Text) {
 			u.Text = u.Text[:len(u.Text)-1]
 		}

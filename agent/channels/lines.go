@@ -12,7 +12,7 @@ import (
 const (
 	maxText   = 32 << 10 // bytes of one message
 	together  = 20       // messages that become one turn
-	turnText  = 64 << 10 // bytes of them
+	turnText  = 64 << 10 // size limit of a turn's text
 	lookAhead = 200      // waiting messages held in memory per line
 	albumTime = 800 * time.Millisecond
 )
@@ -73,7 +73,7 @@ func (b *bot) goes(f func()) bool {
 	return true
 }
 
-// retire forgets a line that has nothing to do.
+// retire removes an idle line.
 func (b *bot) retire(l *line) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // maxVoice limits a voice message, in bytes: as much as transcription APIs take.
 const maxVoice = 25 << 20
 
-// listens reports whether a message is a voice message that can be transcribed at the moment.
+// listens reports whether a message is a voice message that can be transcribed now.
 func (b *bot) listens(u chat.Update) bool {
 	cfg := &b.h.cfg
 	return u.Unread == chat.Voice && u.Voice != nil && cfg.Listen != nil && (cfg.Listens == nil || cfg.Listens())

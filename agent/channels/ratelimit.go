@@ -88,7 +88,7 @@ func (p *rateLimiter) chat(now time.Time, id string) *gate {
 	return g
 }
 
-// Hold keeps calls back because the platform asks for it.
+// Hold suspends calls at the platform's request.
 func (p *rateLimiter) Hold(to chat.Address, r *chat.Rate) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // Revoked ends deliveries to disconnected people and chats of a platform. It returns when nothing more is sent to them.
-// Call it when connections were revoked.
+// Call it after revoking connections.
 func (h *Hub) Revoked(ctx context.Context, provider string) error {
 	open, err := h.cfg.DB.OpenAnswers(ctx, provider)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *delivery) refuse() {
 	}
 }
 
-// permitted is false for an answer that may no longer be written to its chat, which it settles. It's asked before the
+// permitted returns false for an answer that may no longer be written to its chat, and settles it. Call it before the
 // first call of each server.
 func (d *delivery) permitted(ctx context.Context) (bool, error) {
 	ok, err := d.b.h.wanted(ctx, d.b.provider, d.to)

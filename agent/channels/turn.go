@@ -107,7 +107,7 @@ func (l *line) goOn(ctx context.Context, run string) {
 	})
 }
 
-// insist does something until it worked or the bot is to stop.
+// insist retries an operation until it succeeds or the bot stops.
 func (t *turn) insist(ctx context.Context, do func() error) {
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, time.Minute) {
 		err := do()
@@ -348,13 +348,13 @@ type target struct {
 	Owner  string       `json:"owner,omitempty"`
 	Asker  *chat.Person `json:"asker,omitempty"` // the person who must be connected; empty sends the answer in any case
 
-	Whole  bool   `json:"whole,omitempty"`  // sent when it's complete, to a chat that did not ask
+	Whole  bool   `json:"whole,omitempty"`  // sent when complete, to a chat that didn't ask
 	Title  string `json:"title,omitempty"`  // of a task
 	Failed string `json:"failed,omitempty"` // why there is no run
 	Lang   string `json:"lang,omitempty"`   // the sender's language, if the app reports it
 }
 
-// firstPiece returns the first message of an answer, not yet sent.
+// firstPiece returns the first unsent message of an answer.
 func firstPiece(run string, c store.ChannelChat, a *admitted, now time.Time) (store.Outbound, error) {
 	to := target{To: a.u.Address, Thread: c.Thread, Owner: c.Owner, Lang: a.u.Sender.Lang}
 	if a.u.Group {

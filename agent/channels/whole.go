@@ -54,8 +54,7 @@ func (d *delivery) line(ctx context.Context, over chan struct{}) error {
 	}
 }
 
-// titled returns a complete text as it's sent: that of a task has its title above it, and a task that failed is one
-// line.
+// titled returns the text of a complete message: a task's has its title above it, and a failed task is one line.
 func (d *delivery) titled(text string, v view) string {
 	if d.to.Title == "" {
 		return join(text, v.ending)

@@ -31,7 +31,7 @@ type words struct {
 	inTheFile, queued, searching, reading, writing, doing, noReason, stop string
 }
 
-// wordsOf returns the texts of a language by its tag, English ones for a language without any.
+// wordsOf returns the texts for a language tag, English by default.
 func wordsOf(tag string) words {
 	base, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")
 	if base == "zh" {
@@ -40,7 +40,7 @@ func wordsOf(tag string) words {
 	return english()
 }
 
-// unread returns the answer to a message that holds nothing but such content.
+// unread returns the answer to a message that contains only unsupported content.
 func (w words) unread(c chat.Content) string {
 	switch c {
 	case chat.Voice:

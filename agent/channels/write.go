@@ -291,7 +291,7 @@ func (d *delivery) alias(message string) []store.ChannelChat {
 		Thread: d.to.Thread, Kind: "group"}}
 }
 
-// blank empties messages that the answer no longer needs, because text that they showed was taken back.
+// blank empties surplus messages of an answer whose shown text was retracted.
 func (d *delivery) blank(ctx context.Context, from int, l chat.Limits) error {
 	for i := from; l.CanEdit; i++ {
 		row := d.rows[strconv.Itoa(i)]

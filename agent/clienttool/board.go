@@ -35,7 +35,7 @@ const (
 )
 
 var (
-	// ErrNoCall is the error about a call which is not open, or not any more.
+	// ErrNoCall means that a call isn't open, or not any more.
 	ErrNoCall = errors.New("there is no such call")
 	// ErrOver is the error about a call which has a result already.
 	ErrOver = errors.New("the call has a result already")
@@ -62,7 +62,7 @@ type Board struct {
 	open map[string]int // calls of this server, by thread
 }
 
-// New returns a Board of notes. announce shows an event to the readers of the run that is under way in a thread.
+// New returns a Board of notes. announce shows an event to the readers of a thread's active run.
 func New(notes clusterstate.Notes, announce func(thread string, event json.RawMessage) bool, log *slog.Logger) *Board {
 	return &Board{notes: notes, announce: announce, log: log, open: map[string]int{}}
 }
@@ -149,7 +149,7 @@ func (b *Board) call(ctx context.Context, thread string, c agent.ToolCall) (Resu
 	return r, err
 }
 
-// wait takes the result, or the call back.
+// wait waits for the result, or withdraws the call.
 func (b *Board) wait(ctx context.Context, thread, id string, until time.Time, hint <-chan struct{}) (Result, error) {
 	timer := time.NewTimer(until.Sub(b.notes.Now()))
 	defer timer.Stop()
@@ -195,7 +195,7 @@ func (b *Board) leave(thread string) {
 	}
 }
 
-// take takes the result, if there is one. That there was stays known for a while.
+// take takes the result, if there is one. The fact is remembered for a while.
 func (b *Board) take(ctx context.Context, thread, id string) (r Result, ok bool) {
 	_, result := names(thread, id)
 	list, err := b.notes.Notes(ctx, result)
@@ -250,7 +250,7 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
 		return err
 	}
 	if !slices.Contains(here, n.Node) {
-		return ErrNoCall // its server is gone, and with it the call
+		return ErrNoCall // its server is gone, and the call with it
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -263,7 +263,7 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Result) error {
 	return err
 }
 
-// over is why a call can't get a result.
+// over returns the reason why a call can't get a result.
 func (b *Board) over(ctx context.Context, result string) error {
 	list, err := b.notes.Notes(ctx, result)
 	if err != nil {

@@ -63,7 +63,7 @@ func (f *Folder) Start(ctx context.Context) error {
 	return f.pull(ctx)
 }
 
-// bring writes all units once for all servers.
+// bring uploads all units once for all servers.
 func (f *Folder) bring(ctx context.Context) error {
 	mark := Doc{Name: "brought/" + f.Name, Body: []byte("1")}
 	if f.Rows.Get(mark.Name).Version > 0 {

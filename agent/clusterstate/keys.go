@@ -35,7 +35,7 @@ const (
 	sealedBody = 's' // followed by the key's id, the nonce, and the ciphertext
 )
 
-// Keys seal bodies. The first one does, each of them opens.
+// Keys seal bodies. The first one seals, each of them opens.
 type Keys []key
 
 type key struct {

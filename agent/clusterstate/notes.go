@@ -12,7 +12,7 @@ type Note = store.Note
 
 // Notes is the storage of notes: [Rows], or [Alone].
 type Notes interface {
-	// Swap takes notes away and leaves others, all of that or, with ErrChanged, nothing.
+	// Swap removes notes and adds others atomically, or returns ErrChanged.
 	Swap(ctx context.Context, take []string, leave ...Note) error
 	// Notes returns the notes with a name prefix, sorted by name.
 	Notes(ctx context.Context, prefix string) ([]Note, error)

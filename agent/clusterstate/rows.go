@@ -96,8 +96,8 @@ func (r *Rows) Sealing() bool { return len(r.keys) > 0 }
 // Keys returns this server's keys.
 func (r *Rows) Keys() Keys { return r.keys }
 
-// Problem is why a document that another server has written cannot be used here; nil when all can. The version before
-// stays in force.
+// Problem returns the reason why another server's document can't be used here; nil for none. The previous version stays
+// in force.
 func (r *Rows) Problem() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +139,7 @@ func (r *Rows) Put(ctx context.Context, docs ...Doc) error {
 	return nil
 }
 
-// failedOf is why one of these documents cannot be used here, in which case nothing can take its place.
+// failedOf returns the reason why one of these documents can't be used here, which prevents replacing it.
 func (r *Rows) failedOf(docs []Doc) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -331,7 +331,7 @@ func (r *Rows) Reseal(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Renew is Reseal for a start: when it is done, the other keys are not needed any more, and nothing is in plain.
+// Renew is Reseal for a start: afterwards the other keys aren't needed any more, and nothing is unencrypted.
 func (r *Rows) Renew(ctx context.Context) error {
 	n, err := r.Reseal(ctx)
 	if err == nil && n > 0 {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	inlineFile = 16 << 10  // bytes of a file that lies in the document itself
+	inlineFile = 16 << 10  // size limit of files embedded in the document
 	partSize   = 1 << 20   // bytes of a piece of a larger one
 	maxUnit    = 512 << 20 // bytes of all files of a unit
 )
@@ -52,7 +52,7 @@ func (u *unitFile) part(i int) []byte {
 	return b
 }
 
-// is reports whether a document has the same.
+// is reports whether a document has the same content.
 func (u unit) is(body []byte) bool {
 	mine, err := json.Marshal(u)
 	return err == nil && bytes.Equal(mine, body)

@@ -284,7 +284,7 @@ func (c call) code() []word {
 	return out
 }
 
-// codeLetters returns the options of an interpreter that bring a program.
+// codeLetters returns the options of an interpreter that supply a program.
 func codeLetters(name string) string {
 	switch name {
 	case "perl", "ruby":

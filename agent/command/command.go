@@ -198,7 +198,7 @@ func (j *judge) subscripts(text string) {
 	}
 }
 
-// redirect judges where a command, or a group of them, reads from and writes to.
+// redirect judges the redirections of a command or group.
 func (j *judge) redirect(r *syntax.Redirect, s *syntax.Stmt) {
 	target := j.render(r.Word)
 	switch r.Op {
@@ -224,7 +224,7 @@ func (j *judge) redirect(r *syntax.Redirect, s *syntax.Stmt) {
 		case !isInterpreter(c.name) && !c.readsScript():
 		case j.brings(input):
 			j.no(unseen)
-		case r.Op == syntax.RdrIn: // a file, as it is
+		case r.Op == syntax.RdrIn: // a plain file
 		case c.readsScript():
 			j.script(input.text)
 		default:

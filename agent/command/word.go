@@ -16,7 +16,7 @@ type word struct {
 	subst []syntax.Node // its expansions
 }
 
-// brings reports whether the output of other programs becomes part of a word that should not be run unseen.
+// brings reports whether a word contains the output of programs that shouldn't be executed unseen.
 func (j *judge) brings(w word) bool { return slices.ContainsFunc(w.subst, j.risky) }
 
 func (j *judge) risky(top syntax.Node) bool {
@@ -118,7 +118,7 @@ func (r *renderer) replaced(n syntax.Node, text string) {
 	r.WriteString(text)
 }
 
-// literal writes text as it is after the shell has taken out the backslashes.
+// literal returns text after the shell has removed the backslashes.
 func (r *renderer) literal(text string, quoted bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) && (!quoted || strings.IndexByte("$`\"\\", text[i+1]) >= 0) {

@@ -151,7 +151,7 @@ func duckImages(ctx context.Context, c *call, q imageQuery) ([]Image, error) {
 	}), nil
 }
 
-// under returns a filter, or nothing without a value.
+// under returns a filter, or none without a value.
 func under(name, value string) string {
 	if value == "" {
 		return ""

@@ -282,7 +282,7 @@ func (s *Service) text(ctx context.Context, resp *http.Response, kind string, bo
 	return titleOf(text), text, err
 }
 
-// plain reports whether something can be read as it is.
+// plain reports whether content can be read without conversion.
 func plain(kind string) bool {
 	return strings.HasPrefix(kind, "text/") && kind != "text/rtf" || strings.HasSuffix(kind, "+json") ||
 		strings.HasSuffix(kind, "+xml") || slices.Contains([]string{"application/json", "application/xml",

@@ -20,12 +20,12 @@ const (
 	Quota      Class = "quota"     // the plan's quota is used up
 	Timeout    Class = "timeout"   // no answer in time
 	Captcha    Class = "captcha"   // it presents a challenge
-	Empty      Class = "empty"     // there is nothing
+	Empty      Class = "empty"     // no content
 	Down       Class = "down"      // unreachable or broken
 	Malformed  Class = "malformed" // the answer has another form than agreed
 	Rejected   Class = "rejected"  // it does not take the request
 	Forbidden  Class = "forbidden" // the guard refuses the address
-	Unreadable Class = "type"      // nothing that can be read as text
+	Unreadable Class = "type"      // not convertible to text
 	TooLarge   Class = "size"      // more than is taken
 )
 

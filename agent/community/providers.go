@@ -45,7 +45,7 @@ func Providers() []string {
 	return names
 }
 
-// can reports whether a service is good for a tool.
+// can reports whether a service supports a tool.
 func (p *provider) can(tool string) bool {
 	switch tool {
 	case WebSearch:
@@ -133,7 +133,7 @@ type candidate struct {
 	choice   Choice
 }
 
-// has reports whether there is a key for a service in the environment.
+// has reports whether the environment has a key for a service.
 func (s Settings) has(p *provider) bool {
 	return s.Env != nil && slices.ContainsFunc(p.env, func(name string) bool {
 		v, ok := s.Env(name)

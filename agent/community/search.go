@@ -64,7 +64,7 @@ func pictures[R any](list []R, of func(R) Image) []Image {
 type outcome[T any] struct {
 	found    T
 	provider string
-	notes    []string // why services before it gave nothing
+	notes    []string // reasons why earlier services returned nothing
 }
 
 // firstOf tries services until one has a result.

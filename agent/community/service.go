@@ -39,7 +39,7 @@ type Settings struct {
 	Search, Fetch, Images Choice
 	// Fallback tries the next service when one fails.
 	Fallback bool
-	// SearXNG is the address of an own search engine, asked before the public ones.
+	// SearXNG is the address of the owner's search engine, asked before the public ones.
 	SearXNG string
 	// SearXNGPublic restricts it to public addresses and those of Opened.
 	SearXNGPublic bool
@@ -68,8 +68,8 @@ type Config struct {
 	// Convert converts a document or page to Markdown in a separate process. why is a word for what is missing, or why
 	// there is no text. Nil reads plain text only.
 	Convert func(ctx context.Context, name string, data []byte) (text, why string, err error)
-	// Render shows a page in a browser, which may connect to the given networks and ports besides
-	// the usual ones. Nil has none.
+	// Render renders a page in a browser, which may connect to the given networks and ports besides the usual ones. Nil
+	// disables it.
 	Render func(ctx context.Context, address string, private []netip.Prefix, ports []int) (Rendered, error)
 	// Base returns the default address of a service; "" and nil use its own.
 	Base func(service string) string
@@ -94,7 +94,7 @@ type Service struct {
 	cfg     Config
 	numbers numbers
 	pages   pages
-	slots   chan struct{} // one for each conversion under way
+	slots   chan struct{} // one for each active conversion
 }
 
 // conversions limits concurrent conversions.

@@ -40,7 +40,7 @@ func wikipedia() *provider {
 	}
 }
 
-// wikipediaIn returns the language in which a query is best asked: that of its script, else that of the region.
+// wikipediaIn returns the language edition for a query: by its script, else by the region.
 func wikipediaIn(region, query string) string {
 	switch {
 	case strings.IndexFunc(query, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }) >= 0:

@@ -115,19 +115,19 @@ func (c *ChannelConnections) ConnectionEnabled(name string) bool {
 	return ok && (on || !said)
 }
 
-// BotName returns the name of a chat app's bot in links, as it is configured.
+// BotName returns the configured name of a chat app's bot in links.
 func (c *ChannelConnections) BotName(name string) string {
 	section, _ := c.Extra[name].(map[string]any)
 	text, _ := section["bot_username"].(string)
 	return strings.TrimPrefix(text, "@")
 }
 
-// WritesChannel reports whether config.yaml itself has a section for a chat app, which settings do not change.
+// WritesChannel reports whether config.yaml has a section for a chat app, which settings don't change.
 func (s *Snapshot) WritesChannel(name string) bool {
 	return s.Writes("channels." + name)
 }
 
-// Writes reports whether config.yaml itself has a key.
+// Writes reports whether config.yaml has a key.
 func (s *Snapshot) Writes(key string) bool {
 	return s.Origin(key).Source != "default" && s.Origin(key).Source != settingsName
 }

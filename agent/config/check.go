@@ -154,7 +154,7 @@ func (s *Snapshot) checkModelNames(d *syntax.Decoder, at func(string) *syntax.No
 	}
 }
 
-// checkSkillsPath warns of a place where no sandbox can show skills; they stay where they usually are.
+// checkSkillsPath warns about a path at which no sandbox can show skills; they stay at the default.
 func (s *Snapshot) checkSkillsPath(d *syntax.Decoder, at func(string) *syntax.Node) {
 	p := &s.File.Skills.ContainerPath
 	if *p == "" || *p == files.Skills {

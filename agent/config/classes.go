@@ -43,7 +43,7 @@ func (s *Snapshot) checkClasses(d *syntax.Decoder, at func(string) *syntax.Node)
 			d.Warn(at(path).Problem("%s: %v", path, err))
 		}
 	}
-	if s.Origin("sandbox.provider").Source == "default" { // else the class path counts for nothing
+	if s.Origin("sandbox.provider").Source == "default" { // otherwise the class path has no effect
 		warn("sandbox.use", f.Sandbox.Use, c.Sandbox)
 	}
 	if f.Guardrails.Enabled {

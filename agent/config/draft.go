@@ -277,7 +277,7 @@ func keyNode(key string) *yaml.Node {
 	return n
 }
 
-// literal returns a text that is read back as it is.
+// literal returns a text whose parsed form is unchanged.
 func literal(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
 }

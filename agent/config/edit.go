@@ -36,7 +36,7 @@ func (s *Store) editFiles(change func(*draft) error, may func(next *Snapshot) er
 	if err != nil {
 		return err
 	}
-	// A key is there before the entry that names it, and goes after it: a crash in between costs nothing.
+	// A key is written before the entry that names it, and removed after it: a crash in between does no harm.
 	both := maps.Clone(d.before)
 	maps.Copy(both, d.secrets)
 	if !maps.Equal(both, d.before) {

@@ -17,7 +17,7 @@ type envFile struct {
 	values map[string]string
 }
 
-// lookup returns the value and where it was found: "environment", "secrets.env" or ".env".
+// lookup returns the value and its source: "environment", "secrets.env" or ".env".
 func (e *environment) lookup(name string) (value, where string, ok bool) {
 	if e == nil {
 		return "", "", false

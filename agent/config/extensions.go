@@ -22,8 +22,8 @@ type MCPServer struct {
 	Args               []string           `yaml:"args"`
 	Env                Headers            `yaml:"env"`
 	Sandboxed          bool               `yaml:"sandboxed"` // it runs in a sandbox
-	Folders            []string           `yaml:"folders"`   // that it sees there: HOST[:INSIDE][:rw]
-	Hosts              []string           `yaml:"hosts"`     // that it may reach from there
+	Folders            []string           `yaml:"folders"`   // visible folders: HOST[:INSIDE][:rw]
+	Hosts              []string           `yaml:"hosts"`     // reachable hosts
 	URL                string             `yaml:"url"`
 	Headers            Headers            `yaml:"headers"`
 	OAuth              *MCPOAuth          `yaml:"oauth"`

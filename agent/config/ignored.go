@@ -6,8 +6,8 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Ignored is a key, or a section with all that is in it, which is read and checked so that files
-// written for DeerFlow load, and which has no effect. Whoever sets it is told.
+// Ignored is a key, or a section with all that is in it, which is read and checked so that files written for DeerFlow
+// load, but has no effect. Setting it causes a warning.
 type Ignored struct {
 	Key    string   // keys joined with dots; a last * stands for each key of the section
 	Reason string   // why it has no effect

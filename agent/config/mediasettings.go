@@ -54,8 +54,8 @@ func (f *File) Media(kind string) (m Speech, known bool) {
 	return m, true
 }
 
-// ChangeMedia writes it to DIR/settings.yaml, and the key to DIR/secrets.env. A key that is kept is only used for the address
-// that it was given for.
+// ChangeMedia writes it to DIR/settings.yaml, and the key to DIR/secrets.env. A kept key is only used for its original
+// address.
 func (s *Store) ChangeMedia(e MediaEdit) error {
 	if !slices.Contains(MediaKinds(), e.Kind) {
 		return ErrNoMedia

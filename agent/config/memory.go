@@ -18,7 +18,7 @@ type MemoryBackend struct {
 	Debounce                time.Duration `yaml:"debounce_seconds" min:"1" max:"300"`
 	QueueMaxDepth           int           `yaml:"queue_max_depth" min:"0"` // waiting conversations; 0 = no limit
 	Model                   MemoryModel   `yaml:"model"`
-	ModelName               string        `yaml:"model_name"` // a name of models[]; empty = Model, else the run's model
+	ModelName               string        `yaml:"model_name"` // a name in models[]; empty = Model, else the run's model
 	MaxFacts                int           `yaml:"max_facts" min:"10" max:"500"`
 	FactConfidenceThreshold float64       `yaml:"fact_confidence_threshold" min:"0" max:"1"`
 	MaxInjectedFacts        int           `yaml:"max_injected_facts" min:"0"`

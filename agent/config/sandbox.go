@@ -7,7 +7,7 @@ type Sandbox struct {
 	Use               string        `yaml:"use" reload:"restart"`                                                              // DeerFlow's class path; Provider wins
 	Provider          string        `yaml:"provider" enum:"auto|namespace|landlock|docker|seatbelt|host|off" reload:"restart"` // auto takes the strongest available one
 	Strict            bool          `yaml:"strict" reload:"restart"`                                                           // refuse any weakened layer
-	RequireLayers     []string      `yaml:"require_layers" reload:"restart"`                                                   // auto passes over a provider without them
+	RequireLayers     []string      `yaml:"require_layers" reload:"restart"`                                                   // auto skips a provider without them
 	AllowHostBash     bool          `yaml:"allow_host_bash" reload:"restart"`
 	AllowEngine       bool          `yaml:"allow_engine" reload:"restart"` // auto may use Docker or Podman
 	LazyInit          bool          `yaml:"lazy_init"`                     // start at the first command instead of at the start of a run
@@ -63,7 +63,7 @@ type SandboxNetwork struct {
 	Mode         string   `yaml:"mode" enum:"proxy|none|host"`
 	Packages     bool     `yaml:"packages"`      // the hosts of the owner's package managers
 	Allow        []string `yaml:"allow"`         // host names or patterns
-	Deny         []string `yaml:"deny"`          // wins over Allow
+	Deny         []string `yaml:"deny"`          // takes precedence over Allow
 	AllowPrivate []string `yaml:"allow_private"` // private addresses or networks that may be reached
 
 	AskTimeout time.Duration `yaml:"ask_timeout" min:"0"` // how long a command waits for the answer about a host; 0 = not at all

@@ -13,7 +13,7 @@ import (
 	"fawn/agent/config/syntax"
 )
 
-// Errors of edits of DIR/settings.yaml. An edit that ends in an error has changed nothing that is in force.
+// Errors of edits of DIR/settings.yaml. A failed edit changes nothing in force.
 var (
 	ErrFixed       = errors.New("this configuration cannot be edited")
 	ErrModelExists = errors.New("a model with this name already exists")
@@ -65,8 +65,8 @@ type ModelEdit struct {
 	// objects as JSON has them. They are taken as they are: $NAME is no variable here. nil takes the
 	// key out of the settings, so that config.yaml's value or the default counts again.
 	Fields map[string]any
-	// Key is the provider's key, which goes to DIR/secrets.env and is never given out again. A text
-	// such as $OPENAI_API_KEY refers to that variable in its place. Empty forgets the key; nil keeps it.
+	// Key is the provider's key, stored in DIR/secrets.env and never returned. A text such as $OPENAI_API_KEY refers to
+	// that variable in its place. Empty forgets the key; nil keeps it.
 	Key *Secret
 	// Judge rejects the address of a new model, or a changed address, with an error; nil accepts all.
 	Judge func(Model) error
@@ -189,7 +189,7 @@ func (s *Store) Overlaid(e ModelEdit) (Model, error) {
 	return out, err
 }
 
-// sameAddress reports whether both are reached at the same server.
+// sameAddress reports whether both addresses mean the same server.
 func (m Model) sameAddress(o Model) bool {
 	return m.Use == o.Use && m.Dialect == o.Dialect && origin(m.BaseURL) == origin(o.BaseURL)
 }

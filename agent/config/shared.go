@@ -63,7 +63,7 @@ func (s *Store) Share(ctx context.Context, rows *clusterstate.Rows) error {
 	return nil
 }
 
-// sum returns a hash of config.yaml as it is in force.
+// sum returns a hash of the effective config.yaml.
 func (s *Store) sum() string {
 	var text []byte
 	if main := s.Current().written[0]; main != nil && main.Source != nil {

@@ -20,7 +20,8 @@ type WebEdit struct {
 	SearXNG  *string            // address of an own search engine; empty has none
 	Keys     map[string]Secret  // by the service's variable; an empty key is deleted
 	Judge    func(string) error // rejects a new address with an error; nil accepts all
-	// PublicOnly marks a new address as searxng_public_only. Without it the mark goes: the owner has seen the address.
+	// PublicOnly marks a new address as searxng_public_only. Without it the mark is removed: the owner has seen the
+	// address.
 	PublicOnly bool
 }
 
@@ -97,7 +98,7 @@ func (e WebEdit) check() error {
 	return nil
 }
 
-// SwitchTool offers a built-in tool to models or takes it away, for all chats.
+// SwitchTool switches a built-in tool on or off for all chats.
 func (s *Store) SwitchTool(name string, on bool) error {
 	return s.edit(func(d *draft) error {
 		off := slices.DeleteFunc(slices.Clone(s.Current().File.DisabledTools), func(t string) bool { return t == name })

@@ -308,7 +308,7 @@ func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, e
 	case !refused(err):
 		return nil, fmt.Errorf("embed passages: %w", err)
 	case len(texts) == 1:
-		if _, all := e.Embed(ctx, []string{"a"}); all != nil { // it takes nothing: the passage is not at fault
+		if _, all := e.Embed(ctx, []string{"a"}); all != nil { // the model rejects everything: the passage isn't at fault
 			return nil, fmt.Errorf("embed passages: %w", err)
 		}
 		return [][]float32{nil}, nil

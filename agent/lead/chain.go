@@ -15,7 +15,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 	// own: of a lead agent; helpers lack the stages for conversations with people
 	f, own := snap.File, e.helper == nil
 	all := []agent.Middleware{
-		// wrap_model: nothing people write passes for a block of the server
+		// wrap_model: people's text can't pose as a block of the server
 		middleware.InputSanitize(),
 		// wrap_tool: results report the call's outcome
 		middleware.ToolMeta(),
@@ -67,7 +67,7 @@ func (b *Builder) chain(snap *config.Snapshot, e equipment, k *kit) []agent.Midd
 		when(own && f.Title.Enabled, middleware.Title(b.titles(snap, e))),
 		// after_agent: the conversation goes to the memory, under the thread's final title
 		when(own && !e.options.Guest && b.learn != nil && f.Memory.Enabled && f.Memory.Mode != "tool", middleware.Memory(b.learn)),
-		// wrap_model, after_model: images asked for are shown once
+		// wrap_model, after_model: requested images are shown once
 		middleware.ViewImage(b.open),
 		// wrap_model: images are only for models that see
 		middleware.Sight(f.Runs.AllowDegradation, func() error { return &CapabilityError{e.model.Name, "see images"} }),

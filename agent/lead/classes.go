@@ -116,7 +116,7 @@ func checkRoles(use string) error {
 	return fmt.Errorf("unknown class %q, so every check fails; supported: deerflow.authz.rbac:RbacAuthorizationProvider", use)
 }
 
-// checkGuard explains why a guard cannot be asked.
+// checkGuard returns the reason why a guard can't be used.
 func checkGuard(use string) error {
 	if isAllowList(use) {
 		return nil

@@ -36,7 +36,7 @@ func (k *kit) take(e equipment) {
 	k.tokens = k.builder.weights.front(k.set.System, k.set.Tools)
 }
 
-// step returns the set of this step. While the version of the tools is the same it costs nothing.
+// step returns the tools of this step. While their version is unchanged it costs nothing.
 func (k *kit) step() *agent.Toolset {
 	if _, version := k.builder.more(); version != k.now.version {
 		e := k.now

@@ -112,7 +112,7 @@ func (b *Builder) compaction(snap *config.Snapshot, e equipment, k *kit) middlew
 	r := middleware.CompactionRules{CompactionOptions: c, Window: e.model.ContextWindow, Front: k.front}
 	r.Learned = func(t *agent.Turn, window int) (s middleware.Smaller) {
 		written := e.model
-		if m, ok := snap.Model(e.model.Name); ok { // e.model has the window that counts now
+		if m, ok := snap.Model(e.model.Name); ok { // e.model has the effective window
 			written.ContextWindow = m.ContextWindow
 		}
 		b.windows.refuse(written, window)

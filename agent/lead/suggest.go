@@ -22,7 +22,7 @@ const (
 
 // Said is one message of a conversation as plain text.
 type Said struct {
-	Role, Content string // user or assistant; others are passed over
+	Role, Content string // user or assistant; others are skipped
 }
 
 // SuggestWish asks for follow-up questions.

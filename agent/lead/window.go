@@ -11,7 +11,7 @@ import (
 
 const (
 	windowWait  = time.Second     // the first run of a model waits this long for its window
-	windowFresh = time.Minute     // a server is asked again after this time
+	windowFresh = time.Minute     // a server is queried again after this time
 	windowAgain = 5 * time.Minute // retry interval after no response
 	refusedFor  = time.Hour       // how long a refusal limits requests: the server may read more by then
 )

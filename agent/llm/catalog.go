@@ -31,7 +31,7 @@ type Offer struct {
 const (
 	maxCatalog = 4 << 20
 	maxOffers  = 2000
-	maxShown   = 64 // models of one server that are asked about one by one
+	maxShown   = 64 // limit of models queried individually on one server
 )
 
 // catalog asks servers which models they have.

@@ -15,7 +15,7 @@ type Cause string
 
 // The causes of a failed probe.
 const (
-	CauseServer  Cause = "server"  // nothing answers at the address
+	CauseServer  Cause = "server"  // no server responds at the address
 	CauseTrust   Cause = "trust"   // no secure connection is possible
 	CauseKey     Cause = "key"     // the key was refused
 	CauseNoKey   Cause = "no_key"  // the server requires a key and none is set
@@ -23,7 +23,7 @@ const (
 	CauseAddress Cause = "address" // something answers, and it is no model
 	CauseCredit  Cause = "credit"  // the account has no credit left
 	CauseBusy    Cause = "busy"    // the provider is overloaded or limits the rate
-	CauseSilent  Cause = "silent"  // the server took the call and did not answer in time
+	CauseSilent  Cause = "silent"  // the server accepted the call but timed out
 	CauseOther   Cause = "other"
 )
 

@@ -171,7 +171,7 @@ func New(cfg Config) (agent.Model, error) {
 	if o.Model == "" {
 		o.Model = cfg.Name
 	}
-	if cfg.BaseURL == "" && o.APIKey == "" { // a key goes to its own provider only
+	if cfg.BaseURL == "" && o.APIKey == "" { // a key is only sent to its own provider
 		o.APIKey = firstInEnv(d.Keys)
 	}
 	m, err := openai.New(o)

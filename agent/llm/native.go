@@ -57,8 +57,8 @@ func newAnthropic(cfg Config) (agent.Model, error) {
 	return texttools.Native(m), nil
 }
 
-// anthropicAt returns where the model is, and the key for it. A key of the environment goes to the address of the
-// environment or the provider only.
+// anthropicAt returns the model's address, and the key for it. A key from the environment is only sent to the
+// environment's or the provider's address.
 func anthropicAt(cfg Config) (base, key string) {
 	base, key = cfg.BaseURL, cfg.APIKey
 	if base == "" {

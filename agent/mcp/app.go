@@ -252,7 +252,7 @@ func (p *AppPage) allow(meta sdk.Meta) {
 	p.Connect, p.Load, p.Frame, p.Base = list("connectDomains"), list("resourceDomains"), list("frameDomains"), list("baseUriDomains")
 }
 
-// reachable reports whether an app may name an origin: not one of the reader's own machine, or of the link it is at.
+// reachable reports whether an app may name an origin: neither the reader's own machine nor its local network.
 func reachable(origin string) bool {
 	m := domain.FindStringSubmatch(origin)
 	if m == nil {

@@ -90,7 +90,7 @@ func (s *server) call(ctx context.Context, t *agent.Turn, c agent.ToolCall, tool
 	if limit == 0 {
 		limit, why = quietTime, errQuiet
 	}
-	var unlimited atomic.Bool // a task takes as long as it takes
+	var unlimited atomic.Bool // tasks have no time limit
 	timer := time.AfterFunc(limit, func() { cancel(why) })
 	defer timer.Stop()
 	report := &reporter{turn: t, call: c, veil: s.veil}

@@ -12,7 +12,7 @@ import (
 	"fawn/agent/mcp/ask"
 )
 
-// Questions returns the open ones of servers in a thread, the oldest first.
+// Questions returns the open questions in a thread, oldest first.
 func (p *Pool) Questions(ctx context.Context, thread string) ([]*ask.Question, error) {
 	return p.asks.Open(ctx, thread)
 }
@@ -72,7 +72,7 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// needed ends with ctx, with the session, and when no call is under way in it any more.
+// needed ends with ctx, with the session, and when it has no more active calls.
 func (e *session) needed(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -91,7 +91,7 @@ func (e *session) needed(ctx context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// settleTime is more than it takes to take a question back.
+// settleTime exceeds the time needed to withdraw a question.
 const settleTime = 10 * time.Second
 
 // settle waits, after the last active call, until its questions are withdrawn: none may be shown after its run.

@@ -551,7 +551,7 @@ func (f *follower) store(ctx context.Context) error {
 	return f.Book.Put(ctx, f.task)
 }
 
-// answered reports whether an error is the answer of a server, rather than the lack of one.
+// answered reports whether an error is a server's response rather than the lack of one.
 func answered(err error) bool {
 	var wire *jsonrpc.Error
 	return errors.As(err, &wire)

@@ -137,7 +137,7 @@ func (m *messages) goesOn(line []byte) bool {
 	return !quoted && m.depth > 0
 }
 
-// all takes a text that is nothing but messages, one or more; false if it is not.
+// all parses a text that consists of one or more messages; false if it doesn't.
 func (m *messages) all(text []byte) bool {
 	if text[0] != '{' && text[0] != '[' {
 		return false

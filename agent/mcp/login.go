@@ -28,7 +28,7 @@ var errLogin = errors.New("it wants you to log in: Settings → MCP servers")
 var (
 	// ErrNoLogin means that the server has no login.
 	ErrNoLogin = errors.New("this MCP server has no login")
-	// ErrLoginGone is the error about an answer to a login which is not under way, or not any more.
+	// ErrLoginGone means that a login isn't pending, or not any more.
 	ErrLoginGone = errors.New("this login has expired or was never begun; begin it again")
 )
 
@@ -42,7 +42,7 @@ type Client struct {
 // Consent is the page where a person authorizes Fawn for a server.
 type Consent struct {
 	URL   string
-	State string // belongs to the browser that goes there
+	State string // bound to the browser that goes there
 }
 
 // LoginAnswer holds the parameters of the browser's redirect.
@@ -57,7 +57,7 @@ type grant struct {
 	TokenURL     string    `json:"token_url"`
 	ClientID     string    `json:"client_id"`
 	ClientSecret string    `json:"client_secret,omitempty"`
-	Basic        bool      `json:"basic,omitempty"` // the secret goes into a header
+	Basic        bool      `json:"basic,omitempty"` // send the secret in a header
 	Resource     string    `json:"resource,omitempty"`
 	Type         string    `json:"type"`
 	Access       string    `json:"access"`

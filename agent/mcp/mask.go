@@ -10,7 +10,7 @@ import (
 	"fawn/agent"
 )
 
-// veil hides the secrets of a server. Tokens are added as they are got.
+// veil hides the secrets of a server. New tokens are added.
 type veil struct {
 	mu    sync.Mutex
 	words agent.Secrets

@@ -60,7 +60,7 @@ const (
 // memory is the file with the servers' stored state, which makes their tools available right after a start. A cluster
 // keeps it in rows, one per server.
 type memory struct {
-	path string             // empty keeps nothing
+	path string             // empty stores nothing
 	rows *clusterstate.Rows // nil uses a file
 
 	mu      sync.Mutex

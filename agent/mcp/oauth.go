@@ -103,7 +103,7 @@ func (t *tokens) header(ctx context.Context) (string, error) {
 			return "", err
 		}
 		defer end()
-		if v, ok := t.fresh(); ok { // another server has got one
+		if v, ok := t.fresh(); ok { // another server renewed it
 			return v, nil
 		}
 	}

@@ -72,7 +72,7 @@ func takesValue(command, flag string) bool {
 		command == "uvx" && slices.Contains([]string{"--from", "--with", "-p", "--python", "--prerelease"}, flag)
 }
 
-// isPath reports whether a value is rather a place than the name of a package.
+// isPath reports whether a value is a path rather than the name of a package.
 func isPath(v string) bool {
 	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, ".") || strings.HasPrefix(v, "~") ||
 		strings.Contains(v, ":") || strings.Contains(v, `\`)

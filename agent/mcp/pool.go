@@ -42,7 +42,7 @@ type Options struct {
 	Confine func(ctx context.Context, j Job) error
 	// Guard judges addresses that servers redirect to.
 	Guard *netguard.Guard
-	// Public judges addresses of servers that are PublicOnly; nil reaches public ones.
+	// Public checks addresses of PublicOnly servers; nil permits public ones.
 	Public func() *netguard.Guard
 	// Patience returns how long a thread's call may wait for a person's answer; 0, or a nil function, asks nobody.
 	Patience func(ctx context.Context, thread string) time.Duration

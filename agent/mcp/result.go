@@ -68,7 +68,7 @@ func (s *server) result(ctx context.Context, t *agent.Turn, c agent.ToolCall, to
 	return out, s.withApp(ctx, &out, tool, c, r, w.clean)
 }
 
-// saysAll reports whether a text holds data already, as JSON in any form or the only text that is in it.
+// saysAll reports whether a text contains the data already, as JSON in any form or as its only text.
 func saysAll(text string, data json.RawMessage) bool {
 	var said, is any
 	if json.Unmarshal(data, &is) != nil {
@@ -100,7 +100,7 @@ type writer struct {
 	ctx    context.Context
 	turn   *agent.Turn
 	call   agent.ToolCall
-	folder string // the thread's, as the server sees it; empty over HTTP
+	folder string // the thread's folder on the server; empty over HTTP
 	tmp    string // the folder for temporary files, by its path inside the server
 	text   strings.Builder
 	images map[string]agent.Image

@@ -432,7 +432,7 @@ func (m *mender) properties(s map[string]any, level int, required *[]any) (out n
 	return out
 }
 
-// propertyName returns a name that models can be told for a property.
+// propertyName returns a property's name for models.
 func propertyName(name string) string {
 	good := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-'
@@ -543,7 +543,7 @@ func (m *mender) words(s map[string]any) {
 		}
 	}
 	if id, _ := s["$id"].(string); id != "" {
-		delete(s, "$id") // references count from it, and nothing is there
+		delete(s, "$id") // references are relative to it, and it doesn't exist
 	}
 	for low, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
 		if on, ok := s[low].(bool); ok { // in older versions of JSON Schema

@@ -16,7 +16,7 @@ import (
 // States of a server.
 const (
 	StateOff         = "off"         // switched off
-	StateUnavailable = "unavailable" // it cannot be started as it is configured
+	StateUnavailable = "unavailable" // it can't be started as configured
 	StateConnecting  = "connecting"
 	StateReady       = "ready"
 	StateFailed      = "failed" // it is tried again
@@ -138,7 +138,7 @@ func (s *server) run() {
 	}
 }
 
-// note keeps how a try went.
+// note records the result of an attempt.
 func (s *server) note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

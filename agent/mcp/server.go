@@ -32,7 +32,7 @@ type Server struct {
 
 	Sandboxed bool // its process runs in a sandbox
 	Folders   []Folder
-	Hosts     []string // that it may reach from there; none reaches nothing
+	Hosts     []string // reachable hosts; none permits no connections
 
 	URL string
 	// PublicOnly restricts the server to addresses permitted by Options.Public.

@@ -31,10 +31,10 @@ type session struct {
 	server *server
 	thread string
 	client *sdk.ClientSession
-	proc   *process.Process // nil over HTTP
+	proc   *process.Process // nil for HTTP
 	tmp    string           // folder of its temporary files, by its path inside the server
 	began  time.Time
-	done   chan struct{} // closed when nothing of it is left
+	done   chan struct{} // closed when everything has ended
 	cause  error         // why it ended, once done is closed
 
 	closing chan struct{} // closed by us
@@ -42,10 +42,10 @@ type session struct {
 	calls   int
 	used    time.Time
 	closed  bool
-	calling map[string]watcher // the calls under way
+	calling map[string]watcher // the active calls
 	asking  int                // questions that calls wait for
 	settled chan struct{}      // closed when none are left; nil without any
-	nobody  chan struct{}      // closed when no call is under way; nil while none has been
+	nobody  chan struct{}      // closed when no call is active; nil before the first
 }
 
 // watcher receives the events of a call.
@@ -129,7 +129,7 @@ func (s *server) connect(ctx, starting context.Context, conf Server, thread, ver
 			return
 		}
 		if e.proc != nil {
-			e.proc.End() // calls that it does not answer end with it
+			e.proc.End() // unanswered calls end with it
 		}
 		_ = e.client.Close() // the result is irrelevant
 	})
@@ -248,8 +248,8 @@ const (
 	linkLetters = 10
 )
 
-// shortened returns a folder by a path that leaves room for sockets: a link to it, where its own is too long. Whoever
-// gets it removes the link.
+// shortened returns a path of a folder short enough for sockets, a link if its own is too long. The caller removes the
+// link.
 func shortened(folder string) (path string, remove func()) {
 	none := func() {}
 	if len(folder) <= socketRoom || runtime.GOOS == "windows" {
@@ -260,7 +260,7 @@ func shortened(folder string) (path string, remove func()) {
 		if len(link) > socketRoom || os.Symlink(folder, link) != nil {
 			continue
 		}
-		return link, func() { _ = os.Remove(link) } // it may have gone
+		return link, func() { _ = os.Remove(link) } // it may be gone already
 	}
 	return folder, none
 }
@@ -297,7 +297,7 @@ func RemoveLinks(threads string, shared bool) error {
 // userData is the path of a thread's files for models and their tools.
 const userData = "/mnt/user-data"
 
-// toHost returns a path of a thread's files as a server on this machine sees it. Other texts stay.
+// toHost converts a path of a thread's files for a server on this machine. Other texts are unchanged.
 func toHost(s, folder string) string {
 	rest, ok := strings.CutPrefix(s, userData)
 	if !ok || rest != "" && rest[0] != '/' {

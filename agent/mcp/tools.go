@@ -37,7 +37,8 @@ func printable(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// callable returns a name in the characters that models can write. Two that differ in others only stay two.
+// callable returns a name in characters that models can write. Names that differ only in other characters stay
+// distinct.
 func callable(name string) string {
 	foreign := false
 	out := strings.Map(func(r rune) rune {

@@ -103,8 +103,8 @@ func finish(m *agent.Message) string {
 	return ""
 }
 
-// SafetyStop handles an answer that the provider broke off for reasons of safety: half a
-// call is never run, and a blank answer gets words.
+// SafetyStop handles an answer stopped by the provider for safety: incomplete calls are never run, and a blank answer
+// gets a text.
 func SafetyStop() agent.Middleware {
 	return agent.Middleware{
 		Name: "safety_stop",

@@ -57,8 +57,8 @@ type humanInput struct {
 	Fields    []formField `json:"fields,omitempty"`
 }
 
-// readQuestion takes the arguments as models send them: with wrong types, as JSON inside
-// strings, with markup. Only a missing question is a problem, told to the model.
+// readQuestion parses the arguments as sent by models: with wrong types, as JSON inside strings, with markup. Only a
+// missing question is an error, reported to the model.
 func readQuestion(raw json.RawMessage) (q question, problem string) {
 	var args struct {
 		Question string `json:"question"`
@@ -240,7 +240,7 @@ func oneField(v any) (f formField, ok bool) {
 	return f, true
 }
 
-// reservedName reports whether a script would stumble over a field of that name.
+// reservedName reports whether a field's name would break a script.
 func reservedName(name string) bool {
 	switch name {
 	case "__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf",

@@ -14,7 +14,7 @@ type CompactionRules struct {
 	CompactionOptions
 	Window int        // tokens the model reads; 0 is unknown and counts as 128,000
 	Fixed  int        // tokens of each request besides the messages
-	Front  func() int // Fixed where it changes while a run works; nil does not
+	Front  func() int // current value of Fixed if it changes during a run; nil uses Fixed
 	Ask    Ask        // writes the summary; nil uses rules
 
 	// Learned receives the window named in a refusal, and returns the prompt and tools for it, with their tokens; 0
@@ -132,7 +132,7 @@ func viewOf(s *agent.State) agent.View {
 	return *s.View
 }
 
-// triedLately reports whether a summary failed not long ago.
+// triedLately reports whether a summary failed recently.
 func triedLately(s *agent.State) bool {
 	if s.View == nil || s.View.Tried == "" {
 		return false

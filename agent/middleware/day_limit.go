@@ -8,7 +8,7 @@ import (
 
 // Allowance is the rest of a person's daily tokens, shared by all of their runs.
 type Allowance struct {
-	Left  func(ctx context.Context) (tokens int, err error) // 0 when nothing is left
+	Left  func(ctx context.Context) (tokens int, err error) // 0 when used up
 	Spend func(ctx context.Context, tokens int) error       // records the tokens of a call
 }
 

@@ -24,7 +24,7 @@ func Defer(tools []*agent.Tool, catalog string) *Deferred {
 	return h
 }
 
-// hides reports whether the turn has not found a tool yet.
+// hides reports whether a tool is still hidden in the turn.
 func (h *Deferred) hides(t *agent.Turn, name string) bool {
 	p := t.State.Promoted
 	return h.names[name] && (p == nil || p.Catalog != h.catalog || !slices.Contains(p.Names, name))

@@ -13,7 +13,7 @@ import (
 // Bounds of a thread's goal.
 const (
 	LongestGoal      = 4000 // characters
-	MaxContinuations = 8    // times a run is sent back to work for one goal
+	MaxContinuations = 8    // limit of continuations per goal
 	MaxNoProgress    = 2    // consecutive ones without new content
 )
 

@@ -90,7 +90,7 @@ func (l *Line) enter() (trial bool, err error) {
 	return true, nil
 }
 
-// leave counts how a call went. Too many calls in a short time are not the model's failure.
+// leave records the outcome of a call. Rate limits don't count as the model's failure.
 func (l *Line) leave(trial bool, fail *llmerr.Error, worked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ type LoopOptions struct {
 	Enabled           bool                 `yaml:"enabled"`
 	Warn              int                  `yaml:"warn_threshold" min:"1"` // answers with the same calls
 	Hard              int                  `yaml:"hard_limit" min:"1"`
-	Window            int                  `yaml:"window_size" min:"1"` // answers looked back at
+	Window            int                  `yaml:"window_size" min:"1"` // number of answers examined
 	MaxTrackedThreads int                  `yaml:"max_tracked_threads" min:"1"`
 	ToolWarn          int                  `yaml:"tool_freq_warn" min:"1"` // calls of one tool
 	ToolHard          int                  `yaml:"tool_freq_hard_limit" min:"1"`

@@ -27,7 +27,7 @@ type Smaller struct {
 	Tokens int
 }
 
-// learn takes over the window that a refusal named.
+// learn applies the window named in a refusal.
 func (r *CompactionRules) learn(t *agent.Turn, window int, was Smaller) Smaller {
 	if window <= 0 {
 		return was

@@ -139,7 +139,7 @@ func refused(list []*agent.Tool, text string) *agent.Tool {
 	return nil
 }
 
-// named reports whether a text names a tool: by a name that is no usual word, or in quotes.
+// named reports whether a text names a tool: by a name that isn't a common word, or in quotes.
 func named(text, name string) bool {
 	part := func(c byte) bool {
 		return c == '_' || c == '-' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

@@ -166,7 +166,7 @@ func fenced(m, stored *agent.Message) *agent.Message {
 	return &c
 }
 
-// markedBlocks returns a person's blocks: their texts are one, marked, where the first was; the others keep their
+// markedBlocks returns a person's blocks: their texts are joined, marked, in the place of the first; others keep their
 // places.
 func markedBlocks(blocks []json.RawMessage) []json.RawMessage {
 	var texts []string

@@ -64,8 +64,7 @@ func masked(r agent.Result, mask func(string) string) agent.Result {
 	return r
 }
 
-// maskedJSON is raw with values masked. A value that is part of the notation itself leaves
-// raw as it is.
+// maskedJSON returns raw with masked values. A value that is part of JSON's own syntax leaves raw unchanged.
 func maskedJSON(raw json.RawMessage, mask func(string) string) json.RawMessage {
 	if after := json.RawMessage(mask(string(raw))); json.Valid(after) {
 		return after

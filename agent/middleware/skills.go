@@ -146,7 +146,7 @@ func skillNote(s skills.Skill, root, rest string, given agent.Secrets) string {
 	return b.String()
 }
 
-// reply answers without a model where the skill cannot be had.
+// reply answers without a model if the skill is unavailable.
 func (u *skillUse) reply(next agent.ModelFunc) agent.ModelFunc {
 	return func(ctx context.Context, t *agent.Turn, req *agent.Request) (*agent.Message, error) {
 		if u.answer == "" {

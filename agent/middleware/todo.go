@@ -11,7 +11,7 @@ import (
 
 const (
 	todoTool         = "write_todos"
-	maxTodoReminders = 2 // times one run is sent back to its plan
+	maxTodoReminders = 2 // limit of reminders per run
 )
 
 // Todos keeps a run in plan mode at its plan: a plan the model cannot see any more is shown

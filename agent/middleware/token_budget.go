@@ -88,7 +88,7 @@ func (b *Budget) Spend(s Spending) Spending {
 	return b.spent
 }
 
-// Over reports whether so much was spent that nothing should be any more.
+// Over reports whether the budget is used up.
 func (b *Budget) Over(o BudgetOptions) bool {
 	part, _ := b.judge(o, b.Spend(Spending{}))
 	return o.Enabled && part >= o.HardStopThreshold

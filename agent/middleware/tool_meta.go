@@ -36,8 +36,7 @@ type toolMeta struct {
 	Source      string  `json:"source"`
 }
 
-// ToolMeta marks each result with how the call went. The marks of stages further in, which
-// see more, are kept.
+// ToolMeta marks each result with the outcome of its call. Marks of inner stages, which know more, are kept.
 func ToolMeta() agent.Middleware {
 	return agent.Middleware{
 		Name: "tool_meta",
@@ -92,7 +91,7 @@ func judgeResult(r agent.Result, c agent.ToolCall, source string) toolMeta {
 	return toolMeta{Status: metaSuccess, Recoverable: true, Next: "continue", Source: source}
 }
 
-// carriesAnything reports whether a tool's good results are files, outputs of programs and pages.
+// carriesAnything reports whether a tool's successful results are files, outputs of programs and pages.
 func carriesAnything(name string) bool {
 	return slices.Contains([]string{"bash", "ls", "glob", "grep", "read_file", "view_image"}, name) ||
 		strings.HasPrefix(name, "browser_")
@@ -155,7 +154,7 @@ func containsNumber(text, number string) bool {
 	}
 }
 
-// saysError reports whether a text is a JSON object with an error in it.
+// saysError reports whether a text is a JSON object with an error.
 func saysError(text string) bool {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {

@@ -98,7 +98,7 @@ func look(text string) shape {
 	return s
 }
 
-// notable reports whether a line speaks of something that went wrong.
+// notable reports whether a line mentions an error.
 func notable(line string) bool {
 	line = strings.ToLower(line[:min(len(line), 400)])
 	for _, w := range []string{"error", "exception", "traceback", "fatal", "panic:", "failed", "warning"} {

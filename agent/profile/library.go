@@ -140,7 +140,7 @@ func (l *Library) find(owner, name string) (string, error) {
 	return "", ErrNotFound
 }
 
-// Has reports whether there is an agent of that name, readable or not.
+// Has reports whether there is an agent with that name, readable or not.
 func (l *Library) Has(owner, name string) bool {
 	_, err := l.find(owner, name)
 	return err == nil

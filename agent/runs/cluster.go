@@ -236,7 +236,7 @@ func (m *Manager) takes(run string) bool {
 	return m.cluster.taking[run]
 }
 
-// endOther ends a run that is not at work here.
+// endOther ends a run that isn't active here.
 func (m *Manager) endOther(ctx context.Context, run store.Run, wish string, wait bool) error {
 	if m.cluster != nil && run.Status == Pending {
 		done, err := m.endWaiting(ctx, run, wish == store.WishRollback)

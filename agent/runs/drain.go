@@ -56,7 +56,7 @@ func (m *Manager) passes(e *entry) {
 // handOver lets any server take over a run that stopped at the end of a step.
 func (m *Manager) handOver(ctx context.Context, e *entry) {
 	err := m.db.Commit(store.Patiently(ctx), store.Batch{ThreadID: e.run.ThreadID, Line: &store.Line{Leave: e.run.ID}})
-	if err != nil { // then it is taken over when this server is gone
+	if err != nil { // otherwise it is taken over when this server is gone
 		m.logger.Warn("couldn't hand over a run", "thread", e.run.ThreadID, "run", e.run.ID, "err", err)
 		return
 	}

@@ -56,7 +56,7 @@ func (m *Manager) until(ctx context.Context, thread string, is func() (bool, err
 	}
 }
 
-// waitWake waits for something that is heard, but not for long.
+// waitWake waits briefly for a notification.
 func (m *Manager) waitWake(ctx context.Context, more <-chan struct{}) error {
 	often := hearEvery
 	if m.cluster == nil || m.db.Polls() {

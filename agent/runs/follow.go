@@ -9,7 +9,7 @@ import (
 	"fawn/store"
 )
 
-// Follow opens a run for reading, live or not, wherever it is at work.
+// Follow opens a run for reading, live or not, wherever it is active.
 func (m *Manager) Follow(ctx context.Context, run string) (*eventlog.Reader, error) {
 	r, log, err := m.locate(ctx, run)
 	if err != nil {

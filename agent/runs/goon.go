@@ -26,7 +26,7 @@ const stoppedSpace = "stopped_runs"
 func (m *Manager) noteStop(ctx context.Context, run store.Run) {
 	ctx, cancel := context.WithTimeout(ctx, stopNote)
 	defer cancel()
-	row, err := m.db.Run(ctx, run.ID) // the attempt as it was stored
+	row, err := m.db.Run(ctx, run.ID) // the attempt as stored
 	var body []byte
 	if err == nil {
 		stops, _ := m.stops(ctx, run.ID)
@@ -87,7 +87,7 @@ type resumption struct {
 	past     resume.Run
 	open     []runevent.Event // after the last step
 	results  map[string]agent.Result
-	children map[resume.Place]*resume.Child // which no call has taken up; guarded by Manager.mu while it runs
+	children map[resume.Place]*resume.Child // not resumed by a call yet; guarded by Manager.mu while it runs
 }
 
 // reopen prepares an interrupted run for its next attempt: in one commit, it folds the shown frames, announces the

@@ -20,7 +20,7 @@ const (
 	planTime = 10 * time.Second      // limit of waiting for it
 )
 
-// errLeft means that the run is not where it was any more.
+// errLeft means that the run is no longer there.
 var errLeft = errors.New("the run has left its server")
 
 // planEdit is a change of a plan.

@@ -51,7 +51,7 @@ func (m *Manager) undo(ctx context.Context, e *entry, rec *recorder.Recorder) (e
 	return nil
 }
 
-// rollBack takes back a run that a crash cut off.
+// rollBack reverts a run interrupted by a crash.
 func (m *Manager) rollBack(ctx context.Context, run store.Run) error {
 	last, err := m.db.LastSeq(ctx, run.ThreadID)
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	stageUndoing               // active, and to be rolled back
 	stageSettled               // active, and how it ends is decided
 	stageDropped               // removed before it started; its row is interrupted
-	stageErased                // taken out before it started; its row goes
+	stageErased                // removed before it started; its row is deleted
 	stageUnstored              // its row could not be stored
 	stageReleased              // waits in its row only, as any server may take it
 )
@@ -73,7 +73,7 @@ func (e *entry) takeOut(undo bool) bool {
 	return e.become(to)
 }
 
-// settling closes the time in which a run can still be rolled back, and reports whether it is to be.
+// settling ends the time in which a run can still be rolled back, and reports whether it will be.
 func (m *Manager) settling(e *entry) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 	ThreadError       = "error"
 )
 
-// Resting returns the status of a thread on which nothing runs.
+// Resting returns the status of an idle thread.
 func Resting(ctx context.Context, db *store.DB, thread string) (string, error) {
 	head, err := db.Checkpoint(ctx, thread, "", "")
 	switch {

@@ -25,7 +25,7 @@ type ThreadReader struct {
 	thread string
 	after  int64
 	seen   map[string]bool
-	head   string // checkpoint the reader was told of last
+	head   string // the last checkpoint reported to the reader
 	title  string // of the thread at that checkpoint
 }
 
@@ -80,7 +80,7 @@ func (r *ThreadReader) Next(ctx context.Context) (*eventlog.Reader, error) {
 	}
 }
 
-// wait waits until something is heard. Where others may have changed the thread it is not relied on that this is.
+// wait waits for a notification. If other servers may have changed the thread, it also polls.
 func (r *ThreadReader) wait(ctx context.Context, more <-chan struct{}) error {
 	if r.m.cluster != nil {
 		return r.m.waitWake(ctx, more)

@@ -94,7 +94,7 @@ func (s *Scheduler) enter(c store.Cron, start string) (skip bool, err error) {
 	return skip, nil
 }
 
-// unlessFollowed forgets a start that led to nothing that is waited for.
+// unlessFollowed forgets a start without an awaited run.
 func (s *Scheduler) unlessFollowed(start string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *Scheduler) resume(ctx context.Context, r store.CronRun) error {
 		s.live[r.ID] = &liveStart{cron: r.Cron}
 	}
 	s.mu.Unlock()
-	if known { // under way here
+	if known { // active here
 		return nil
 	}
 	defer s.unlessFollowed(r.ID)

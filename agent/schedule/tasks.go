@@ -109,7 +109,7 @@ const (
 	remove = "delete"
 )
 
-// Edit is a change of a task, or the contents of a new one. Parts that are nil stay as they are.
+// Edit is a change of a task, or the content of a new one. Nil fields are unchanged.
 type Edit struct {
 	Title     *string
 	Prompt    *string         // the message of its runs
@@ -368,7 +368,7 @@ func (e Edit) applyTimes(c *store.Cron, now time.Time, r Rules) (err error) {
 		c.Enabled = *e.Enabled
 	}
 	retimed := e.Timezone != nil || e.Schedule != nil || e.Once != nil || c.CreatedAt.IsZero()
-	if !retimed && e.EndAt == nil && e.Enabled == nil { // its times stay
+	if !retimed && e.EndAt == nil && e.Enabled == nil { // its times are unchanged
 		return nil
 	}
 	c.NextAt = time.Time{}

@@ -102,7 +102,7 @@ func (l *Library) write(action, name, text string, by Edit) (Skill, error) {
 	return l.own(name)
 }
 
-// own returns a custom skill as it is now.
+// own returns the current state of a custom skill.
 func (l *Library) own(name string) (Skill, error) {
 	if err := l.refresh(); err != nil {
 		return Skill{}, err

@@ -113,7 +113,7 @@ func list(fsys fs.FS, dir string) (out []entry, err error) {
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone meanwhile
+			return nil // deleted meanwhile
 		}
 		if err != nil {
 			return err

@@ -132,10 +132,10 @@ func (l *Library) check(root *os.Root, temp string, scan bool) (at string, s Ski
 		return "", s, fmt.Errorf("look at a skill: %w", err)
 	}
 	s = Parse(text, "")
-	if has(s.Findings, Bad) && at != temp { // the folder may have the name that is missing
+	if has(s.Findings, Bad) && at != temp { // the folder may supply the missing name
 		s = Parse(text, path.Base(at))
 	}
-	if has(s.Findings, Bad) || strings.ContainsAny(s.asked, `/\`) { // no name is a path, whatever else it is
+	if has(s.Findings, Bad) || strings.ContainsAny(s.asked, `/\`) { // a name is never a path
 		return "", s, &Refused{Why: "the skill's " + worst(s.Findings).String(), Findings: s.Findings}
 	}
 	if _, err := pick(l.all, s.Name); err == nil {

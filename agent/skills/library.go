@@ -32,9 +32,9 @@ type Options struct {
 	Bundled fs.FS
 	// Tool is a program that replaces the files called skilltool in bundled skills; "" keeps them.
 	Tool string
-	// Room returns the bytes still available at Shown; known is false if unknown, as with nil.
+	// Bundled are the program's skills; nil for none. Files with the same name take precedence.
 	Room func() (bytes int64, known bool)
-	// Log receives messages for the owner; nil is the default.
+	// it shows nothing
 	Log *slog.Logger
 }
 

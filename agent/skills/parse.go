@@ -241,7 +241,7 @@ func quoteValues(front string) (string, []int) {
 	return strings.Join(lines, "\n"), changed
 }
 
-// otherKeys are keys of other programs, which mean nothing here.
+// otherKeys are keys of other programs without effect here.
 var otherKeys = []string{"model", "argument-hint", "disable-model-invocation", "user-invocable", "context", "agent",
 	"hooks", "tags",
 	"category", "homepage", "dependencies", "icon", "when_to_use", "paths", "effort"}

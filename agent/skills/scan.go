@@ -18,7 +18,7 @@ const maxScanned = 4 << 20
 // rule is something that a file of a skill should not hold.
 type rule struct {
 	id   string
-	sev  Severity // Bad refuses the skill, Warn and Hint are only told
+	sev  Severity // Bad refuses the skill, Warn and Hint only inform
 	in   string   // suffixes of files; "" is all text
 	find *regexp.Regexp
 	text string

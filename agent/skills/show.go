@@ -27,7 +27,7 @@ func (l *Library) clear() error {
 	return errors.Join(err, os.RemoveAll(l.aside()))
 }
 
-// aside returns where folders wait that are not shown yet, or not any more.
+// aside returns the folder for folders not shown yet, or not any more.
 func (l *Library) aside() string { return l.o.Shown + ".tmp" }
 
 // show makes the folder contain exactly the enabled skills. Folders appear and disappear atomically. Skills that can't

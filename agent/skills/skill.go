@@ -55,7 +55,7 @@ type Skill struct {
 	Bundled       bool // comes with the program
 	Findings      []Finding
 
-	asked string // the name as it is written
+	asked string // the name as written
 	mark  string // of the files; it changes with them
 	text  []byte // of the SKILL.md
 }
@@ -101,7 +101,7 @@ func (s Skill) Path(root string) string {
 // Editable reports whether the skill can be changed here.
 func (s Skill) Editable() bool { return s.Category == Custom }
 
-// Usable reports whether nothing is so wrong that agents cannot have it.
+// Usable reports whether no finding makes the skill unusable for agents.
 func (s Skill) Usable() bool { return !has(s.Findings, Bad) }
 
 // Text returns the whole SKILL.md.

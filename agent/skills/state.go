@@ -33,7 +33,7 @@ func readState(at extensions.Place) (map[string]bool, error) {
 	return state, nil
 }
 
-// writeState switches skills. Whatever else is there stays as it is.
+// writeState switches skills. Other content is unchanged.
 func writeState(at extensions.Place, on map[string]bool) error {
 	err := at.Edit(func(top extensions.Object) (extensions.Object, error) {
 		list, err := extensions.Parse(top.Get("skills"))

@@ -21,7 +21,7 @@ func (l *Library) bringTool(s Skill, dir string) {
 		return
 	}
 	err := os.Chmod(at, 0o755)
-	if l.o.Tool != "" && runtime.GOOS != "windows" { // nothing runs scripts there
+	if l.o.Tool != "" && runtime.GOOS != "windows" { // scripts don't run there
 		err = cmp.Or(err, l.linkTool(at))
 	}
 	if err != nil {

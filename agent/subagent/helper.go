@@ -44,7 +44,7 @@ func (h *helper) add(m *agent.Message) {
 	}
 }
 
-// usage is nil while nothing is known.
+// usage returns nil while unknown.
 func (n tokens) usage() any {
 	if n == (tokens{}) {
 		return nil

@@ -80,7 +80,7 @@ func textFile(name, text string) File {
 	if text == "" {
 		return File{Name: name}
 	}
-	if dot := strings.LastIndexByte(name, '.'); dot >= 0 { // its text, no longer a document of its kind
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 { // its text, no longer in the document's format
 		switch strings.ToLower(name[dot:]) {
 		case ".pdf", ".docx", ".doc", ".xlsx", ".xls", ".pptx", ".ppt", ".odt", ".ods", ".odp", ".rtf", ".epub":
 			name += ".txt"

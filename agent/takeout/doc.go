@@ -19,7 +19,7 @@ const (
 const (
 	maxConversation = 32 << 20  // JSON of one conversation
 	maxSkipped      = 1 << 30   // bytes of an oversized conversation that is skipped
-	maxChats        = 4 << 30   // JSON of all of them, unpacked
+	maxChats        = 4 << 30   // total JSON size, unpacked
 	maxNames        = 8 << 20   // the list of the names of files
 	maxDirectory    = 100 << 20 // names in the directory of an archive
 )

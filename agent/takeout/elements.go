@@ -14,7 +14,7 @@ type elements struct {
 	began bool  // a value was read
 }
 
-// begin reports whether there is a list, into which it goes, or something else.
+// begin reports whether there is a list, which it enters, or something else.
 func (e *elements) begin() (list bool, err error) {
 	b, err := e.peek()
 	if err != nil || b != '[' {

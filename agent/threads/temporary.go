@@ -41,7 +41,7 @@ func DeleteLeft(ctx context.Context, db *store.DB, m *runs.Manager, madeBefore t
 	}
 }
 
-// deleteLeft reports whether all are gone that were to go.
+// deleteLeft reports whether all due threads are gone.
 func deleteLeft(ctx context.Context, db *store.DB, m *runs.Manager, madeBefore time.Time, log *slog.Logger) bool {
 	list, err := db.Left(ctx, db.Now(), SilenceTime, madeBefore)
 	if err != nil {

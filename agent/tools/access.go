@@ -53,8 +53,8 @@ func cleaned(paths []string) (out []string) {
 	return out
 }
 
-// commandAccess guesses from its words which files a command touches. Files that its output
-// goes to, and the arguments of programs that change files, are written.
+// commandAccess guesses the files used by a command from its words. Output files, and arguments of programs that change
+// files, count as written.
 func commandAccess(c agent.ToolCall) agent.Access {
 	var args bashArgs
 	if json.Unmarshal(c.Args, &args) != nil {

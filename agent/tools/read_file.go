@@ -152,7 +152,7 @@ func (e *excerpt) take(piece []byte) {
 	e.used += n
 }
 
-// result returns the text, ending with a whole line where it was cut, and a note.
+// result returns the text, truncated after a whole line, and a note.
 func (e *excerpt) result(scan int64) string {
 	text := e.text.String()
 	if e.full && e.begin > 0 {

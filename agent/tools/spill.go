@@ -34,7 +34,7 @@ type spill struct {
 	files *files.Files
 	buf   []byte
 	whole agent.Whole
-	err   error // why nothing more is written
+	err   error // reason why nothing more is written
 }
 
 // newSpill returns the file of one call in a folder below the thread's outputs.

@@ -85,7 +85,7 @@ func readTodos(raw json.RawMessage) (list []agent.Todo, problem string) {
 	return list, ""
 }
 
-// todoText returns the plan as the model reads it back.
+// todoText formats the plan for the model.
 func todoText(list []agent.Todo) string {
 	var b strings.Builder
 	b.WriteString("Updated todo list:")

@@ -59,10 +59,10 @@ type Prompt struct {
 	Messages []json.RawMessage  `json:"messages"`
 	Tools    []Tool             `json:"tools"`
 	Options  agent.ModelOptions `json:"options"`
-	Missing  int                `json:"missing"` // pieces that are not stored any more
+	Missing  int                `json:"missing"` // pieces no longer stored
 }
 
-// Tool is a tool as a model was told of it.
+// Tool is a tool as described to a model.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -91,7 +91,7 @@ var packers = sync.Pool{New: func() any {
 // smallText is a length in bytes below which packing costs more than it saves.
 const smallText = 512
 
-// packed returns a text as it is stored: DEFLATE, RFC 1951.
+// packed compresses a text for storage: DEFLATE, RFC 1951.
 func packed(b []byte) []byte {
 	if n := len(b); n < smallText { // as one block that is stored as it is
 		return append([]byte{1, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}, b...)

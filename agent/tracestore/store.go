@@ -194,7 +194,7 @@ func hashOf(b []byte) [hashLen]byte {
 	return [hashLen]byte(sum[:hashLen])
 }
 
-// packed returns a piece as it is stored.
+// packed returns the stored form of a piece.
 func (c *common) packed(hash [hashLen]byte, body []byte) []byte {
 	same := func(p store.PromptPart) bool { return bytes.Equal(p.Hash, hash[:]) }
 	if i := slices.IndexFunc(c.list, same); i >= 0 {
@@ -286,7 +286,7 @@ func (p *pieces) message(m *agent.Message) [hashLen]byte {
 	return h
 }
 
-// encoded returns a message as it is kept; a very long one is cut.
+// encoded returns the stored form of a message; a very long one is truncated.
 func encoded(m *agent.Message) []byte {
 	b, err := agent.Encode(m)
 	if err == nil && len(b) <= maxPart {

@@ -70,7 +70,7 @@ var phrases = []struct{ phrase, license string }{
 	{"Redistribution and use in source and binary forms", "BSD-3-Clause"},
 }
 
-// classify names the licences in a text in their order, or gives nothing.
+// classify names the licenses in a text in order of appearance, if any.
 func classify(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	type hit struct {

@@ -20,7 +20,7 @@ type Channel interface {
 	Run(ctx context.Context, in Inbox) error
 	// Send posts a message. With the Key of an earlier call it returns the earlier message, where Limits.Keyed says so.
 	Send(ctx context.Context, to Address, p Post) (Ref, error)
-	// Edit replaces a message. That nothing differs is no error.
+	// Edit replaces a message. An edit without differences is no error.
 	Edit(ctx context.Context, at Ref, p Post) error
 	// Upload posts a file. Key is as for Send.
 	Upload(ctx context.Context, to Address, f File, key string) (Ref, error)
@@ -111,7 +111,7 @@ func stopSign(emoji string) bool {
 type Person struct {
 	ID            string `json:"id"`
 	Name          string `json:"name,omitempty"`
-	Workspace     string `json:"workspace,omitempty"` // the team or tenant, where the platform has them
+	Workspace     string `json:"workspace,omitempty"` // the team or tenant, if the platform has them
 	WorkspaceName string `json:"workspace_name,omitempty"`
 	Lang          string `json:"lang,omitempty"` // tag of their language, where the platform tells it
 }
@@ -136,7 +136,7 @@ type Post struct {
 	Key     string   // identical when the same message is sent again
 	ReplyTo string   // Update.Message of what it answers; empty for none
 	Choices []string // suggested answers, shown as buttons if supported; they are in Text, too
-	Plain   bool     // Text is no Markdown and shown as it is
+	Plain   bool     // Text isn't Markdown and is shown verbatim
 	Grows   bool     // it is edited from now on, until an edit that is Final
 	Final   bool     // the last edit; without it more may come
 }
@@ -173,8 +173,8 @@ type Limits struct {
 	EditEvery      time.Duration         // between two edits in a private chat
 	GroupEditEvery time.Duration
 	MaxFile        int64 // bytes of a file the bot may post
-	MaxImage       int64 // bytes of one shown as a picture; larger ones go as files
-	CanEdit        bool  // false: a message is posted once and stays as it is
+	MaxImage       int64 // size limit of images; larger ones are sent as files
+	CanEdit        bool  // false: posted messages can't be changed
 	Keyed          bool  // Send with a Key it has seen returns the earlier message
 	Ends           bool  // an edit that is Final differs from one that is not, even with the same text
 	MayStay        bool  // Send may say Stays

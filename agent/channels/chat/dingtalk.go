@@ -386,5 +386,5 @@ func (d *DingTalk) post(ctx context.Context, to Address, key string, param map[s
 	return Ref{to, r.Key}, nil
 }
 
-// Typing shows nothing: robots have no sign for it.
+// Typing shows nothing: robots have no typing indicator.
 func (d *DingTalk) Typing(context.Context, Address) error { return nil }

@@ -208,7 +208,7 @@ func (d *Discord) post(ctx context.Context, to Address, make func(path string) (
 	}
 }
 
-// openThread opens the thread of a message, which has the message's id.
+// openThread opens a message's thread, which has the message's id.
 func (d *Discord) openThread(ctx context.Context, to Address) error {
 	path := "/channels/" + to.Chat + "/messages/" + to.Topic + "/threads"
 	err := d.do(ctx, call{op: "thread", method: http.MethodPost, path: path,

@@ -185,7 +185,7 @@ func (l *discordLink) forget(ctx context.Context) error {
 	return l.in.Take(ctx, nil, map[string]string{discordSession: "", discordURL: "", discordSeq: ""})
 }
 
-// next handles a frame. done means that the gateway asked to connect again.
+// next handles a frame. done means that the gateway requested a reconnect.
 func (l *discordLink) next(ctx context.Context) (done bool, err error) {
 	data, err := l.sock.read(ctx)
 	if err != nil {

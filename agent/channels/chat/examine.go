@@ -53,7 +53,7 @@ func lacking(needs []need, granted []string) (out []Lack) {
 	return out
 }
 
-// Examine finds a webhook, which takes all updates away, and whether groups are switched off.
+// Examine checks for a webhook, which would take all updates, and whether groups are disabled.
 func (t *Telegram) Examine(ctx context.Context) (out []Lack, err error) {
 	var me struct {
 		Groups *bool `json:"can_join_groups"`

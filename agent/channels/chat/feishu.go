@@ -216,7 +216,7 @@ func (f *Feishu) Send(ctx context.Context, to Address, p Post) (Ref, error) {
 	return ref, err
 }
 
-// feishuFormat is whether a card was refused for its content.
+// feishuFormat reports whether a card was refused for its content.
 func feishuFormat(r *Refused) bool {
 	return strings.Contains(r.Reason, "(230099)") || strings.Contains(r.Reason, "(230028)")
 }

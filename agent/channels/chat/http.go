@@ -142,7 +142,7 @@ type call struct {
 	op, method, path string
 	header           http.Header
 	body             any       // sent as JSON; nil, also a nil map or pointer, is no body
-	raw              io.Reader // sent as it is, instead of body
+	raw              io.Reader // sent unmodified, instead of body
 	kind             string    // media type of raw
 	size             int64     // bytes of raw, -1 if not known; files need it
 	limit            time.Duration
@@ -314,7 +314,7 @@ func form(fields [][2]string, name string, f File) (body io.ReadCloser, kind str
 	}{all, src}, m.FormDataContentType(), size, nil
 }
 
-// wait is seconds as the platforms count them, within an hour: longer is a mistake, and a wait too short is told again.
+// wait converts a platform's seconds, limited to an hour: longer is an error, and a too short wait is reported again.
 func wait(seconds float64) time.Duration {
 	return time.Duration(min(max(seconds, 0), 3600) * float64(time.Second))
 }

@@ -122,7 +122,7 @@ func (w *writer) address(label, address string) {
 	}
 }
 
-// webAddress is whether s leads to a page or a mailbox and holds nothing that could end a link early.
+// webAddress reports whether s is the address of a page or mailbox without characters that could end a link early.
 func webAddress(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || strings.ContainsFunc(s, func(r rune) bool {

@@ -157,7 +157,7 @@ func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r
 // span writes formatted text.
 func (w *writer) span(kind, mark string, e entity, inside func()) {
 	if w.d.entities {
-		if w.fresh { // so that the prefix of the line stays outside
+		if w.fresh { // keep the line's prefix outside
 			for _, p := range w.prefix {
 				w.raw(p)
 			}

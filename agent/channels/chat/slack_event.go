@@ -166,7 +166,7 @@ func slackTime(ts string) time.Time {
 	return time.Unix(n, 0)
 }
 
-// slackWords returns a text as people see it, without the bot's name at its start, and whether it names the bot.
+// slackWords returns a text as shown to people, without the bot's name at its start, and whether it mentions the bot.
 func slackWords(text, bot string) (string, bool) {
 	name := "<@" + bot
 	mentioned := bot != "" && (strings.Contains(text, name+">") || strings.Contains(text, name+"|"))

@@ -34,7 +34,7 @@ func again(ctx context.Context, o Options, in Inbox, session func(ctx context.Co
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil { // asked to connect again
+		if err == nil { // a reconnect was requested
 			if !sleep(ctx, first/10) {
 				return ctx.Err()
 			}

@@ -44,7 +44,7 @@ func NextPiece(text, fence string, l Limits) Piece {
 	return Piece{Text: s.close(text), Bytes: len(text), Fence: s.fence}
 }
 
-// splitter walks over the lines that fit.
+// splitter iterates over the lines that fit.
 type splitter struct {
 	Limits
 	text   string
@@ -63,8 +63,8 @@ type boundary struct {
 	fence    string
 }
 
-// widestTable bounds, in columns, a table that is shown as one: more does not fit on the screen of a phone, where its
-// lines would be broken. Cells are told apart better in a list then.
+// widestTable limits the columns of a table shown as one: wider tables don't fit on a phone's screen and are easier to
+// read as a list.
 const widestTable = 40
 
 // take adds a line if it fits.

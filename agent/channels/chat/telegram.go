@@ -211,7 +211,7 @@ func (t *Telegram) poll(ctx context.Context, in Inbox, me Me) error {
 	return in.Take(ctx, batch, map[string]string{"offset": strconv.FormatInt(next, 10)})
 }
 
-// target returns where a message goes.
+// target returns the destination of a message.
 func telegramTarget(to Address) map[string]any {
 	body := map[string]any{"chat_id": to.Chat}
 	if n, err := strconv.ParseInt(to.Chat, 10, 64); err == nil {

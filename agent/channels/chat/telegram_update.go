@@ -238,7 +238,7 @@ func (m *telegramMessage) update(me Me) (Update, bool) {
 	return u, true
 }
 
-// words returns the text without the bot's name at its start, and whether it names the bot.
+// words returns the text without the bot's name at its start, and whether it mentions the bot.
 func (m *telegramMessage) words(me Me) (string, bool) {
 	text, entities := m.Text, m.Entities
 	if text == "" {

@@ -12,13 +12,13 @@ import (
 	"syscall"
 )
 
-// A Cause is why something did not work with a platform, for people. It is empty when that is not known.
+// A Cause is the reason of a platform's failure, for people. It is empty if unknown.
 type Cause string
 
 // The causes.
 const (
 	NoName       Cause = "name"         // the platform's address cannot be looked up
-	NoConnection Cause = "connect"      // nothing answers there
+	NoConnection Cause = "connect"      // no server responds there
 	NoTLS        Cause = "tls"          // the connection is not secure
 	Slow         Cause = "timeout"      // no answer in time
 	Lost         Cause = "lost"         // the connection broke off
@@ -38,7 +38,7 @@ const (
 	Disconnected Cause = "disconnected" // the account's owner disconnected it
 )
 
-// A Trouble is an error of a platform that can be stored, and told in a reader's language.
+// A Trouble is a platform's error in a storable and translatable form.
 type Trouble struct {
 	Cause Cause
 	Need  string // the missing permission or token field, in the platform's words

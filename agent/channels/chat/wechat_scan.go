@@ -142,7 +142,7 @@ func (w *WeChatScan) Look(ctx context.Context, digits string) Scanned {
 	return Scanned{State: w.past}
 }
 
-// failed returns a look that brought nothing. A call that took too long just had no news.
+// failed returns an unsuccessful poll. A timeout only means no news.
 func (w *WeChatScan) failed(err error) Scanned {
 	s, status := errors.AsType[*statusError](err)
 	_, unread := errors.AsType[*callError](err)

@@ -108,7 +108,7 @@ func (w *WeCom) connect(ctx context.Context) (*weComLink, error) {
 	return l, nil
 }
 
-// Self returns the robot as it is configured; it cannot ask for its own name.
+// Self returns the configured robot; it can't query its own name.
 func (w *WeCom) Self() Me { return Me{ID: w.cfg.BotID, Name: w.cfg.BotID} }
 
 // Check signs in, unless the channel runs: a second connection would end the first.
@@ -202,7 +202,7 @@ func (w *WeCom) Edit(context.Context, Ref, Post) error {
 	return &Refused{Reason: "Messages in WeCom stay as they are."}
 }
 
-// Typing shows nothing: robots have no sign for it.
+// Typing shows nothing: robots have no typing indicator.
 func (w *WeCom) Typing(context.Context, Address) error { return nil }
 
 // Upload sends a file in parts, and posts it then.

@@ -154,7 +154,7 @@ func (l *weComLink) read(ctx context.Context, in Inbox) error {
 	}
 }
 
-// take tries until it is done: WeCom never delivers again.
+// take retries until it succeeds: WeCom never redelivers.
 func (l *weComLink) take(ctx context.Context, in Inbox, u Update) error {
 	l.busy.Store(true)
 	defer l.busy.Store(false)

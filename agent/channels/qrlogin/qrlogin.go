@@ -1,4 +1,4 @@
-// Package qrlogin keeps the sign-ins of bots by QR code that are under way.
+// Package qrlogin manages current sign-ins of bots by QR code.
 package qrlogin
 
 import (
@@ -32,7 +32,7 @@ type Scanner interface {
 	State() json.RawMessage
 }
 
-// Scan is a sign-in by QR code as it is shown.
+// Scan is the visible state of a sign-in by QR code.
 type Scan struct {
 	ID      string
 	Code    string // text encoded in the QR code
@@ -119,7 +119,7 @@ func (s *Scans) Start(ctx context.Context, owner string, scanner Scanner) (Scan,
 	return one.Scan, nil
 }
 
-// list returns the sign-ins that are known, expired ones as well.
+// list returns the stored sign-ins, including expired ones.
 func (s *Scans) list(ctx context.Context) ([]*scanning, error) {
 	notes, err := s.notes.Notes(ctx, note)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Scans) find(ctx context.Context, owner, id string) (*scanning, error) {
 	return nil, cmp.Or(err, ErrNoScan)
 }
 
-// Get returns a sign-in as it was when it was looked at last.
+// Get returns the last polled state of a sign-in.
 func (s *Scans) Get(ctx context.Context, owner, id string) (Scan, error) {
 	one, err := s.find(ctx, owner, id)
 	if err != nil {

@@ -185,7 +185,7 @@ func maskOAuth(v any) any {
 	return out
 }
 
-// Restored are servers that a client has sent, with the secrets that it got masked.
+// Restored returns servers sent by a client with masked secrets restored.
 func (s List) Restored(stored List) (List, error) {
 	out := List{}
 	for name, entry := range s {

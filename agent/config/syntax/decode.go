@@ -315,7 +315,7 @@ func Suggest(unknown string, known []string, any bool) string {
 	return "; did you mean " + strconv.Quote(hit) + "?"
 }
 
-// distance counts the edits between two keys, a swap of neighbours being one; limit or more is told as limit.
+// distance counts the edits between two keys, with a swap of neighbors as one; limit or more is returned as limit.
 func distance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff >= limit || -diff >= limit {
 		return limit

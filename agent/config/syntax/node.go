@@ -11,7 +11,7 @@ type Shape uint8
 
 // The shapes.
 const (
-	Null Shape = iota // nothing
+	Null Shape = iota // no value
 	Text              // a single value
 	List
 	Map
@@ -34,7 +34,7 @@ type Node struct {
 	Line, Col int
 	Variable  string // the environment variable that gave text
 	Where     string // where that variable is set
-	Unset     string // why the variable gave nothing
+	Unset     string // reason why the variable is unset
 	Disabled  string // why the entry this node holds cannot be used
 }
 
@@ -69,7 +69,7 @@ func (n *Node) Set(f Field) {
 	n.Fields = append(n.Fields, f)
 }
 
-// Remove takes a key away.
+// Remove removes a key.
 func (n *Node) Remove(key string) {
 	for i := range n.Fields {
 		if n.Fields[i].Key == key {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Bounds of one file. An owner's file is far below them; a hostile or broken one is told so.
+// Limits of one file. An owner's file is far below them; a hostile or broken one is rejected.
 const (
 	MaxBytes   = 1 << 20
 	maxValues  = 200_000 // after aliases are followed

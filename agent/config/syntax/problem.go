@@ -79,7 +79,7 @@ func (e *Invalid) Unwrap() error { return ErrInvalid }
 // Source is one file that was read.
 type Source struct {
 	Label string // kind of file, for Origin
-	Name  string // path as told to the owner
+	Name  string // path in the owner's terms
 	Data  []byte
 }
 

@@ -66,7 +66,7 @@ func (n *Node) Matching(path []string, at string) []Field {
 // Asks reports whether this node requests something: a disabled section, an empty one or an acceptable value doesn't.
 func (n *Node) Asks(fine []string) bool {
 	if n.Disabled != "" || n.Unset != "" {
-		return false // that is told already
+		return false // reported already
 	}
 	if slices.Contains(fine, "*") {
 		return false

@@ -126,7 +126,7 @@ func shown(n *Node, path string) string {
 	return text
 }
 
-// OneOf reports whether a word is among options, which are separated by |.
+// OneOf reports whether a word is among options, separated by |.
 func OneOf(word, options string) bool {
 	for option := range strings.SplitSeq(options, "|") {
 		if option == word {

@@ -14,7 +14,7 @@ import (
 // content is a block of an answer.
 type content = sdk.ContentBlockStartEventContentBlockUnion
 
-// blockState is a block under way.
+// blockState is an open block.
 type blockState struct {
 	kind    string
 	call    int    // place among the calls
@@ -98,7 +98,7 @@ func finish(stop sdk.StopReason) string {
 	return string(stop) // refusal, and future reasons
 }
 
-// count takes the newest counts; later ones repeat earlier ones or leave them out.
+// count takes the newest counts; later ones repeat or omit earlier ones.
 func (a *answer) count(u sdk.MessageDeltaUsage) {
 	a.usage.InputTokens, a.usage.OutputTokens = max(a.usage.InputTokens, u.InputTokens),
 		max(a.usage.OutputTokens, u.OutputTokens)
@@ -171,7 +171,7 @@ func (a *answer) delta(e *sdk.MessageStreamEventUnion) error {
 	return nil
 }
 
-// stop ends a block. A call without arguments has an empty object of them.
+// stop ends a block. A call without arguments gets an empty object.
 func (a *answer) stop(index int64) error {
 	s := a.blocks[index]
 	if s == nil || s.kind != "tool_use" || s.args {

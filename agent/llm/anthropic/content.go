@@ -93,7 +93,7 @@ func resultBlock(m *agent.Message) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: out}
 }
 
-// personBlocks writes a person's words, images and PDF documents; files of other kinds are told as text.
+// personBlocks converts a person's text, images and PDF documents; other files are described as text.
 func personBlocks(c agent.Content) []sdk.ContentBlockParamUnion {
 	var out []sdk.ContentBlockParamUnion
 	say := func(text string) {

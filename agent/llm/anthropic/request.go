@@ -34,7 +34,7 @@ func (m *Model) build(req *agent.Request) (sdk.MessageNewParams, object) {
 	}
 	if e := req.Options.Effort; m.cfg.Effort && e != "" {
 		if e == "minimal" {
-			e = "low" // there is nothing below
+			e = "low" // the lowest level
 		}
 		merge(options, object{"output_config": object{"effort": e}})
 	}

@@ -38,7 +38,7 @@ type Error struct {
 	Class      string        // one of the Class constants
 	Code       string        // the provider's own code or type, "" when it gave none
 	Message    string        // the provider's text, word for word, secrets replaced
-	RetryAfter time.Duration // delay requested by the provider; 0 for none
+	RetryAfter time.Duration // the provider was unreachable, or the connection stalled or broke
 	Limit      int           // tokens the model reads, in a field of the answer; see [Error.Window]
 	Err        error         // the cause below, or nil
 }

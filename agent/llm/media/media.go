@@ -38,7 +38,7 @@ type Config struct {
 	BaseURL string // root, or root + /v1; empty is OpenAI's
 	APIKey  string
 	Voice   string          // of speech
-	Guard   *netguard.Guard // judges the addresses of pictures that an answer names instead of holding them; nil reaches public ones
+	Guard   *netguard.Guard // checks addresses of images in an answer; nil permits public ones
 	HTTP    *http.Client    // nil uses the one shared with chat models
 }
 
@@ -142,7 +142,7 @@ func file(data []byte, name string) io.Reader {
 	return client.WrapReader(strings.NewReader(string(data)), name+kind.Extension(), kind.String())
 }
 
-// picture decodes or fetches one picture and checks that it is one.
+// picture decodes or downloads one image and validates it.
 func (c *Client) picture(ctx context.Context, d client.ImageResponseDataInner) (p Picture, err error) {
 	bad := func(format string, args ...any) (Picture, error) {
 		return Picture{}, &llmerr.Error{Class: llmerr.ClassInvalid, Message: fmt.Sprintf(format, args...)}

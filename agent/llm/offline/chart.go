@@ -220,7 +220,7 @@ func histogram(c *conversation, number *column) chart {
 	return ch
 }
 
-// line returns the course of a number, or of the number of rows, over time.
+// line returns a chart of a number, or of the number of rows, over time.
 func line(c *conversation, date, number *column) (chart, bool) {
 	moments := date.times
 	if date.kind == kindNumber {

@@ -22,7 +22,7 @@ type conversation struct {
 	zh      bool           // answer in Chinese
 	fresh   []string       // paths of files that came with this turn
 	known   []string       // paths of all files told so far, oldest first
-	sizes   map[string]int // length in bytes of files, where the list told it
+	sizes   map[string]int // sizes in bytes of files, where listed
 	done    []step         // calls of this turn and their results
 	reports int            // earlier turns that wrote a report
 	sole    string         // the only file given to a helper

@@ -16,8 +16,7 @@ const (
 	readTool   = "read_file"
 )
 
-// lookup answers a question about documents with passages of them, word for word. It is nil
-// when there is no such question.
+// lookup answers a question about documents with quoted passages. It returns nil without such a question.
 func (c *conversation) lookup() *action {
 	if !c.asksQuestion() {
 		return nil

@@ -174,7 +174,7 @@ func (c *conversation) deliver(docs []document, left int) action {
 	return action{text: strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")}
 }
 
-// output names a file so that earlier turns' files stay.
+// output names a file without overwriting earlier turns' files.
 func (c *conversation) output(stem string, nth int, ext string) string {
 	if c.reports > 0 {
 		stem += "-" + strconv.Itoa(c.reports+1)

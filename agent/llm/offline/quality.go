@@ -22,7 +22,7 @@ const (
 // findings lists problems of the data before its figures, the most serious first.
 func (a *analysis) findings(c *conversation) []string {
 	var out []string
-	if n := copies(a.table.rows); n > 0 && 10*n <= len(a.table.rows) { // more of them are how the table is
+	if n := copies(a.table.rows); n > 0 && 10*n <= len(a.table.rows) { // more duplicates are normal for the table
 		out = append(out, fmt.Sprintf(c.pick("Exact copies of earlier rows: %s.", "与前面完全相同的行：%s。"),
 			c.number(n, "row", "行")))
 	}
@@ -180,7 +180,7 @@ type form struct {
 
 func example1(f form) string { return fmt.Sprintf("%s (%s)", cell(f.sample), amount(f.n)) }
 
-// forms counts the ways values are written, the most common first; values without one are passed over.
+// forms counts the formats of values, most common first; values without one are skipped.
 func forms(texts []string, of func(int, string) string) (out []form) {
 	for i, s := range texts {
 		if s == "" {

@@ -28,7 +28,7 @@ type document struct {
 	whole   bool   // nothing is missing after the text
 	partial bool   // more is there, but will not be read
 	cut     int    // lines that were too long to be read in full
-	problem string // why nothing could be read, in the tool's words
+	problem string // reason why nothing could be read, in the tool's words
 }
 
 // span is a range of lines to read; to 0 means as far as one call reads.
@@ -111,7 +111,7 @@ func (d *document) join(parts []segment) (gaps []span) {
 		if p.to <= reached {
 			continue
 		}
-		for skip := reached + 1 - p.from; skip > 0; skip-- { // lines another part brought
+		for skip := reached + 1 - p.from; skip > 0; skip-- { // lines contained in another part
 			_, p.text, _ = strings.Cut(p.text, "\n")
 		}
 		reached = p.to

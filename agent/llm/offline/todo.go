@@ -8,10 +8,10 @@ import (
 
 const todoTool = "write_todos"
 
-// planned returns the action with the plan of the turn brought up to date, where plans can be written: at its
-// beginning, between its stages, and before the last word.
+// planned returns the action with the turn's plan updated, if plans are available: at its beginning, between its
+// stages, and before the answer.
 func (c *conversation) planned(a action, files []string) action {
-	stage := 0 // which item is under way
+	stage := 0 // index of the active item
 	switch {
 	case len(a.calls) == 0:
 		stage = 3
@@ -52,7 +52,7 @@ func (c *conversation) plan(a action, items []string, done, working int) action 
 	return a
 }
 
-// stage returns the item under way in the plan this turn wrote last; -1 without a plan.
+// stage returns the active item in the plan this turn wrote last; -1 without a plan.
 func (c *conversation) stage() int {
 	for _, s := range slices.Backward(c.done) {
 		if s.tool != todoTool {

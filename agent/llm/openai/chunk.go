@@ -191,7 +191,7 @@ func (s *scanner) string() (raw []byte, escaped, ok bool) {
 		switch c := b[i]; {
 		case c == '"':
 			raw = b[s.i+1 : i]
-			if !ascii && !utf8.Valid(raw) { // encoding/json mends it, and is asked then
+			if !ascii && !utf8.Valid(raw) { // encoding/json repairs it
 				return nil, false, false
 			}
 			s.i = i + 1
@@ -208,7 +208,7 @@ func (s *scanner) string() (raw []byte, escaped, ok bool) {
 	return nil, false, false
 }
 
-// skip passes over any value.
+// skip skips any value.
 func (s *scanner) skip() bool {
 	depth := 0
 	for s.i < len(s.b) {
@@ -245,7 +245,7 @@ func (s *scanner) skip() bool {
 	return false
 }
 
-// literal passes over a number, true, false or null.
+// literal skips a number, true, false or null.
 func (s *scanner) literal() bool {
 	from := s.i
 	for s.i < len(s.b) {

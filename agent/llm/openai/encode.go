@@ -8,7 +8,7 @@ import (
 	client "github.com/sashabaranov/go-openai"
 )
 
-// encoded is JSON that is sent as it is. A json.RawMessage would be gone through once more.
+// encoded is JSON sent unmodified. A json.RawMessage would be scanned once more.
 type encoded []byte
 
 // plain is a go-openai message without its custom encoder, whose output encoding/json would scan again.
@@ -32,7 +32,7 @@ type opening struct {
 	json encoded
 }
 
-// encode is json.Marshal for a system message which is nothing but text.
+// encode is json.Marshal for a system message that is only text.
 func (o *opening) encode(m *client.ChatCompletionMessage) (encoded, error) {
 	o.mu.Lock()
 	text, known := o.text, o.json

@@ -130,7 +130,7 @@ func lessonOfRoles(text string) lesson {
 		"only ", "must be", "should be", "not permitted", "not a valid")
 	switch {
 	case has("reasoning_content"):
-		return nil // told apart by the caller
+		return nil // the caller distinguishes them
 	case has("length of 9", "a-z, a-z, 0-9", "alphanumeric") && has("id"):
 		return set(func(l *lessons) *bool { return &l.shortID })
 	case has("must alternate", "roles alternate", "should alternate", "consecutive", "two user messages", "same role"):
@@ -181,7 +181,7 @@ func hasWord(text, name string) bool {
 	}
 }
 
-// taught returns the model as it is spoken to after the lessons.
+// taught returns the model with the lessons applied.
 func (m *Model) taught() *Model {
 	known := m.cfg.Lessons.get(m.key())
 	out := *m

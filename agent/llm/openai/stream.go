@@ -218,7 +218,7 @@ func (a *answer) general(data []byte, failed bool) error {
 			return llmerr.FromStream(append(append([]byte(`{"error":`), c.Error...), '}'))
 		}
 		if c.Index.at != 0 {
-			continue // one answer was asked for
+			continue // one answer was requested
 		}
 		if !wire.Unset(string(c.Finish)) {
 			a.finish = string(c.Finish)
@@ -296,7 +296,7 @@ func (a *answer) delta(d *wireDelta) error {
 	return a.show(text, reasoning, deltas)
 }
 
-// keep remembers provider data that must be sent back with call id, or with the message.
+// keep stores provider data that must be sent back with call id, or with the message.
 func (a *answer) keep(id string, extra any) {
 	if extra == nil || isThoughtMark(extra) {
 		return

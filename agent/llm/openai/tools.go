@@ -11,8 +11,8 @@ import (
 	"fawn/agent"
 )
 
-// toolList keeps the tools of the last request as they were sent. They are most of a short
-// request, and nearly every call of a program offers the same ones.
+// toolList caches the encoded tools of the last request. They are most of a short request, and nearly every call of a
+// program has the same ones.
 type toolList struct {
 	mu      sync.Mutex
 	tools   []agent.Tool // names, descriptions and schemas

@@ -42,7 +42,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := t.below.RoundTrip(r)
-	// The response refers to its request for as long as it is read, which takes minutes.
+	// The response references its request while it is read, which takes minutes.
 	sent.drop()
 	c.body = nil
 	if err != nil {
@@ -86,7 +86,7 @@ func (t *transport) rewrite(r *http.Request, c *call) (*http.Request, *payload, 
 	out := r.Clone(r.Context())
 	out.ContentLength = int64(len(data))
 	out.GetBody = sent.open
-	out.Body, _ = sent.open() // fails only once it is dropped
+	out.Body, _ = sent.open() // fails only after it is dropped
 	out.Header.Del("Connection")
 	for k, v := range t.headers {
 		out.Header.Set(k, v)

@@ -28,7 +28,7 @@ type Reader struct {
 	joined     bool   // data is a copy, not part of buf
 	failed     bool   // the open event is named error
 	nextFailed bool   // next is an error
-	next       []byte // a line kept back while an event without an end was returned
+	next       []byte // a line held back while an event without an end was returned
 	waiting    bool   // a payload was returned since the last read of r
 	fresh      bool   // nothing was read yet: a byte order mark may follow
 	cr         bool   // the last line ended with CR: a following LF belongs to it

@@ -36,8 +36,8 @@ func objects(body string) []string {
 func nameKeys() []string { return []string{"name", "tool", "tool_name", "function"} }
 func argsKeys() []string { return []string{"arguments", "parameters", "args", "input"} }
 
-// split finds the name and the arguments of a call. Arguments that cannot be read are given
-// as they are: the model is told then, and sends the call again.
+// split finds the name and the arguments of a call. Invalid arguments are returned unchanged: the model gets an error
+// and repeats the call.
 func (r *reader) split(text string, whole bool) (name, args string, ok bool) {
 	raw, err := agent.Mend(text, whole)
 	if err != nil {

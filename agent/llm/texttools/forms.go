@@ -91,7 +91,7 @@ func (r *reader) block(open, body string, whole bool) []writtenCall {
 	return r.objects(body, whole)
 }
 
-// objects are calls in JSON: an object, a list of them, or one in each line.
+// objects parses calls in JSON: an object, a list of them, or one per line.
 func (r *reader) objects(body string, whole bool) []writtenCall {
 	var out []writtenCall
 	for _, part := range objects(body) {
@@ -225,7 +225,7 @@ func (r *reader) pairs(body string) []writtenCall {
 	return []writtenCall{{name, args.String()}}
 }
 
-// python are calls as code: a list of them, or some with semicolons between.
+// python parses calls as code: a list of them, or some separated by semicolons.
 func (r *reader) python(body string) []writtenCall {
 	body = strings.TrimSpace(body)
 	if strings.HasPrefix(body, "[") && strings.HasSuffix(body, "]") {

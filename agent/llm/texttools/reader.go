@@ -46,7 +46,7 @@ type reader struct {
 	deltas        []agent.CallDelta
 	found         []agent.CallDelta // calls in the text of a model that has others
 	own           bool              // native calls arrived
-	thoughts      strings.Builder   // all of them, while nothing else was said
+	thoughts      strings.Builder   // all of them, while there is no other text
 
 	calls   int
 	headed  bool // a mark named the speaker
@@ -89,7 +89,7 @@ func (r *reader) pass(k agent.Chunk, err error, yield func(agent.Chunk, error) b
 		return yield(k, nil)
 	}
 	last := k.Finish != ""
-	if k.Thought { // held back, it was one too
+	if k.Thought { // text held back was a thought too
 		k.Reasoning = r.rest() + k.Reasoning
 		r.started, r.code, r.found = false, marks.Code{}, nil
 	}
@@ -182,7 +182,7 @@ func (r *reader) feed(piece string) {
 	}
 }
 
-// write passes text on. Behind a call there is nothing to read any more.
+// write passes text on. After a call there is nothing more to read.
 func (r *reader) write(text string) {
 	if r.calls > 0 || text == "" {
 		r.spoke = r.spoke || strings.TrimSpace(text) != ""
@@ -586,14 +586,14 @@ func (r *reader) settle(whole bool) {
 		}
 	case inValue:
 		if plain := withoutEnds(body); !r.known(plain) || !r.take(r.block("", unfenced(plain), whole)) {
-			r.plain = true // so that it is no value again
+			r.plain = true // so that it isn't parsed as a value again
 			r.feed(body)
 			r.settle(whole)
 		}
 	}
 }
 
-// inThoughts are calls with which a thought ends that nothing follows: the model forgot to end it.
+// inThoughts are calls at the end of an unclosed thought: the model forgot to close it.
 func (r *reader) inThoughts() []writtenCall {
 	all := r.thoughts.String()
 	if at, _ := first(all, words().opening); at < 0 || len(r.tools) == 0 {

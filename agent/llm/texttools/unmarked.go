@@ -235,7 +235,7 @@ func recipientIn(r *reader, head string) string {
 	return name
 }
 
-// offers reports whether a name means a tool.
+// offers reports whether a name is that of an offered tool.
 func (r *reader) offers(name string) bool {
 	_, ok := r.tools[r.named(name)]
 	return ok && name != ""

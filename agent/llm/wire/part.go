@@ -18,7 +18,7 @@ type Part struct {
 	Cache bool // it is marked for caching
 }
 
-// File is a file in a message: its data in base64, or where it is.
+// File is a file in a message: its base64 data, or its address.
 type File struct{ Name, Kind, Data, URL string }
 
 // maxInline limits the text of a file that a model is shown in its place, in bytes.

@@ -21,8 +21,8 @@ const (
 	DefaultIdleTimeout = 4 * time.Minute
 )
 
-// Client is c, or one for all models where it is nil, on the shared connections unless it has its own. It
-// follows no redirect: the key stays where it was meant for.
+// Client returns c, or a shared one if it is nil, on the shared connections unless it has its own. It follows no
+// redirects, so the key isn't sent elsewhere.
 func Client(c *http.Client) *http.Client {
 	out := http.Client{}
 	if c != nil {
@@ -44,7 +44,7 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 		return unpacking{http.DefaultTransport}
 	}
 	t := base.Clone()
-	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 2<<10 // each answer under way has both, and events are short
+	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 2<<10 // each active answer has both, and events are short
 	t.DisableCompression = true
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 512, 256
 	return unpacking{t}

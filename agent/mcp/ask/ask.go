@@ -29,13 +29,13 @@ const (
 )
 
 var (
-	// ErrNoQuestion is the error about a question which is not open, or not any more.
+	// ErrNoQuestion means that a question isn't open, or not any more.
 	ErrNoQuestion = errors.New("there is no such question")
 	// ErrAnswered means that the question was answered already.
 	ErrAnswered = errors.New("the question has been answered already")
 	// ErrContent wraps the reason why an answer doesn't fit the form.
 	ErrContent = errors.New("the answer does not fit the form")
-	// ErrMany means that a thread has as many open questions as it may.
+	// ErrMany means that a thread has reached its limit of open questions.
 	ErrMany = errors.New("too many questions are open")
 )
 

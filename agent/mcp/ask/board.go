@@ -43,7 +43,7 @@ func (b *Board) Now() time.Time { return b.notes.Now() }
 type note struct {
 	Question
 	Asked time.Time `json:"asked"`
-	Node  int64     `json:"node"` // the server that has the call
+	Node  int64     `json:"node"` // the server with the call
 }
 
 // questions returns the name prefix of a thread's questions. Clients choose thread ids freely.
@@ -76,7 +76,7 @@ func (b *Board) Open(ctx context.Context, thread string) ([]*Question, error) {
 		if err := json.Unmarshal(n.Body, &q); err != nil {
 			return nil, fmt.Errorf("read a question: %w", err)
 		}
-		if slices.Contains(here, q.Node) { // else its call is gone
+		if slices.Contains(here, q.Node) { // otherwise its call is gone
 			found = append(found, q)
 		}
 	}
@@ -117,7 +117,7 @@ func (b *Board) Answer(ctx context.Context, thread, id string, r Reply) error {
 	return err
 }
 
-// over is why a question can't be answered.
+// over returns the reason why a question can't be answered.
 func (b *Board) over(ctx context.Context, thread, id string) error {
 	list, err := b.notes.Notes(ctx, answers(thread))
 	if err != nil {
@@ -129,8 +129,8 @@ func (b *Board) over(ctx context.Context, thread, id string) error {
 	return ErrNoQuestion
 }
 
-// Ask waits until a question is answered, at whichever server. Without an answer in time, or when ctx ends, it is taken
-// back. It can be found by the time that show is called.
+// Ask waits until a question is answered, on any server. After a timeout, or when ctx ends, it is withdrawn. It is
+// stored before show is called.
 func (b *Board) Ask(ctx context.Context, q *Question, show func()) (Reply, error) {
 	if !b.enter(q.Thread) {
 		return Reply{}, ErrMany
@@ -189,7 +189,7 @@ func (b *Board) leave(thread string) {
 	}
 }
 
-// take takes the answer, if there is one. That there was stays known for a while.
+// take takes the answer, if there is one. The fact is remembered for a while.
 func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 	list, err := b.notes.Notes(ctx, q.answer())
 	if err != nil || len(list) == 0 { // it is looked again
@@ -206,7 +206,7 @@ func (b *Board) take(ctx context.Context, q *Question) (r Reply, ok bool) {
 	return r, true
 }
 
-// withdraw takes a question back, unless it was answered at the last moment.
+// withdraw removes a question, unless it was answered at the last moment.
 func (b *Board) withdraw(ctx context.Context, q *Question) Reply {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()

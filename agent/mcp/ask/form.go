@@ -124,7 +124,7 @@ func readField(name string, f *jsonschema.Schema) (Field, error) {
 	}
 	if d := bytes.TrimSpace(f.Default); len(d) > 0 {
 		if f.Type == "array" {
-			_ = json.Unmarshal(d, &out.Chosen) // nothing is chosen at first if it is no list of texts
+			_ = json.Unmarshal(d, &out.Chosen) // an invalid list selects nothing initially
 		} else if json.Unmarshal(d, &out.Default) != nil {
 			out.Default = string(d) // a number or a truth value
 		}

@@ -24,7 +24,7 @@ import (
 // Server is the server to be authorized.
 type Server struct {
 	URL    string
-	Events bool // it is asked by GET, as for a stream of events
+	Events bool // it is probed by GET, as for a stream of events
 
 	Callback string // redirect address
 	Client   string // client id of the program; empty registers it
@@ -65,7 +65,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) (*Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the authorization server's metadata: %w", err)
 	}
-	if meta == nil { // the addresses are the usual ones, as in MCP of 2025-03-26
+	if meta == nil { // use the default addresses, as in MCP of 2025-03-26
 		at := about.AuthorizationServers[0]
 		meta = &oauthex.AuthServerMeta{Issuer: at, AuthorizationEndpoint: at + "/authorize",
 			TokenEndpoint: at + "/token", RegistrationEndpoint: at + "/register"}
@@ -87,7 +87,7 @@ func Ask(ctx context.Context, client *http.Client, s Server) (*Request, error) {
 	return r, nil
 }
 
-// Finish exchanges the code that a person has brought for a token.
+// Finish exchanges a person's code for a token.
 func (r *Request) Finish(ctx context.Context, client *http.Client, a Answer) (*oauth2.Token, error) {
 	switch {
 	case a.Code == "" || subtle.ConstantTimeCompare([]byte(a.State), []byte(r.State)) != 1:

@@ -27,7 +27,7 @@ type Login struct {
 	Request *Request  `json:"request"`
 }
 
-// Waiting are the logins under way.
+// Waiting holds the pending logins.
 type Waiting struct {
 	rows *clusterstate.Rows
 

@@ -34,7 +34,7 @@ type Process struct {
 	exited chan struct{}
 	status error // exit status, valid once exited is closed
 
-	heard atomic.Uint64 // bytes that it wrote
+	heard atomic.Uint64 // bytes written by it
 
 	once sync.Once
 	work sync.WaitGroup
@@ -123,7 +123,7 @@ func SearchPath(own map[string]string) string {
 	return os.Getenv("PATH")
 }
 
-// Start runs a command. Each line that it complains of goes to complain.
+// Start starts a command. complain receives each line of error output.
 func Start(c Command, complain func(string)) (_ *Process, err error) {
 	p := &Process{exited: make(chan struct{}), said: make(chan struct{})}
 	var closers []io.Closer
@@ -159,7 +159,7 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 		return nil, err
 	}
 	for _, tell := range []func(*exec.Cmd) error{p.group.leave, p.group.kill} {
-		p.ways = append(p.ways, func() { _ = tell(p.cmd) }) // if it cannot be told, it has gone
+		p.ways = append(p.ways, func() { _ = tell(p.cmd) }) // an exited one needs no signal
 	}
 	if err = p.cmd.Start(); err != nil {
 		return nil, errors.Join(err, p.group.kill(p.cmd))
@@ -179,7 +179,7 @@ func Start(c Command, complain func(string)) (_ *Process, err error) {
 	})
 	p.work.Go(func() {
 		p.status = p.cmd.Wait()
-		// Whoever it started goes with it.
+		// Its descendants are killed with it.
 		if err := p.group.kill(p.cmd); err != nil {
 			p.status = errors.Join(p.status, err)
 		}
@@ -244,7 +244,7 @@ func (p *Process) LastWords() {
 	}
 }
 
-// End stops the process and all that it started, and waits for them.
+// End stops the process and its descendants, and waits for them.
 func (p *Process) End() {
 	p.once.Do(func() {
 		_ = p.in.Close() // the sign to leave

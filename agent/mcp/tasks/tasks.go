@@ -134,7 +134,7 @@ func read(body []byte) (t Task, err error) {
 	return t, err
 }
 
-// bad reports a row that is passed over.
+// bad reports a skipped row.
 func (b Book) bad(key string, err error) {
 	if b.Bad != nil {
 		thread, id, _ := strings.Cut(key, " ")
@@ -217,7 +217,7 @@ func (b Book) OfCall(ctx context.Context, thread, run, call string) (found Task,
 	return b.wished(ctx, found)
 }
 
-// Open reads the tasks of all threads that are not over.
+// Open returns the unfinished tasks of all threads.
 func (b Book) Open(ctx context.Context) ([]Task, error) {
 	keys, err := b.DB.Keys(ctx, store.Global, openSpace)
 	if err != nil {

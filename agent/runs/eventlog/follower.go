@@ -11,7 +11,7 @@ import (
 const (
 	lookEvery  = 250 * time.Millisecond // without being woken up
 	pollEvery  = 50 * time.Millisecond  // without notifications
-	checkEvery = time.Second            // whether runs have ended or moved without a word
+	checkEvery = time.Second            // interval of checking for ended or moved runs without notifications
 	tellEvery  = 5 * time.Second        // that the tail is read
 	idleAfter  = 10 * time.Second       // an unread log is closed after it
 	mostNews   = 1000                   // threads of which is remembered that something has changed

@@ -19,12 +19,12 @@ var ErrClosed = errors.New("the server is shutting down")
 // errAway means that a log was left for another.
 var errAway = errors.New("the log of the run is another one now")
 
-// Log is the memory of a live run: events with a durable mark. Readers hold cursors, so
-// a slow one costs nothing and loses nothing.
+// Log is the in-memory log of a live run: events with a durable mark. Readers hold cursors, so slow ones cost nothing
+// and miss nothing.
 type Log struct {
 	mu      sync.Mutex
 	events  list
-	dropped int64 // greatest To no longer in memory
+	dropped int64 // greatest To that is no longer in memory
 	folded  int64 // greatest To that is in stored rows
 	durable int64
 	bytes   int
@@ -60,7 +60,7 @@ func (l *Log) Add(ev *runevent.Event) {
 	l.mu.Unlock()
 }
 
-// Retract takes events from seq on back, which were never stored.
+// Retract removes events from seq on, which were never stored.
 func (l *Log) Retract(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

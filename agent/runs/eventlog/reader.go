@@ -81,7 +81,7 @@ func (r *Reader) Next(ctx context.Context, after int64) ([]runevent.Event, error
 		if err != nil || len(evs) > 0 || r.open == nil {
 			return evs, err
 		}
-		after = until // nothing of this run is before that
+		after = until // the run has no earlier events
 	}
 }
 

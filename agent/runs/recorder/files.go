@@ -16,7 +16,7 @@ const saveTime = 10 * time.Minute
 type Files interface {
 	// Begin is called before each tool that works. Whatever others did to the files is there then.
 	Begin(ctx context.Context, thread, run string) error
-	// End is called when no tool of the run works any more.
+	// End is called when all tools of the run have ended.
 	End(thread, run string)
 	// SaveVersion stores the changes and returns the newest version.
 	SaveVersion(ctx context.Context, thread string) (int64, error)

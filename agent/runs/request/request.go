@@ -28,7 +28,7 @@ type Request struct {
 	Multitask       string          `json:"multitask_strategy,omitempty"` // reject, enqueue, interrupt, rollback
 	OnDisconnect    string          `json:"on_disconnect,omitempty"`      // continue, cancel
 	IfNotExists     string          `json:"if_not_exists,omitempty"`      // create, reject
-	Webhook         string          `json:"webhook,omitempty"`            // address that is told how the run ended
+	Webhook         string          `json:"webhook,omitempty"`            // notified of the run's end
 	AfterSeconds    float64         `json:"after_seconds,omitempty"`      // the run starts so long after its creation
 	Durability      string          `json:"durability,omitempty"`         // sync, async, exit: one checkpoint is left of the run
 	During          *bool           `json:"checkpoint_during,omitempty"`  // the old name: false is exit
@@ -36,7 +36,7 @@ type Request struct {
 	InterruptAfter  Strings         `json:"interrupt_after,omitempty"`    // nodes, or "*": the run stops after them
 
 	Project     string `json:"project_id,omitempty"`   // project for a new thread
-	Hold        bool   `json:"hold,omitempty"`         // while the thread is at work the run waits until that has ended well
+	Hold        bool   `json:"hold,omitempty"`         // while the thread is busy, the run waits for a successful end
 	ID          string `json:"-"`                      // of the run; "" creates one
 	Thread      string `json:"-"`                      // "" creates a new thread
 	Owner       string `json:"-"`                      // "" is the default owner
@@ -45,7 +45,7 @@ type Request struct {
 
 	Trace string `json:"traceparent,omitempty"` // W3C trace context of the caller
 
-	Secrets     agent.Secrets `json:"-"`                      // set by TakeSecrets; gone after a restart
+	Secrets     agent.Secrets `json:"-"`                      // set by TakeSecrets; lost in a restart
 	SecretNames []string      `json:"secret_names,omitempty"` // names in Secrets when the run was created
 }
 

@@ -149,7 +149,7 @@ func (f *folder) appendRows(dst []byte) []byte {
 	return dst
 }
 
-// readRows reads it back.
+// readRows decodes them.
 func (u *unfolder) readRows() error {
 	count, err := u.number()
 	if err != nil || count > len(u.data) {

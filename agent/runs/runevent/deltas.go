@@ -30,7 +30,7 @@ func (m *matcher) take(piece []byte) {
 	}
 }
 
-// whole reports whether the pieces are the text.
+// whole reports whether the pieces add up to the text.
 func (m *matcher) whole() bool { return !m.odd && m.left == "" }
 
 type callDeltas struct {

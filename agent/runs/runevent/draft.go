@@ -20,11 +20,11 @@ type Draft[T any] struct {
 type DraftChange[T any] struct {
 	Message *Draft[T]   // began or grew
 	Began   bool        // at this event
-	Ended   []*Draft[T] // are over, in the order in which they began
+	Ended   []*Draft[T] // ended, in order of their start
 }
 
-// Drafts holds the messages under way in one run, of all namespaces. The zero value is ready. It
-// belongs to one goroutine.
+// Drafts holds the unfinished messages of one run, in all namespaces. The zero value is ready. It belongs to one
+// goroutine.
 type Drafts[T any] struct {
 	open []*Draft[T] // in order of their start
 	told *Msg        // the last event's, by which its message is found again

@@ -108,7 +108,7 @@ type Withdrawal struct {
 	NS string `json:"ns,omitempty"` // of a child's message
 }
 
-// Withdrawn returns the id of the message a [KindWithdraw] event takes back.
+// Withdrawn returns the id of the message removed by a [KindWithdraw] event.
 func Withdrawn(ev Event) string {
 	var w Withdrawal
 	if json.Unmarshal(ev.Data, &w) != nil {

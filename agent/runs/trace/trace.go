@@ -59,7 +59,7 @@ func (o Observers) Tool(ctx context.Context, t *agent.Turn, c agent.ToolCall,
 	return o.calls().Tool(ctx, t, c, known)
 }
 
-// Run implements Observer. The last of the observers is told first how the run ended.
+// Run implements Observer. The outcome is reported to the observers in reverse order.
 func (o Observers) Run(ctx context.Context, run store.Run) (context.Context, func(store.Run)) {
 	ends := make([]func(store.Run), len(o))
 	for i, one := range o {

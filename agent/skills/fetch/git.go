@@ -58,7 +58,7 @@ func (s Source) cloneIn(ctx context.Context, client *http.Client, dir string, ou
 type checkout struct {
 	commit plumbing.Hash
 	folder string       // that the source names
-	tree   *object.Tree // nil where the commit is known
+	tree   *object.Tree // nil if the commit is known
 	close  func()
 }
 

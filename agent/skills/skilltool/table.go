@@ -167,7 +167,7 @@ func number(cell string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(s, "xXpP_nN")
 }
 
-// numbers returns the values of a column, and whether all that are there are numbers.
+// numbers returns the values of a column, and whether all present values are numbers.
 func (g grid) numbers(i int) (out []float64, all bool) {
 	all = true
 	for _, row := range g.rows {
