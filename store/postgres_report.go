@@ -21,7 +21,7 @@ type Report struct {
 	TLS     bool
 	Skew    time.Duration // of our clock before the server's, about
 	Away    time.Duration // until it answers a question
-	Unfit   error         // why it would not do, nil when it does
+	Unfit   error         // reason why it is unsuitable, nil if it is suitable
 	Rights  error         // missing rights of the user, nil if sufficient
 	Owned   bool          // the schema is there, and the user's
 	Nodes   []Node        // owners of rows, current or without an orderly exit

@@ -118,7 +118,7 @@ func (r *renderer) replaced(n syntax.Node, text string) {
 	r.WriteString(text)
 }
 
-// literal returns text after the shell has removed the backslashes.
+// literal writes text as it is after the shell has removed the backslashes.
 func (r *renderer) literal(text string, quoted bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) && (!quoted || strings.IndexByte("$`\"\\", text[i+1]) >= 0) {

@@ -138,7 +138,7 @@ func (s *setup) hostname() error {
 	return unix.Sethostname([]byte("sandbox"))
 }
 
-// loopback returns all of the new network.
+// loopback brings up the loopback interface of the new network.
 func (s *setup) loopback() error {
 	if !s.Loopback {
 		return nil

@@ -201,7 +201,7 @@ func (t *teller) finish(ctx context.Context, before state, why string) (out sdk.
 	return out, t.failed()
 }
 
-// files returns links to files presented by the agent since.
+// files sends links to files presented by the agent since.
 func (t *teller) files(before, now []string) {
 	known := map[string]bool{}
 	for _, p := range before {

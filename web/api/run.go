@@ -132,7 +132,7 @@ func secretKey(k string) bool {
 	return false
 }
 
-// contentLocation returns the address of a run; SDKs read both ids from it.
+// contentLocation sets the header with the address of a run; SDKs read both ids from it.
 func (m mount) contentLocation(c echo.Context, r store.Run) {
 	prefix := ""
 	if m.native {
@@ -141,7 +141,7 @@ func (m mount) contentLocation(c echo.Context, r store.Run) {
 	c.Response().Header().Set("Content-Location", prefix+"/threads/"+r.ThreadID+"/runs/"+r.ID)
 }
 
-// resumable returns where to resume an interrupted response: stream or join. Clients append it to their own base
+// resumable sets the header that tells where to resume an interrupted response: stream or join. Clients append it to their own base
 // address, so it never has a prefix.
 func resumable(c echo.Context, r store.Run, how string) {
 	c.Response().Header().Set("Location", "/threads/"+r.ThreadID+"/runs/"+r.ID+"/"+how)

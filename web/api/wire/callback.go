@@ -161,7 +161,7 @@ func (e *Encoder) modelStart(ctx context.Context, ev runevent.Event) error {
 		map[string]any{"input": input}, e.run.ID, e.task(agent.NodeModel))
 }
 
-// modelChunk returns a piece of an answer. It precedes the messages frame of the same piece, as callbacks run first:
+// modelChunk writes a piece of an answer. It precedes the messages frame of the same piece, as callbacks run first:
 // otherwise clients that request both show the first word twice.
 func (e *Encoder) modelChunk(ev runevent.Event) error {
 	at := part(ev.Seq-1, partAhead)
@@ -205,7 +205,7 @@ func (e *Encoder) modelEnds(ctx context.Context, ev runevent.Event, before strin
 	return nil
 }
 
-// toolEvent returns the callback event of a tool's frame.
+// toolEvent writes the callback event of a tool's frame.
 func (e *Encoder) toolEvent(f toolFrame, ev runevent.Event) error {
 	data := map[string]any{}
 	input := toolInput(e.calls[f.Call].args)

@@ -181,7 +181,7 @@ func (e *Encoder) name(mode, ns string) (string, bool) {
 	return mode + "|" + ns, e.subgraphs
 }
 
-// delta returns the hot path: one frame for a piece of an answer, without encoding/json for text.
+// delta is the hot path: it writes one frame for a piece of an answer, without encoding/json for text.
 func (e *Encoder) delta(m *growing, ev *runevent.Event) error {
 	if !e.modes.has(ModeMessages) && !e.modes.has(ModePartialMessages) || ev.NS != "" && !e.subgraphs {
 		return nil

@@ -48,7 +48,7 @@ func (h *Handlers) Section(c echo.Context) (views.Account, error) {
 	return a, h.linkedServices(ctx, user.ID, &a)
 }
 
-// linkedServices returns the linked accounts at other services, and the available services.
+// linkedServices fills in the linked accounts at other services, and the available services.
 func (h *Handlers) linkedServices(ctx context.Context, user string, a *views.Account) error {
 	list, err := h.DB.Identities(ctx, user)
 	if err != nil {

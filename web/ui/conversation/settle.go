@@ -92,7 +92,7 @@ func (h *Handlers) messagesBefore(ctx context.Context, r store.Run, snap store.S
 	return n, err
 }
 
-// cure returns the model whose settings may fix the last run's failure.
+// cure names the model whose settings may fix the last run's failure.
 func (h *Handlers) cure(f *views.Failure, list []store.Run) {
 	if f.Kind != views.FailureAuth && f.Kind != views.FailureUnreachable || len(list) == 0 {
 		return

@@ -56,7 +56,7 @@ func (h *Handlers) inspectPage(c echo.Context, t store.Thread) error {
 	return page.HTML(c, http.StatusOK, insight.Inspect(p))
 }
 
-// fall returns the waterfall of a run's calls.
+// fall fills in the waterfall of a run's calls.
 func (h *Handlers) fall(p *views.InspectPage, list []tracestore.Span) {
 	if len(list) == 0 {
 		return
